@@ -1,0 +1,50 @@
+//! What every map of a flow can do.
+
+use burn::module::{Module, ModuleDisplay};
+use burn::tensor::Tensor;
+
+use crate::StatisticsRecorder;
+
+/// An invertible map between labels and noise, given what the features of each row say.
+///
+/// The features reach it as a *condition*: the outputs of the [`n_conditioners`](Self::n_conditioners) networks of the
+/// [`ConditionerBank`](crate::ConditionerBank) that belong to it, `[n_conditioners, n_rows, d_hidden]`.
+pub trait Bijection: Module + ModuleDisplay {
+    /// How many networks of the conditioner bank speak to this map.
+    fn n_conditioners(&self) -> usize;
+
+    /// y → z with ln |det ∂z/∂y|.
+    ///
+    /// # Shapes
+    ///
+    /// - labels: `[n_rows, d_labels]`, condition: `[n_conditioners, n_rows, d_hidden]`
+    /// - returns: `[n_rows, d_labels]` and `[n_rows]`
+    fn forward(
+        &self,
+        labels: Tensor<2>,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>);
+
+    /// z → y with ln |det ∂y/∂z|.
+    ///
+    /// # Shapes
+    ///
+    /// - noise: `[n_rows, d_labels]`, condition: `[n_conditioners, n_rows, d_hidden]`
+    /// - returns: `[n_rows, d_labels]` and `[n_rows]`
+    fn inverse(
+        &self,
+        noise: Tensor<2>,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>);
+}
+
+/// Which statistics normalisation layers use.
+#[derive(Debug, Clone, Copy)]
+pub enum Mode<'a> {
+    /// Statistics of the batch, which are recorded so that the running ones can follow.
+    Train(&'a StatisticsRecorder),
+    /// Running statistics: a row's result does not depend on the rows beside it.
+    Predict,
+}

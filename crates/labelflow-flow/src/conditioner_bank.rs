@@ -1,0 +1,73 @@
+//! Every map's feature-side networks, evaluated together.
+//!
+//! ```text
+//! condition[g] = second[g](SiLU(norm[g](first[g](x)))),   g = 0 … n_networks − 1
+//! ```
+//!
+//! A flow of 16 couplings has 64 such networks. One by one they are 128 small matrix products; as a bank they are two large ones.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use burn::tensor::activation::silu;
+use serde::{Deserialize, Serialize};
+
+use crate::{Initializer, Linear, Mode, Normalization};
+
+/// Configuration of a [`ConditionerBank`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConditionerBankConfig {
+    /// Number of networks.
+    pub n_networks: usize,
+    /// Width of the input.
+    pub d_features: usize,
+    /// Width of the hidden layer and of the output.
+    pub d_hidden: usize,
+    /// How the second layer starts.
+    pub second: SecondLayerInit,
+}
+
+/// How the second layer of the bank starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SecondLayerInit {
+    /// N(0, 0.01²) and zero bias: the bank's output is the networks' last word.
+    NearlyZero,
+    /// The usual U(±1/√d_hidden): another layer follows.
+    FanIn,
+}
+
+/// `n_networks` two-layer networks of the same shape.
+#[derive(Module, Debug)]
+pub struct ConditionerBank {
+    /// d_features → d_hidden, no bias (the normalisation has one).
+    pub first: Linear,
+    /// After the first layer.
+    pub norm: Normalization,
+    /// d_hidden → d_hidden.
+    pub second: Linear,
+}
+
+impl ConditionerBankConfig {
+    /// Initial weights.
+    pub fn init(&self, init: &mut Initializer) -> ConditionerBank {
+        let (n, d_hidden) = (self.n_networks, self.d_hidden);
+        ConditionerBank {
+            first: Linear::without_bias([n, self.d_features, d_hidden], init),
+            norm: Normalization::affine(n, d_hidden, init),
+            second: match self.second {
+                SecondLayerInit::NearlyZero => Linear::nearly_zero([n, d_hidden, d_hidden], init),
+                SecondLayerInit::FanIn => Linear::with_bias([n, d_hidden, d_hidden], init),
+            },
+        }
+    }
+}
+
+impl ConditionerBank {
+    /// # Shapes
+    ///
+    /// - features: `[n_rows, d_features]`
+    /// - returns: `[n_networks, n_rows, d_hidden]`
+    pub fn forward(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
+        let first = self.first.forward(features.unsqueeze_dim::<3>(0));
+        self.second.forward(silu(self.norm.forward(first, mode)))
+    }
+}

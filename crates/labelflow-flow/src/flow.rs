@@ -1,0 +1,188 @@
+//! A conditional density p(y|x): a chain of bijections over a standard normal.
+//!
+//! ```text
+//! ln p(y|x) = ln N(z; 0, I) + ln |det ∂z/∂y|,   z = f(y, x)
+//! ```
+
+use std::f64::consts::PI;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::conditioner_bank::{ConditionerBankConfig, SecondLayerInit};
+use crate::{
+    AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling, CouplingConfig,
+    Initializer, Mode,
+};
+
+/// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use labelflow_flow::{CouplingFlowConfig, n_parameters};
+///
+/// let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8 };
+/// assert_eq!(n_parameters(&config.init(0, &Device::flex())), 3_627_040);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CouplingFlowConfig {
+    /// Width of the features.
+    pub d_features: usize,
+    /// Number of labels; at least two.
+    pub d_labels: usize,
+    /// Width of all hidden layers.
+    pub d_hidden: usize,
+    /// Number of steps, of `d_labels` couplings each.
+    pub n_steps: usize,
+}
+
+/// Configuration of a [`Flow`] of [`AffineMap`]s.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AffineFlowConfig {
+    /// Width of the features.
+    pub d_features: usize,
+    /// Number of labels.
+    pub d_labels: usize,
+    /// Width of all hidden layers.
+    pub d_hidden: usize,
+    /// Number of maps.
+    pub n_steps: usize,
+}
+
+/// A conditional density over labels, with samples.
+#[derive(Module, Debug)]
+pub struct Flow<B: Module> {
+    /// All feature-side networks.
+    pub bank: ConditionerBank,
+    /// The maps, in the order in which noise becomes labels.
+    pub chain: Chain<B>,
+}
+
+impl CouplingFlowConfig {
+    /// Initial weights from a seed.
+    pub fn init(&self, seed: u64, device: &Device) -> Flow<Coupling> {
+        let mut init = Initializer::new(seed, device);
+        let maps = (0..self.n_steps * self.d_labels)
+            .map(|index| {
+                let config = CouplingConfig {
+                    d_labels: self.d_labels,
+                    warped: index % self.d_labels,
+                    d_hidden: self.d_hidden,
+                };
+                config.init(&mut init)
+            })
+            .collect();
+        Flow::new(
+            maps,
+            self.d_features,
+            self.d_hidden,
+            SecondLayerInit::NearlyZero,
+            &mut init,
+        )
+    }
+}
+
+impl AffineFlowConfig {
+    /// Initial weights from a seed.
+    pub fn init(&self, seed: u64, device: &Device) -> Flow<AffineMap> {
+        let mut init = Initializer::new(seed, device);
+        let config = AffineMapConfig {
+            d_labels: self.d_labels,
+            d_hidden: self.d_hidden,
+        };
+        let maps = (0..self.n_steps).map(|_| config.init(&mut init)).collect();
+        Flow::new(
+            maps,
+            self.d_features,
+            self.d_hidden,
+            SecondLayerInit::FanIn,
+            &mut init,
+        )
+    }
+}
+
+impl<B: Bijection> Flow<B> {
+    fn new(
+        maps: Vec<B>,
+        d_features: usize,
+        d_hidden: usize,
+        second: SecondLayerInit,
+        init: &mut Initializer,
+    ) -> Self {
+        let chain = Chain { maps };
+        let bank = ConditionerBankConfig {
+            n_networks: chain.n_conditioners(),
+            d_features,
+            d_hidden,
+            second,
+        };
+        Self {
+            bank: bank.init(init),
+            chain,
+        }
+    }
+
+    /// What the features say to each map: computed once, it serves any number of samples of the same rows.
+    ///
+    /// # Shapes
+    ///
+    /// - features: `[n_rows, d_features]`
+    /// - returns: `[n_conditioners, n_rows, d_hidden]`
+    pub fn condition(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
+        self.bank.forward(features, mode)
+    }
+
+    /// ln p(labels | features).
+    ///
+    /// # Shapes
+    ///
+    /// - labels: `[n_rows, d_labels]`, features: `[n_rows, d_features]`
+    /// - returns: `[n_rows]`
+    pub fn log_prob(&self, labels: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<1> {
+        let (noise, log_det) = self
+            .chain
+            .forward(labels, self.condition(features, mode), mode);
+        standard_normal_log_prob(noise) + log_det
+    }
+
+    /// The labels that this noise becomes.
+    ///
+    /// # Shapes
+    ///
+    /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
+    /// - returns: `[n_rows, d_labels]`
+    pub fn sample(&self, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<2> {
+        self.chain
+            .inverse(noise, self.condition(features, mode), mode)
+            .0
+    }
+
+    /// The labels that this noise becomes, and ln p of them: one pass gives both.
+    ///
+    /// # Shapes
+    ///
+    /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
+    /// - returns: `[n_rows, d_labels]` and `[n_rows]`
+    pub fn sample_with_log_prob(
+        &self,
+        noise: Tensor<2>,
+        features: Tensor<2>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        let condition = self.condition(features, mode);
+        let (labels, log_det) = self.chain.inverse(noise.clone(), condition, mode);
+        (labels, standard_normal_log_prob(noise) - log_det)
+    }
+}
+
+/// ln N(noise; 0, I) of each row.
+///
+/// # Shapes
+///
+/// - noise: `[n_rows, d_labels]`
+/// - returns: `[n_rows]`
+pub fn standard_normal_log_prob(noise: Tensor<2>) -> Tensor<1> {
+    let d_labels = noise.dims()[1] as f64;
+    noise.square().sum_dim(1).squeeze_dim::<1>(1) * -0.5 - 0.5 * d_labels * (2.0 * PI).ln()
+}

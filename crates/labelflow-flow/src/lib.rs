@@ -1,0 +1,38 @@
+//! Conditional bijections and densities on any device that burn supports. Knows nothing of weak supervision.
+//!
+//! A [`Bijection`] maps labels to noise and back, given what a row's features say; both directions return the value and
+//! the logarithm of the Jacobian's determinant. A [`Chain`] of bijections is a fold, its inverse the reversed fold. A
+//! [`Flow`] is a chain, the [`ConditionerBank`] that evaluates all its feature-side networks at once, and a standard
+//! normal base density.
+//!
+//! | bijection | warps |
+//! |---|---|
+//! | [`Coupling`] | one label given the other labels and the features |
+//! | [`AffineMap`] | all labels given the features alone |
+//!
+//! Nothing is mutated behind a reference: a training pass records batch statistics into a [`StatisticsRecorder`], and
+//! [`absorb`] moves the running statistics afterwards.
+
+mod affine_map;
+mod bijection;
+mod bounded_scale;
+mod chain;
+mod conditioner_bank;
+mod coupling;
+mod flow;
+mod initializer;
+mod linear;
+mod normalization;
+mod state;
+
+pub use affine_map::{AffineMap, AffineMapConfig};
+pub use bijection::{Bijection, Mode};
+pub use bounded_scale::bounded_scale;
+pub use chain::Chain;
+pub use conditioner_bank::{ConditionerBank, ConditionerBankConfig, SecondLayerInit};
+pub use coupling::{Coupling, CouplingConfig};
+pub use flow::{AffineFlowConfig, CouplingFlowConfig, Flow, standard_normal_log_prob};
+pub use initializer::Initializer;
+pub use linear::Linear;
+pub use normalization::{Normalization, StatisticsRecorder, absorb};
+pub use state::{State, StateError, load_state, n_parameters, state};

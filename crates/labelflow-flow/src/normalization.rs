@@ -1,0 +1,117 @@
+//! Batch normalisation over rows, for several groups of channels at once.
+//!
+//! ```text
+//! ŷ = (x − mean) / √(variance + 1e-5),   y = ŷ · scale + shift
+//! ```
+//!
+//! In training, mean and variance are those of the batch (biased variance); running statistics follow them with momentum 0.1, the
+//! variance unbiased. In prediction the running ones are used. (Ioffe and Szegedy, 2015, <https://arxiv.org/abs/1502.03167>.)
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use burn::module::{Module, ModuleMapper, Param, ParamId};
+use burn::tensor::Tensor;
+
+use crate::{Initializer, Mode};
+
+const EPSILON: f64 = 1e-5;
+const MOMENTUM: f64 = 0.1;
+
+/// Normalises each channel of each group over the rows.
+#[derive(Module, Debug)]
+pub struct Normalization {
+    /// `[n_groups, 1, d_channels]`, or none for a layer without affine part.
+    pub scale: Option<Param<Tensor<3>>>,
+    /// `[n_groups, 1, d_channels]`, or none for a layer without affine part.
+    pub shift: Option<Param<Tensor<3>>>,
+    /// `[n_groups, 1, d_channels]`, never trained.
+    pub running_mean: Param<Tensor<3>>,
+    /// `[n_groups, 1, d_channels]`, never trained.
+    pub running_variance: Param<Tensor<3>>,
+}
+
+impl Normalization {
+    /// A layer with a trained scale and shift.
+    pub fn affine(n_groups: usize, d_channels: usize, init: &mut Initializer) -> Self {
+        let shape = [n_groups, 1, d_channels];
+        Self {
+            scale: Some(init.constant(shape, 1.0)),
+            shift: Some(init.constant(shape, 0.0)),
+            ..Self::plain(n_groups, d_channels, init)
+        }
+    }
+
+    /// A layer without them.
+    pub fn plain(n_groups: usize, d_channels: usize, init: &mut Initializer) -> Self {
+        let shape = [n_groups, 1, d_channels];
+        Self {
+            scale: None,
+            shift: None,
+            running_mean: init.constant(shape, 0.0).set_require_grad(false),
+            running_variance: init.constant(shape, 1.0).set_require_grad(false),
+        }
+    }
+
+    /// # Shapes
+    ///
+    /// - input and result: `[n_groups, n_rows, d_channels]`
+    pub fn forward(&self, input: Tensor<3>, mode: Mode<'_>) -> Tensor<3> {
+        let normalized = match mode {
+            Mode::Train(recorder) => self.normalize_batch(input, recorder),
+            Mode::Predict => {
+                let deviation = (self.running_variance.val() + EPSILON).sqrt();
+                (input - self.running_mean.val()) / deviation
+            }
+        };
+        match (&self.scale, &self.shift) {
+            (Some(scale), Some(shift)) => normalized * scale.val() + shift.val(),
+            _ => normalized,
+        }
+    }
+
+    fn normalize_batch(&self, input: Tensor<3>, recorder: &StatisticsRecorder) -> Tensor<3> {
+        let n_rows = input.dims()[1] as f64;
+        let mean = input.clone().mean_dim(1);
+        let centred = input - mean.clone();
+        let variance = centred.clone().square().mean_dim(1);
+        recorder.record(self.running_mean.id, mean.detach());
+        let unbiased = variance.clone().detach() * (n_rows / (n_rows - 1.0).max(1.0));
+        recorder.record(self.running_variance.id, unbiased);
+        centred / (variance + EPSILON).sqrt()
+    }
+}
+
+/// Collects the batch statistics of one training pass.
+///
+/// A pass writes to it and changes nothing else, so a module is the same value before and after; see [`absorb`].
+#[derive(Debug, Default)]
+pub struct StatisticsRecorder {
+    batch: RefCell<HashMap<ParamId, Tensor<3>>>,
+}
+
+impl StatisticsRecorder {
+    fn record(&self, running: ParamId, batch: Tensor<3>) {
+        self.batch.borrow_mut().insert(running, batch);
+    }
+}
+
+/// Moves the running statistics of `module` a step towards the recorded batch statistics.
+#[must_use]
+pub fn absorb<M: Module>(module: M, recorder: StatisticsRecorder) -> M {
+    struct Absorb(HashMap<ParamId, Tensor<3>>);
+    impl ModuleMapper for Absorb {
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            let Some(batch) = self.0.remove(&param.id) else {
+                return param;
+            };
+            param
+                .map(|running| {
+                    let batch = batch.reshape(running.shape());
+                    (running * (1.0 - MOMENTUM) + batch * MOMENTUM).detach()
+                })
+                .set_require_grad(false)
+        }
+    }
+    module.map(&mut Absorb(recorder.batch.into_inner()))
+}

@@ -1,0 +1,93 @@
+//! The input table x.
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::{Error, Result};
+
+/// A table of finite numbers with named columns, `[n_rows, d_features]`.
+///
+/// ```
+/// use labelflow_weak::Features;
+/// use ndarray::array;
+///
+/// let features = Features::new(array![[1.0, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(features.names(), ["x0", "x1"]);
+/// assert!(Features::new(array![[f32::NAN]]).is_err());
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Features {
+    names: Vec<String>,
+    values: Array2<f32>,
+}
+
+impl Features {
+    /// Checks the values; columns are named `x0`, `x1`, ….
+    pub fn new(values: Array2<f32>) -> Result<Self> {
+        let names = (0..values.ncols()).map(|column| format!("x{column}")).collect();
+        Self::with_names(values, names)
+    }
+
+    /// Checks the values; `names` are the column names.
+    pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
+        if names.len() != values.ncols() {
+            return Err(Error::data(
+                "features",
+                format!("{} column names", values.ncols()),
+                names.len(),
+            ));
+        }
+        if values.is_empty() {
+            return Err(Error::data(
+                "features",
+                "at least one row and one column",
+                format!("{} rows and {} columns", values.nrows(), values.ncols()),
+            ));
+        }
+        if let Some(((row, column), value)) =
+            values.indexed_iter().find(|(_, value)| !value.is_finite())
+        {
+            return Err(Error::data(
+                format!("features, row {row}, column '{}'", names[column]),
+                "a finite number",
+                value,
+            )
+            .with_hint("fill or drop missing values first"));
+        }
+        Ok(Self { names, values })
+    }
+
+    /// Column names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The numbers, `[n_rows, d_features]`.
+    pub fn values(&self) -> ArrayView2<'_, f32> {
+        self.values.view()
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.values.nrows()
+    }
+
+    /// Number of columns.
+    pub fn d_features(&self) -> usize {
+        self.values.ncols()
+    }
+
+    /// The rows with these indices, in this order.
+    ///
+    /// # Panics
+    ///
+    /// If `rows` is empty or an index is out of range.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        assert!(!rows.is_empty(), "a selection of no rows is not a table");
+        Self {
+            names: self.names.clone(),
+            values: self.values.select(Axis(0), rows),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Problems with planted truth, for tests.
+
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::{ABSTAIN, Truth, Votes, WeakSignals};
+
+/// Votes of labelers that are independent given the true class.
+pub(crate) struct Planted {
+    pub(crate) signals: WeakSignals,
+    pub(crate) truth: Truth,
+}
+
+impl Planted {
+    /// Labelers that are right with these probabilities, err towards the next class more often than to others, and
+    /// abstain at random.
+    pub(crate) fn new(
+        n_rows: usize,
+        n_classes: usize,
+        accuracies: &[f64],
+        abstention_rate: f64,
+        seed: u64,
+    ) -> Self {
+        Self::generate(n_rows, n_classes, accuracies.len(), seed, |truth, signal, rng| {
+            if rng.random_bool(abstention_rate) {
+                ABSTAIN
+            } else if rng.random_bool(accuracies[signal]) {
+                truth
+            } else {
+                let shift = if rng.random_bool(0.5) { 1 } else { rng.random_range(1..n_classes) };
+                ((usize::from(truth) + shift) % n_classes) as u8
+            }
+        })
+    }
+
+    /// Binary rules that speak for one class each, on `hit` of its rows and on `miss` of the others.
+    pub(crate) fn keywords(n_rows: usize, speaks_for: &[u8], hit: f64, miss: f64, seed: u64) -> Self {
+        Self::generate(n_rows, 2, speaks_for.len(), seed, |truth, signal, rng| {
+            let class = speaks_for[signal];
+            let rate = if truth == class { hit } else { miss };
+            if rng.random_bool(rate) { class } else { ABSTAIN }
+        })
+    }
+
+    fn generate(
+        n_rows: usize,
+        n_classes: usize,
+        n_signals: usize,
+        seed: u64,
+        mut vote: impl FnMut(u8, usize, &mut ChaCha8Rng) -> u8,
+    ) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let labels: Vec<usize> = (0..n_rows).map(|_| rng.random_range(0..n_classes)).collect();
+        let votes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| {
+            vote(labels[row] as u8, signal, &mut rng)
+        });
+        let votes = Votes::from_bytes(votes, n_classes).unwrap();
+        Self {
+            signals: WeakSignals::from_votes(votes).unwrap(),
+            truth: Truth::new(labels, n_classes).unwrap(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Probabilistic labels.
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::{Error, Result};
+
+/// Probabilities of each class for each row, `[n_rows, n_classes]`; every row sums to one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoftLabels(Array2<f64>);
+
+impl SoftLabels {
+    /// Checks that every row is a distribution, to within 1e-6.
+    pub fn new(probabilities: Array2<f64>) -> Result<Self> {
+        for (row, p) in probabilities.axis_iter(Axis(0)).enumerate() {
+            let sum = p.sum();
+            if !(sum - 1.0).abs().le(&1e-6) || p.iter().any(|&p| p < 0.0) {
+                return Err(Error::data(
+                    format!("soft labels, row {row}"),
+                    "probabilities that sum to 1",
+                    p,
+                ));
+            }
+        }
+        Ok(Self(probabilities))
+    }
+
+    /// Scales non-negative weights so that each row sums to one; a row of zeros becomes uniform.
+    ///
+    /// # Panics
+    ///
+    /// If a weight is negative or not finite.
+    pub fn normalized(mut weights: Array2<f64>) -> Self {
+        let uniform = 1.0 / weights.ncols() as f64;
+        for mut row in weights.axis_iter_mut(Axis(0)) {
+            assert!(
+                row.iter().all(|&weight| weight >= 0.0 && weight.is_finite()),
+                "label weights must be finite and not negative: {row}"
+            );
+            let sum = row.sum();
+            if sum > 0.0 {
+                row /= sum;
+            } else {
+                row.fill(uniform);
+            }
+        }
+        Self(weights)
+    }
+
+    /// The probabilities, `[n_rows, n_classes]`.
+    pub fn values(&self) -> ArrayView2<'_, f64> {
+        self.0.view()
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.0.nrows()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.0.ncols()
+    }
+
+    /// The most probable class of each row; ties go to the lowest class.
+    pub fn argmax(&self) -> Vec<usize> {
+        self.0.axis_iter(Axis(0)).map(|row| argmax(row.iter().copied())).collect()
+    }
+}
+
+fn argmax(values: impl Iterator<Item = f64>) -> usize {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (index, value) in values.enumerate() {
+        if value > best.1 {
+            best = (index, value);
+        }
+    }
+    best.0
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_distributions() {
+        assert!(SoftLabels::new(array![[0.5, 0.5], [0.9, 0.2]]).is_err());
+        assert!(SoftLabels::new(array![[f64::NAN, 0.5]]).is_err());
+        let labels = SoftLabels::normalized(array![[1.0, 3.0], [0.0, 0.0]]);
+        assert_eq!(labels.values(), array![[0.25, 0.75], [0.5, 0.5]]);
+        assert_eq!(labels.argmax(), [1, 0]);
+    }
+}

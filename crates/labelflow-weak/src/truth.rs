@@ -1,0 +1,62 @@
+//! True labels, kept apart from everything that training can see.
+
+use crate::{Error, Result};
+
+/// True classes of the rows of a dataset. Only evaluation and the simulation of weak signals accept it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Truth {
+    labels: Vec<usize>,
+    n_classes: usize,
+}
+
+impl Truth {
+    /// Checks that every label is below `n_classes`.
+    pub fn new(labels: Vec<usize>, n_classes: usize) -> Result<Self> {
+        if labels.is_empty() {
+            return Err(Error::data("true labels", "at least one row", 0));
+        }
+        if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
+            return Err(Error::data(
+                format!("true labels, row {row}"),
+                format!("a class from 0 to {}", n_classes.saturating_sub(1)),
+                labels[row],
+            ));
+        }
+        Ok(Self { labels, n_classes })
+    }
+
+    /// The class of each row.
+    pub fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The rows with these indices, in this order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        Self {
+            labels: rows.iter().map(|&row| self.labels[row]).collect(),
+            n_classes: self.n_classes,
+        }
+    }
+
+    /// The share of rows whose label is in `predicted` at the same place.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ.
+    pub fn accuracy(&self, predicted: &[usize]) -> f64 {
+        assert_eq!(predicted.len(), self.labels.len(), "one prediction a row");
+        let hits = self.labels.iter().zip(predicted).filter(|(label, p)| label == p).count();
+        hits as f64 / self.labels.len() as f64
+    }
+}

@@ -1,0 +1,152 @@
+//! The different rows of votes, each with how often it occurs.
+//!
+//! A label model that ignores features cannot tell apart two rows with the same votes. Ten labelers and two classes make
+//! at most 3¹⁰ different rows, so a method that passes over the votes a hundred times passes over those instead of over
+//! a million rows. The patterns are sorted: permuting the rows changes nothing at all.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::{ABSTAIN, Votes};
+
+/// Up to this many possible patterns are counted in a table, more in a hash map.
+const MAX_TABLE: usize = 1 << 20;
+
+/// The distinct rows of votes in ascending order, with their counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct VotePatterns {
+    n_signals: usize,
+    bytes: Vec<u8>,
+    counts: Vec<f64>,
+}
+
+impl VotePatterns {
+    pub(crate) fn of(votes: &Votes) -> Self {
+        let n_answers = votes.n_classes() + 1;
+        let n_possible = u32::try_from(votes.n_signals())
+            .ok()
+            .and_then(|n_signals| n_answers.checked_pow(n_signals))
+            .filter(|&n_possible| n_possible <= MAX_TABLE);
+        match n_possible {
+            Some(n_possible) => Self::by_table(votes, n_possible),
+            None => Self::by_hash(votes),
+        }
+    }
+
+    /// Reads each row as a number with one digit a labeler; an abstention is the highest digit, as it is the highest byte.
+    fn by_table(votes: &Votes, n_possible: usize) -> Self {
+        let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
+        let mut table = vec![0u64; n_possible];
+        for row in votes.as_slice().chunks_exact(n_signals) {
+            let number = row.iter().fold(0, |number, &vote| {
+                number * (n_classes + 1) + usize::from(vote).min(n_classes)
+            });
+            table[number] += 1;
+        }
+        let mut patterns = Self::empty(n_signals);
+        let mut row = vec![0; n_signals];
+        for (number, &count) in table.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let mut rest = number;
+            for vote in row.iter_mut().rev() {
+                let digit = rest % (n_classes + 1);
+                *vote = if digit == n_classes { ABSTAIN } else { digit as u8 };
+                rest /= n_classes + 1;
+            }
+            patterns.push(&row, count);
+        }
+        patterns
+    }
+
+    fn by_hash(votes: &Votes) -> Self {
+        let mut counts: HashMap<&[u8], u64> = HashMap::new();
+        for row in votes.as_slice().chunks_exact(votes.n_signals()) {
+            *counts.entry(row).or_default() += 1;
+        }
+        let mut sorted: Vec<_> = counts.into_iter().collect();
+        sorted.par_sort_unstable();
+        let mut patterns = Self::empty(votes.n_signals());
+        for (row, count) in sorted {
+            patterns.push(row, count);
+        }
+        patterns
+    }
+
+    fn empty(n_signals: usize) -> Self {
+        Self {
+            n_signals,
+            bytes: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, row: &[u8], count: u64) {
+        self.bytes.extend_from_slice(row);
+        self.counts.push(count as f64);
+    }
+
+    /// The same patterns without the one in which nobody votes.
+    pub(crate) fn without_silence(mut self) -> Self {
+        // Abstentions are the highest bytes, so that pattern is the last one.
+        let is_silent = |row: &[u8]| row.iter().all(|&vote| vote == ABSTAIN);
+        if self.len() > 0 && is_silent(self.row(self.len() - 1)) {
+            self.counts.pop();
+            self.bytes.truncate(self.counts.len() * self.n_signals);
+        }
+        self
+    }
+
+    /// Number of distinct patterns.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The votes of one pattern.
+    pub(crate) fn row(&self, pattern: usize) -> &[u8] {
+        &self.bytes[pattern * self.n_signals..][..self.n_signals]
+    }
+
+    /// How many rows have this pattern.
+    pub(crate) fn count(&self, pattern: usize) -> f64 {
+        self.counts[pattern]
+    }
+
+    /// Patterns with their counts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+        self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn patterns_are_sorted_and_counted() {
+        let votes = array![[1, 0], [-1, -1], [0, -1], [1, 0], [-1, -1]];
+        let patterns = VotePatterns::of(&Votes::from_indices(votes.view(), None).unwrap());
+        let rows: Vec<_> = patterns.iter().collect();
+        let silent = [ABSTAIN, ABSTAIN];
+        assert_eq!(rows, [(&[0, ABSTAIN][..], 1.0), (&[1, 0], 2.0), (&silent, 2.0)]);
+        assert_eq!(patterns.without_silence().len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn the_table_and_the_hash_map_agree(
+            bytes in proptest::collection::vec(0u8..4, 3..90),
+        ) {
+            let bytes: Vec<u8> =
+                bytes.into_iter().map(|vote| if vote == 3 { ABSTAIN } else { vote }).collect();
+            let n_rows = bytes.len() / 3;
+            let bytes = Array2::from_shape_vec((n_rows, 3), bytes[..3 * n_rows].to_vec()).unwrap();
+            let votes = Votes::from_bytes(bytes, 3).unwrap();
+            let patterns = VotePatterns::by_table(&votes, 64);
+            prop_assert_eq!(&patterns, &VotePatterns::by_hash(&votes));
+            prop_assert_eq!(patterns.iter().map(|(_, count)| count).sum::<f64>(), n_rows as f64);
+        }
+    }
+}
