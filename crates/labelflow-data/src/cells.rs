@@ -32,6 +32,12 @@ pub(crate) fn parse_number(cell: &str) -> Option<f64> {
     if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() }
 }
 
+/// Cells read row by row as a table.
+pub(crate) fn into_table<T>(cells: Vec<T>, n_columns: usize) -> Array2<T> {
+    let n_rows = cells.len() / n_columns.max(1);
+    Array2::from_shape_vec((n_rows, n_columns), cells).expect("every row has n_columns cells")
+}
+
 /// Columns read as numbers.
 #[derive(Debug)]
 pub(crate) enum Numbers<T> {
@@ -86,6 +92,11 @@ impl NameCodes {
     /// Codes for any names, as they come, but not more than `n_most`.
     pub(crate) fn open(n_most: usize) -> Self {
         Self { names: Vec::new(), codes: HashMap::new(), is_closed: false, n_most }
+    }
+
+    /// Whether only names known beforehand have codes.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// The code of a name.

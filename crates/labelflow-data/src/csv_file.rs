@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use csv::StringRecord;
 use ndarray::Array2;
 
-use crate::cells::{NameCodes, Number, Numbers, parse_number};
+use crate::cells::{NameCodes, Number, Numbers, into_table, parse_number};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -187,9 +187,7 @@ fn csv_error(path: &Path, start: Offset, error: csv::Error) -> Error {
         csv::ErrorKind::Utf8 { .. } => {
             Error::content(path, "text in UTF-8", "other bytes").at(start.find(path))
         }
-        other => {
-            Error::content(path, "separated text", format!("{other:?}")).at(start.find(path))
-        }
+        other => Error::content(path, "separated text", format!("{other:?}")).at(start.find(path)),
     }
 }
 
@@ -224,11 +222,6 @@ pub(crate) fn shown(cell: &str) -> String {
         return cell.to_owned();
     }
     cell.chars().take(LONGEST).chain(['…']).collect()
-}
-
-fn into_table<T>(values: Vec<T>, n_columns: usize) -> Array2<T> {
-    let n_rows = if n_columns == 0 { 0 } else { values.len() / n_columns };
-    Array2::from_shape_vec((n_rows, n_columns), values).expect("every row pushed n_columns values")
 }
 
 #[cfg(test)]

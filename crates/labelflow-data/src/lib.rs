@@ -1,1 +1,87 @@
-//! stub
+//! Files and datasets of weak supervision: what is on disk or in the catalog, as the types of [`labelflow_weak`].
+//!
+//! | to | use |
+//! |---|---|
+//! | read csv, tsv, parquet, npy or npz | [`read_features`], [`read_signals`], [`read_bounds`], [`read_labels`] |
+//! | write them | [`write_features`], [`write_signals`], [`write_labels`], [`write_columns`] |
+//! | write any file whole or not at all | [`write_atomically`] |
+//! | load a real dataset by name | [`catalog()`], [`find`], [`load`], [`check`], [`fetch`] |
+//! | have real data without files | [`embedded`] |
+//! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
+//! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
+//! | turn text into features | [`HashedWords`] |
+//! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
+//!
+//! ```
+//! use labelflow_data::{SignalsOptions, read_signals};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("votes.csv");
+//! std::fs::write(&path, "rule_a,rule_b\nspam,\nham,spam\n")?;
+//! let signals = read_signals(&path, &SignalsOptions::default())?;
+//! assert_eq!(signals.classes(), ["ham", "spam"]);
+//! assert_eq!(signals.vote(0, 1), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arff;
+mod atomic_file;
+mod bounds_file;
+mod catalog;
+mod cells;
+mod checksum;
+mod columns;
+mod csv_file;
+pub mod embedded;
+mod error;
+mod features_file;
+mod fetch;
+mod foreign_decoder;
+mod hashed_words;
+mod idx;
+mod labels_file;
+mod npy_file;
+mod number_lines;
+mod parquet_file;
+mod sets;
+mod signals_file;
+mod simulated;
+mod split;
+mod stream;
+mod synthetic;
+mod table;
+mod xls;
+
+pub use arff::{ArffTable, Missing, read_arff};
+pub use atomic_file::{AtomicWriter, write_atomically};
+pub use bounds_file::read_bounds;
+pub use catalog::{
+    CatalogEntry, CatalogFile, CheckReport, Counts, FileCheck, FileState, LoadOptions, catalog,
+    check, find, load,
+};
+pub use checksum::Checksum;
+pub use columns::{Column, ColumnValues, write_columns};
+pub use error::{Error, Place, Result};
+pub use features_file::{read_features, write_features};
+pub use fetch::fetch;
+pub use hashed_words::HashedWords;
+pub use idx::{IdxArray, read_idx};
+pub use labels_file::{read_labels, write_labels};
+pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
+pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
+pub use split::Split;
+pub use synthetic::{
+    PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
+};
+pub use xls::XlsSheet;
+
+/// The folder with the real datasets, or nothing and a loud line when it is not named.
+#[cfg(test)]
+#[allow(clippy::print_stderr)]
+pub(crate) fn data_dir_for_tests() -> Option<std::path::PathBuf> {
+    let dir = std::env::var_os("LABELFLOW_DATA").map(Into::into);
+    if dir.is_none() {
+        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
+    }
+    dir
+}

@@ -10,7 +10,7 @@
 use labelflow_weak::{
     Bounds, Features, LogisticRegression, StandardScaler, Truth, WeakDataset, WeakSignals,
 };
-use ndarray::{Array3, ArrayView2, Axis, s};
+use ndarray::{Array3, ArrayView2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result, Split};
@@ -72,7 +72,12 @@ pub struct LabelledTable {
 
 impl LabelledTable {
     /// The rows with these indices, in this order.
-    fn select_rows(&self, rows: &[usize]) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If `rows` is empty or an index is out of range.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
         Self {
             features: self.features.select_rows(rows),
             truth: self.truth.select_rows(rows),
@@ -111,7 +116,7 @@ pub fn simulate(
     }
     let mut seen = [split.train.as_slice(), &split.simulation].concat();
     seen.sort_unstable();
-    let scaler = StandardScaler::fit(table.features.select_rows(&seen).values());
+    let scaler = StandardScaler::fit(table.features.select_rows(&seen).values())?;
     let scaled = LabelledTable {
         features: scale(&scaler, &table.features)?,
         truth: table.truth.clone(),
@@ -127,7 +132,7 @@ pub fn simulate(
 
 /// The same table on the scaler's scale.
 pub(crate) fn scale(scaler: &StandardScaler, features: &Features) -> Result<Features> {
-    let scaled = scaler.transform(features.values());
+    let scaled = scaler.transform(features.values())?;
     Ok(Features::with_names(scaled, features.names().to_vec())?)
 }
 
@@ -156,7 +161,7 @@ impl SimulatedParts {
         let signals = |part: &LabelledTable| -> Result<WeakSignals> {
             let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
             for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
-                let labels = labeler.predict_proba(single_column(&part.features, column));
+                let labels = labeler.predict_proba(single_column(&part.features, column))?;
                 let p = labels.values().mapv(|p| p as f32);
                 q.index_axis_mut(Axis(1), signal).assign(&p);
             }
@@ -207,7 +212,9 @@ impl SimulatedParts {
 }
 
 fn single_column(features: &Features, column: usize) -> ArrayView2<'_, f32> {
-    features.values().slice_move(s![.., column..=column])
+    let mut values = features.values();
+    values.slice_axis_inplace(Axis(1), Slice::from(column..column + 1));
+    values
 }
 
 #[cfg(test)]

@@ -70,10 +70,7 @@ impl Bijection for AffineMap {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
-        (
-            (labels - shift) / scale,
-            -log_scale.sum_dim(1).squeeze_dim::<1>(1),
-        )
+        ((labels - shift) / scale, -log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 
     fn inverse(
@@ -83,9 +80,6 @@ impl Bijection for AffineMap {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
-        (
-            noise * scale + shift,
-            log_scale.sum_dim(1).squeeze_dim::<1>(1),
-        )
+        (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 }

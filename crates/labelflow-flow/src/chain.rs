@@ -40,13 +40,10 @@ impl<B: Bijection> Bijection for Chain<B> {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let start = no_change(labels);
-        self.conditioned(&condition)
-            .into_iter()
-            .rev()
-            .fold(start, |(value, log_det), (map, c)| {
-                let (value, change) = map.forward(value, c, mode);
-                (value, log_det + change)
-            })
+        self.conditioned(&condition).into_iter().rev().fold(start, |(value, log_det), (map, c)| {
+            let (value, change) = map.forward(value, c, mode);
+            (value, log_det + change)
+        })
     }
 
     fn inverse(
@@ -56,12 +53,10 @@ impl<B: Bijection> Bijection for Chain<B> {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let start = no_change(noise);
-        self.conditioned(&condition)
-            .into_iter()
-            .fold(start, |(value, log_det), (map, c)| {
-                let (value, change) = map.inverse(value, c, mode);
-                (value, log_det + change)
-            })
+        self.conditioned(&condition).into_iter().fold(start, |(value, log_det), (map, c)| {
+            let (value, change) = map.inverse(value, c, mode);
+            (value, log_det + change)
+        })
     }
 }
 

@@ -60,10 +60,7 @@ impl CouplingConfig {
     /// If there are fewer than two labels, or `warped` is none of them.
     pub fn init(&self, init: &mut Initializer) -> Coupling {
         assert!(self.d_labels >= 2, "a coupling needs a label to keep");
-        assert!(
-            self.warped < self.d_labels,
-            "the warped label is one of the labels"
-        );
+        assert!(self.warped < self.d_labels, "the warped label is one of the labels");
         let d_hidden = self.d_hidden;
         Coupling {
             first: Linear::without_bias([N_HEADS, self.d_labels - 1, d_hidden], init),
@@ -142,10 +139,7 @@ impl Bijection for Coupling {
     ) -> (Tensor<2>, Tensor<1>) {
         let (warped, kept) = self.split(labels);
         let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
-        (
-            self.join((warped - shift) / scale, kept),
-            -log_scale.squeeze_dim::<1>(1),
-        )
+        (self.join((warped - shift) / scale, kept), -log_scale.squeeze_dim::<1>(1))
     }
 
     fn inverse(
@@ -156,9 +150,6 @@ impl Bijection for Coupling {
     ) -> (Tensor<2>, Tensor<1>) {
         let (warped, kept) = self.split(noise);
         let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
-        (
-            self.join(warped * scale + shift, kept),
-            log_scale.squeeze_dim::<1>(1),
-        )
+        (self.join(warped * scale + shift, kept), log_scale.squeeze_dim::<1>(1))
     }
 }

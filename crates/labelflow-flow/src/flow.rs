@@ -73,13 +73,7 @@ impl CouplingFlowConfig {
                 config.init(&mut init)
             })
             .collect();
-        Flow::new(
-            maps,
-            self.d_features,
-            self.d_hidden,
-            SecondLayerInit::NearlyZero,
-            &mut init,
-        )
+        Flow::new(maps, self.d_features, self.d_hidden, SecondLayerInit::NearlyZero, &mut init)
     }
 }
 
@@ -87,18 +81,9 @@ impl AffineFlowConfig {
     /// Initial weights from a seed.
     pub fn init(&self, seed: u64, device: &Device) -> Flow<AffineMap> {
         let mut init = Initializer::new(seed, device);
-        let config = AffineMapConfig {
-            d_labels: self.d_labels,
-            d_hidden: self.d_hidden,
-        };
+        let config = AffineMapConfig { d_labels: self.d_labels, d_hidden: self.d_hidden };
         let maps = (0..self.n_steps).map(|_| config.init(&mut init)).collect();
-        Flow::new(
-            maps,
-            self.d_features,
-            self.d_hidden,
-            SecondLayerInit::FanIn,
-            &mut init,
-        )
+        Flow::new(maps, self.d_features, self.d_hidden, SecondLayerInit::FanIn, &mut init)
     }
 }
 
@@ -117,10 +102,7 @@ impl<B: Bijection> Flow<B> {
             d_hidden,
             second,
         };
-        Self {
-            bank: bank.init(init),
-            chain,
-        }
+        Self { bank: bank.init(init), chain }
     }
 
     /// What the features say to each map: computed once, it serves any number of samples of the same rows.
@@ -140,9 +122,7 @@ impl<B: Bijection> Flow<B> {
     /// - labels: `[n_rows, d_labels]`, features: `[n_rows, d_features]`
     /// - returns: `[n_rows]`
     pub fn log_prob(&self, labels: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<1> {
-        let (noise, log_det) = self
-            .chain
-            .forward(labels, self.condition(features, mode), mode);
+        let (noise, log_det) = self.chain.forward(labels, self.condition(features, mode), mode);
         standard_normal_log_prob(noise) + log_det
     }
 
@@ -153,9 +133,7 @@ impl<B: Bijection> Flow<B> {
     /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
     /// - returns: `[n_rows, d_labels]`
     pub fn sample(&self, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<2> {
-        self.chain
-            .inverse(noise, self.condition(features, mode), mode)
-            .0
+        self.chain.inverse(noise, self.condition(features, mode), mode).0
     }
 
     /// The labels that this noise becomes, and ln p of them: one pass gives both.

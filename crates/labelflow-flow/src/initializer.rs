@@ -19,10 +19,7 @@ pub struct Initializer {
 impl Initializer {
     /// A generator for weights on `device`.
     pub fn new(seed: u64, device: &Device) -> Self {
-        Self {
-            rng: ChaCha8Rng::seed_from_u64(seed),
-            device: device.clone(),
-        }
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), device: device.clone() }
     }
 
     /// The device that the weights live on.
@@ -52,13 +49,8 @@ impl Initializer {
         shape: [usize; 3],
         distribution: impl Distribution<f32>,
     ) -> Param<Tensor<3>> {
-        let values: Vec<f32> = distribution
-            .sample_iter(&mut self.rng)
-            .take(shape.iter().product())
-            .collect();
-        Param::from_tensor(Tensor::from_data(
-            TensorData::new(values, shape),
-            &self.device,
-        ))
+        let values: Vec<f32> =
+            distribution.sample_iter(&mut self.rng).take(shape.iter().product()).collect();
+        Param::from_tensor(Tensor::from_data(TensorData::new(values, shape), &self.device))
     }
 }

@@ -17,10 +17,7 @@ pub struct Linear {
 impl Linear {
     /// Weights from U(±1/√d_input), no bias.
     pub fn without_bias(shape: [usize; 3], init: &mut Initializer) -> Self {
-        Self {
-            weight: init.fan_in(shape, shape[1]),
-            bias: None,
-        }
+        Self { weight: init.fan_in(shape, shape[1]), bias: None }
     }
 
     /// Weights and biases from U(±1/√d_input).

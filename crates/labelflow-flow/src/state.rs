@@ -36,15 +36,8 @@ impl std::fmt::Display for StateError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Missing { name } => write!(f, "tensor '{name}' is missing"),
-            Self::Shape {
-                name,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "tensor '{name}': expected shape {expected:?}, found {found:?}"
-                )
+            Self::Shape { name, expected, found } => {
+                write!(f, "tensor '{name}': expected shape {expected:?}, found {found:?}")
             }
             Self::Unknown { name } => write!(f, "tensor '{name}' belongs to no part of the model"),
         }
@@ -68,8 +61,7 @@ pub fn state<M: Module>(module: &M) -> State {
             self.path.pop();
         }
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.state
-                .insert(self.path.join("."), param.val().to_data());
+            self.state.insert(self.path.join("."), param.val().to_data());
         }
     }
     let mut read = Read::default();
@@ -80,11 +72,7 @@ pub fn state<M: Module>(module: &M) -> State {
 /// Number of trained values: all tensors but the running statistics.
 pub fn n_parameters<M: Module>(module: &M) -> usize {
     let trained = |(name, _): &(String, TensorData)| !name.contains(".running_");
-    state(module)
-        .into_iter()
-        .filter(trained)
-        .map(|(_, data)| data.num_elements())
-        .sum()
+    state(module).into_iter().filter(trained).map(|(_, data)| data.num_elements()).sum()
 }
 
 /// Gives every tensor of a module the value it has in `state`.
@@ -109,25 +97,15 @@ pub fn load_state<M: Module>(module: M, state: State) -> Result<M, StateError> {
             };
             let (expected, found) = (param.dims().to_vec(), data.shape().to_vec());
             if expected != found {
-                self.error.get_or_insert(StateError::Shape {
-                    name,
-                    expected,
-                    found,
-                });
+                self.error.get_or_insert(StateError::Shape { name, expected, found });
                 return param;
             }
             let trained = param.is_require_grad();
             let device = param.device();
-            param
-                .map(|_| Tensor::from_data(data, &device))
-                .set_require_grad(trained)
+            param.map(|_| Tensor::from_data(data, &device)).set_require_grad(trained)
         }
     }
-    let mut load = Load {
-        path: Vec::new(),
-        state,
-        error: None,
-    };
+    let mut load = Load { path: Vec::new(), state, error: None };
     let module = module.map(&mut load);
     match (load.error, load.state.into_keys().next()) {
         (Some(error), _) => Err(error),

@@ -60,10 +60,7 @@ fn matrix(values: &[f64], n_columns: usize) -> Tensor<2> {
 }
 
 fn to_vec<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
-    tensor
-        .into_data()
-        .try_to_vec()
-        .expect("tensors of these tests are f64")
+    tensor.into_data().try_to_vec().expect("tensors of these tests are f64")
 }
 
 /// The same flow with random weights and running statistics, so that no map is close to the identity.
@@ -107,17 +104,9 @@ fn ln_abs_det(mut a: Vec<Vec<f64>>) -> f64 {
 /// The derivative of `f` at 0 from four points; its error is of the order of the step's fourth power.
 fn derivative(f: impl Fn(f64) -> Vec<f64>) -> Vec<f64> {
     let step = 1e-4;
-    let [near, far] = [step, 2.0 * step].map(|step| {
-        f(step)
-            .iter()
-            .zip(f(-step))
-            .map(|(up, down)| up - down)
-            .collect::<Vec<f64>>()
-    });
-    near.iter()
-        .zip(&far)
-        .map(|(near, far)| (8.0 * near - far) / (12.0 * step))
-        .collect()
+    let [near, far] = [step, 2.0 * step]
+        .map(|step| f(step).iter().zip(f(-step)).map(|(up, down)| up - down).collect::<Vec<f64>>());
+    near.iter().zip(&far).map(|(near, far)| (8.0 * near - far) / (12.0 * step)).collect()
 }
 
 /// The transposed Jacobian of `map` at `point`: its determinant is the Jacobian's.
@@ -148,8 +137,7 @@ fn forward_undoes_inverse() {
         for mode in [Mode::Predict, Mode::Train(&recorder)] {
             let condition = flow.condition(features.clone(), mode);
             let (labels, there) =
-                flow.chain
-                    .inverse(matrix(&noise, d_labels), condition.clone(), mode);
+                flow.chain.inverse(matrix(&noise, d_labels), condition.clone(), mode);
             let (back, home) = flow.chain.forward(labels, condition, mode);
             assert_close(name, &to_vec(back), &noise, 1e-10);
             assert_close(name, &to_vec(there + home), &[0.0; 7], 1e-10);
@@ -165,8 +153,7 @@ fn log_det_is_that_of_the_numerical_jacobian_of_each_row() {
             let features = matrix(&normal(200 + row, D_FEATURES), D_FEATURES);
             let condition = flow.condition(features, Mode::Predict);
             let inverse = |noise: &[f64]| {
-                flow.chain
-                    .inverse(matrix(noise, d_labels), condition.clone(), Mode::Predict)
+                flow.chain.inverse(matrix(noise, d_labels), condition.clone(), Mode::Predict)
             };
             let noise = normal(300 + row, d_labels);
             let numerical = ln_abs_det(jacobian(|noise| to_vec(inverse(noise).0), &noise));
@@ -186,10 +173,8 @@ fn log_det_in_training_is_that_of_the_numerical_jacobian_of_the_batch() {
         let n_rows = 4;
         let features = matrix(&normal(400, n_rows * D_FEATURES), D_FEATURES);
         let condition = flow.condition(features, mode);
-        let inverse = |noise: &[f64]| {
-            flow.chain
-                .inverse(matrix(noise, d_labels), condition.clone(), mode)
-        };
+        let inverse =
+            |noise: &[f64]| flow.chain.inverse(matrix(noise, d_labels), condition.clone(), mode);
         let noise = normal(401, n_rows * d_labels);
         let numerical = ln_abs_det(jacobian(|noise| to_vec(inverse(noise).0), &noise));
         let sum: f64 = to_vec(inverse(&noise).1).iter().sum();
@@ -267,11 +252,7 @@ fn gradients_are_those_of_central_differences() {
             }
         }
         let n_trained: usize = gradients.values().map(Vec::len).sum();
-        assert_eq!(
-            n_trained,
-            n_parameters(&flow),
-            "{name}: every weight has a gradient"
-        );
+        assert_eq!(n_trained, n_parameters(&flow), "{name}: every weight has a gradient");
     }
     for_every_flow!(law);
 }
@@ -300,11 +281,8 @@ fn gradient_by_name<M: Module>(
             }
         }
     }
-    let mut collect = Collect {
-        path: Vec::new(),
-        gradients: loss.backward(),
-        by_name: Default::default(),
-    };
+    let mut collect =
+        Collect { path: Vec::new(), gradients: loss.backward(), by_name: Default::default() };
     module.visit(&mut collect);
     collect.by_name
 }
@@ -312,31 +290,20 @@ fn gradient_by_name<M: Module>(
 #[test]
 fn running_statistics_move_a_tenth_towards_the_batch() {
     fn law<B: Bijection>(name: &str, flow: Flow<B>, d_labels: usize) {
-        let before: Vec<f64> = state(&flow)["bank.norm.running_mean"]
-            .clone()
-            .try_to_vec()
-            .expect("f64");
+        let before: Vec<f64> =
+            state(&flow)["bank.norm.running_mean"].clone().try_to_vec().expect("f64");
         let recorder = StatisticsRecorder::default();
         let features = matrix(&normal(800, 6 * D_FEATURES), D_FEATURES);
         let noise = matrix(&normal(801, 6 * d_labels), d_labels);
-        let batch_mean = to_vec(
-            flow.bank
-                .first
-                .forward(features.clone().unsqueeze_dim(0))
-                .mean_dim(1),
-        );
+        let batch_mean =
+            to_vec(flow.bank.first.forward(features.clone().unsqueeze_dim(0)).mean_dim(1));
         flow.sample(noise, features, Mode::Train(&recorder));
         let n_before = state(&flow).len();
         let flow = absorb(flow, recorder);
-        let after: Vec<f64> = state(&flow)["bank.norm.running_mean"]
-            .clone()
-            .try_to_vec()
-            .expect("f64");
-        let expected: Vec<f64> = before
-            .iter()
-            .zip(&batch_mean)
-            .map(|(b, m)| 0.9 * b + 0.1 * m)
-            .collect();
+        let after: Vec<f64> =
+            state(&flow)["bank.norm.running_mean"].clone().try_to_vec().expect("f64");
+        let expected: Vec<f64> =
+            before.iter().zip(&batch_mean).map(|(b, m)| 0.9 * b + 0.1 * m).collect();
         assert_close(name, &after, &expected, 1e-12);
         assert_eq!(state(&flow).len(), n_before);
     }
@@ -365,46 +332,21 @@ fn a_loaded_state_is_the_saved_one_and_foreign_states_are_refused() {
 #[test]
 fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
     let device = f64_device();
-    let config = CouplingFlowConfig {
-        d_features: 30,
-        d_labels: 2,
-        d_hidden: 64,
-        n_steps: 8,
-    };
-    assert_eq!(
-        state(&config.init(7, &device)),
-        state(&config.init(7, &device))
-    );
-    assert_ne!(
-        state(&config.init(7, &device)),
-        state(&config.init(8, &device))
-    );
+    let config = CouplingFlowConfig { d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 8 };
+    assert_eq!(state(&config.init(7, &device)), state(&config.init(7, &device)));
+    assert_ne!(state(&config.init(7, &device)), state(&config.init(8, &device)));
     let recorder = StatisticsRecorder::default();
     let noise = normal(1, 200);
     let features = matrix(&normal(2, 100 * 30), 30);
     let labels =
-        config
-            .init(7, &device)
-            .sample(matrix(&noise, 2), features, Mode::Train(&recorder));
-    let largest = to_vec(labels)
-        .iter()
-        .zip(&noise)
-        .map(|(y, z)| (y - z).abs())
-        .fold(0.0, f64::max);
-    assert!(
-        largest < 1.5,
-        "labels start near the noise, off by {largest} at most"
-    );
+        config.init(7, &device).sample(matrix(&noise, 2), features, Mode::Train(&recorder));
+    let largest = to_vec(labels).iter().zip(&noise).map(|(y, z)| (y - z).abs()).fold(0.0, f64::max);
+    assert!(largest < 1.5, "labels start near the noise, off by {largest} at most");
 }
 
 #[test]
 fn parameters_are_as_many_as_the_paper_has() {
-    let config = CouplingFlowConfig {
-        d_features: 784,
-        d_labels: 2,
-        d_hidden: 64,
-        n_steps: 8,
-    };
+    let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8 };
     let flow = config.init(0, &Device::flex());
     assert_eq!(n_parameters(&flow), 3_627_040);
     assert_eq!(n_parameters(&flow) / 16, 226_690);

@@ -6,9 +6,12 @@
 //! error[j][c] = mean over the rows where q[j][·][c] is given of |1[y = c] − q[j][·][c]|
 //! ```
 
-use ndarray::{Array2, ArrayView2};
+use std::ops::Range;
 
-use crate::{Error, Result, SoftLabels, Truth, WeakSignals};
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::row_chunks::RowChunks;
+use crate::{ABSTAIN, Error, Result, SignalValues, SoftLabels, Truth, WeakSignals};
 
 /// Upper bounds on the soft errors, `[n_signals, n_classes]`, each from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,15 +58,25 @@ impl Bounds {
                 truth.n_classes(),
             ));
         }
-        let indicator =
-            |row: usize, class: usize| f64::from(u8::from(truth.labels()[row] == class));
-        Ok(Self(soft_errors(signals, indicator)))
+        let one_hot = |row: usize, labels: &mut [f64]| {
+            labels.fill(0.0);
+            labels[truth.labels()[row]] = 1.0;
+        };
+        Ok(Self(soft_errors(signals, one_hot)))
     }
 
     /// The soft errors expected when the labels have these probabilities.
+    ///
+    /// # Panics
+    ///
+    /// If the labels are not those of the signals' rows and classes.
     pub fn expected(signals: &WeakSignals, labels: &SoftLabels) -> Self {
         let values = labels.values();
-        Self(soft_errors(signals, |row, class| values[[row, class]]))
+        let shape = (signals.n_rows(), signals.n_classes());
+        assert_eq!(values.dim(), shape, "labels and signals of the same rows and classes");
+        Self(soft_errors(signals, |row, labels| {
+            labels.iter_mut().zip(values.row(row)).for_each(|(label, &p)| *label = p);
+        }))
     }
 
     /// The bounds, `[n_signals, n_classes]`.
@@ -85,19 +98,60 @@ impl Bounds {
 }
 
 /// Mean |p(class) − q| over the rows where q is given; a labeler that never speaks gets 0.
-fn soft_errors(signals: &WeakSignals, p_class: impl Fn(usize, usize) -> f64) -> Array2<f64> {
-    Array2::from_shape_fn((signals.n_signals(), signals.n_classes()), |(signal, class)| {
-        let mut sum = 0.0;
-        let mut n_given = 0usize;
-        for row in 0..signals.n_rows() {
-            if let Some(q) = signals.probability(row, signal, class) {
-                let (p, q) = (p_class(row, class), f64::from(q));
-                sum += p * (1.0 - q) + (1.0 - p) * q;
-                n_given += 1;
+/// `read_labels` writes p of a row, one number a class.
+fn soft_errors(
+    signals: &WeakSignals,
+    read_labels: impl Fn(usize, &mut [f64]) + Sync,
+) -> Array2<f64> {
+    let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
+    let n_cells = n_signals * n_classes;
+    // The sums of errors [n_signals, n_classes], then the numbers of rows given, laid out alike.
+    let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
+        let mut labels = vec![0.0; n_classes];
+        let (errors, n_given) = sums.split_at_mut(n_cells);
+        for row in rows {
+            read_labels(row, &mut labels);
+            match signals.values() {
+                SignalValues::Votes(votes) => {
+                    add_vote_errors(votes.row_bytes(row), &labels, errors, n_given);
+                }
+                SignalValues::Probabilities(p) => {
+                    let p = p.index_axis(Axis(0), row);
+                    for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
+                        errors[cell] += soft_error(labels[cell % n_classes], f64::from(q));
+                        n_given[cell] += 1.0;
+                    }
+                }
             }
         }
-        sum / n_given.max(1) as f64
+    };
+    let chunks = RowChunks::new(signals.n_rows(), n_signals, 2 * n_cells);
+    let sums = chunks.sum(2 * n_cells, add_rows);
+    Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
+        let cell = signal * n_classes + class;
+        // Rounding may carry a mean of ones above one.
+        (sums[cell] / sums[n_cells + cell].max(1.0)).min(1.0)
     })
+}
+
+/// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as far as
+/// they are probable.
+fn add_vote_errors(votes: &[u8], labels: &[f64], errors: &mut [f64], n_given: &mut [f64]) {
+    let n_classes = labels.len();
+    let cells = errors.chunks_exact_mut(n_classes).zip(n_given.chunks_exact_mut(n_classes));
+    for (&vote, (errors, n_given)) in votes.iter().zip(cells).filter(|(vote, _)| **vote != ABSTAIN)
+    {
+        for (class, error) in errors.iter_mut().enumerate() {
+            let p = labels[class];
+            *error += if class == usize::from(vote) { 1.0 - p } else { p };
+        }
+        n_given.iter_mut().for_each(|n_given| *n_given += 1.0);
+    }
+}
+
+/// The expected |1[y = c] − q| when P(y = c) = p.
+fn soft_error(p: f64, q: f64) -> f64 {
+    p * (1.0 - q) + (1.0 - p) * q
 }
 
 #[cfg(test)]
@@ -106,6 +160,7 @@ mod tests {
 
     use super::*;
     use crate::Votes;
+    use crate::planted::assert_near;
 
     #[test]
     fn a_bound_outside_0_and_1_is_an_error() {
@@ -123,5 +178,26 @@ mod tests {
         let bounds = Bounds::measured(&signals, &truth).unwrap();
         approx::assert_abs_diff_eq!(bounds.values()[[0, 0]], 1.0 / 3.0);
         approx::assert_abs_diff_eq!(bounds.values()[[1, 1]], 0.5);
+    }
+
+    #[test]
+    fn votes_and_the_same_votes_as_probabilities_have_the_same_errors() {
+        let problem = crate::planted::Planted::new(3000, 3, &[0.5, 0.8], 0.3, 0);
+        let shape = (3000, 2, 3);
+        let probabilities = ndarray::Array3::from_shape_fn(shape, |(row, signal, class)| {
+            problem.signals.probability(row, signal, class).unwrap_or(f32::NAN)
+        });
+        let as_probabilities = WeakSignals::from_probabilities(probabilities).unwrap();
+        let of = |signals| Bounds::measured(signals, &problem.truth).unwrap();
+        assert_eq!(of(&problem.signals), of(&as_probabilities));
+    }
+
+    #[test]
+    fn expected_bounds_weigh_errors_by_the_labels() {
+        let signals = WeakSignals::from_class1_probabilities(array![[0.25], [1.0]]).unwrap();
+        let labels = SoftLabels::new(array![[0.5, 0.5], [0.1, 0.9]]).unwrap();
+        let bounds = Bounds::expected(&signals, &labels);
+        // ½ (½·¾ + ½·¼ + 0.9·0 + 0.1·1)
+        assert_near(bounds.values(), &array![[0.3, 0.3]], 1e-12);
     }
 }

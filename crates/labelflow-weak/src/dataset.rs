@@ -22,18 +22,10 @@ impl WeakDataset {
         }
         bounds.check_shape(signals.n_signals(), signals.n_classes())?;
         if signals.n_uncovered() == signals.n_rows() {
-            return Err(Error::data(
-                "signals",
-                "at least one row with a vote",
-                "abstentions only",
-            )
-            .with_hint("check which value means an abstention in your file"));
+            return Err(Error::data("signals", "at least one row with a vote", "abstentions only")
+                .with_hint("check which value means an abstention in your file"));
         }
-        Ok(Self {
-            features,
-            signals,
-            bounds,
-        })
+        Ok(Self { features, signals, bounds })
     }
 
     /// The input table.

@@ -19,9 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::vote_patterns::VotePatterns;
-use crate::{
-    ABSTAIN, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals,
-};
+use crate::{ABSTAIN, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
 
 /// What an abstention says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,13 +126,7 @@ impl LabelModel for DawidSkene {
             return Err(Error::data("signals", "at least one vote", "abstentions only")
                 .with_hint("check which value means an abstention in your file"));
         }
-        Ok(Fit {
-            settings: self,
-            shape,
-            abstention_answers,
-            patterns,
-        }
-        .run())
+        Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
     }
 }
 
@@ -160,6 +152,8 @@ pub struct FittedDawidSkene {
     /// θ, `[n_signals, n_classes + 1 answers, n_classes]`: the classes lie side by side because every vote reads them all.
     /// The last answer is the abstention; one that says nothing has probability 1 whatever the class.
     answers: Vec<f64>,
+    /// Whether an abstention of each labeler is an answer, `[n_signals]`.
+    abstention_answers: Vec<bool>,
     log_likelihoods: Vec<f64>,
     stop: StopReason,
 }
@@ -176,17 +170,15 @@ impl FittedDawidSkene {
         let n_classes = self.shape.n_classes;
         let shape = (self.shape.n_signals, n_classes, n_classes + 1);
         Array3::from_shape_fn(shape, |(signal, class, answer)| {
-            let says_nothing =
-                (0..n_classes).all(|class| self.answer(signal, n_classes, class) == 1.0);
-            if answer == n_classes && says_nothing {
+            if answer == n_classes && !self.abstention_answers[signal] {
                 0.0
             } else {
-                self.answer(signal, answer, class)
+                self.answers[(signal * (n_classes + 1) + answer) * n_classes + class]
             }
         })
     }
 
-    /// The log-likelihood of the votes before each maximisation but the first, and at the end.
+    /// The log-likelihood of the votes at the beginning of each round.
     pub fn log_likelihoods(&self) -> &[f64] {
         &self.log_likelihoods
     }
@@ -194,11 +186,6 @@ impl FittedDawidSkene {
     /// Why the iteration ended.
     pub fn stop(&self) -> StopReason {
         self.stop
-    }
-
-    fn answer(&self, signal: usize, answer: usize, class: usize) -> f64 {
-        let n_classes = self.shape.n_classes;
-        self.answers[(signal * (n_classes + 1) + answer) * n_classes + class]
     }
 }
 
@@ -223,17 +210,16 @@ struct LogParameters {
 impl LogParameters {
     fn new(class_balance: &[f64], answers: &[f64]) -> Self {
         let log = |values: &[f64]| values.iter().map(|p| p.ln()).collect();
-        Self {
-            class_balance: log(class_balance),
-            answers: log(answers),
-        }
+        Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
     /// Writes P(Y | votes) and returns log P(votes).
     fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
-        for (&vote, answers) in votes.iter().zip(self.answers.chunks_exact((n_classes + 1) * n_classes)) {
+        for (&vote, answers) in
+            votes.iter().zip(self.answers.chunks_exact((n_classes + 1) * n_classes))
+        {
             let answer = usize::from(vote).min(n_classes);
             let log_given_class = &answers[answer * n_classes..][..n_classes];
             posterior.iter_mut().zip(log_given_class).for_each(|(sum, log)| *sum += log);
@@ -285,6 +271,7 @@ impl Fit<'_> {
             shape: self.shape,
             class_balance,
             answers,
+            abstention_answers: self.abstention_answers.clone(),
             log_likelihoods,
             stop,
         }
@@ -385,8 +372,8 @@ mod tests {
     use ndarray::{Array2, array};
 
     use super::*;
-    use crate::planted::Planted;
     use crate::Votes;
+    use crate::planted::{Planted, assert_near};
 
     fn signals(votes: Array2<i64>) -> WeakSignals {
         WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
@@ -412,11 +399,7 @@ mod tests {
 
     #[test]
     fn an_exact_population_is_recovered() {
-        let model = DawidSkene {
-            smoothing: 0.0,
-            tolerance: 1e-10,
-            ..DawidSkene::default()
-        };
+        let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default() };
         let fitted = model.fit(&exact_population()).unwrap();
         assert_eq!(fitted.stop(), StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
@@ -424,7 +407,7 @@ mod tests {
             let expected = array![[accuracy, 1.0 - accuracy, 0.0], [1.0 - accuracy, accuracy, 0.0]];
             let found = fitted.confusions();
             let found = found.index_axis(ndarray::Axis(0), signal);
-            assert_abs_diff_eq!(found, expected.view(), epsilon = 1e-6);
+            assert_near(found, &expected, 1e-6);
         }
     }
 
@@ -460,10 +443,7 @@ mod tests {
     fn unanimous_votes_stay_unanimous() {
         let signals = signals(array![[0, 0], [2, 2], [1, 1], [2, 2], [0, -1]]);
         for smoothing in [0.0, 0.01] {
-            let model = DawidSkene {
-                smoothing,
-                ..DawidSkene::default()
-            };
+            let model = DawidSkene { smoothing, ..DawidSkene::default() };
             let labels = model.fit(&signals).unwrap().predict_proba(&signals).unwrap();
             assert_eq!(labels.argmax(), [0, 2, 1, 2, 0]);
         }
@@ -479,10 +459,7 @@ mod tests {
 
     #[test]
     fn votes_never_seen_in_the_fit_give_no_nan() {
-        let model = DawidSkene {
-            smoothing: 0.0,
-            ..DawidSkene::default()
-        };
+        let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default() };
         let fitted = model.fit(&signals(array![[0, 0], [1, 1]])).unwrap();
         let labels = fitted.predict_proba(&signals(array![[0, 1]])).unwrap();
         assert_eq!(labels.values(), array![[0.5, 0.5]]);
@@ -493,10 +470,7 @@ mod tests {
         // Keyword rules: 0 and 1 speak for class 0, 2 and 3 for class 1, each on half of its class and 5 % of the other.
         let problem = Planted::keywords(4000, &[0, 0, 1, 1], 0.5, 0.05, 3);
         let accuracy = |abstentions| {
-            let model = DawidSkene {
-                abstentions,
-                ..DawidSkene::default()
-            };
+            let model = DawidSkene { abstentions, ..DawidSkene::default() };
             let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals);
             problem.truth.accuracy(&labels.unwrap().argmax())
         };

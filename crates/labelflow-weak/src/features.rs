@@ -85,9 +85,39 @@ impl Features {
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         assert!(!rows.is_empty(), "a selection of no rows is not a table");
-        Self {
-            names: self.names.clone(),
-            values: self.values.select(Axis(0), rows),
-        }
+        Self { names: self.names.clone(), values: self.values.select(Axis(0), rows) }
+    }
+}
+
+/// Checks that a table without column names has rows, columns and finite numbers.
+pub(crate) fn check_table(features: ArrayView2<'_, f32>) -> Result<()> {
+    if features.is_empty() {
+        return Err(Error::data(
+            "features",
+            "at least one row and one column",
+            format!("{} rows and {} columns", features.nrows(), features.ncols()),
+        ));
+    }
+    check_finite(features)
+}
+
+/// Checks that a table has the columns of the fit and finite numbers.
+pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) -> Result<()> {
+    if features.ncols() != d_features {
+        let expected = format!("{d_features} columns, as in the fit");
+        return Err(Error::data("features", expected, features.ncols()));
+    }
+    check_finite(features)
+}
+
+fn check_finite(features: ArrayView2<'_, f32>) -> Result<()> {
+    match features.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(()),
+        Some(((row, column), value)) => Err(Error::data(
+            format!("features, row {row}, column {column}"),
+            "a finite number",
+            value,
+        )
+        .with_hint("fill or drop missing values first")),
     }
 }

@@ -33,10 +33,7 @@ pub(crate) struct SignalShape {
 
 impl SignalShape {
     pub(crate) fn of(signals: &WeakSignals) -> Self {
-        Self {
-            n_signals: signals.n_signals(),
-            n_classes: signals.n_classes(),
-        }
+        Self { n_signals: signals.n_signals(), n_classes: signals.n_classes() }
     }
 
     /// Checks that `signals` have the shape of the fit.

@@ -9,22 +9,50 @@
 //! | [`Truth`] | true classes; only evaluation accepts it |
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
-//! Label models ([`LabelModel`]) turn signals into soft labels without looking at features.
+//! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
+//! [`AverageSignals`], [`DawidSkene`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
+//! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
+//! features.
 
+mod auto_bounds;
+mod average_signals;
 mod bounds;
+mod cholesky;
 mod dataset;
+mod dawid_skene;
 mod error;
 mod features;
+mod label_model;
+mod lbfgs;
+mod logistic_regression;
+mod majority_vote;
+#[cfg(test)]
+mod planted;
+mod row_chunks;
+mod signal_analysis;
 mod signals;
 mod soft_labels;
+mod standard_scaler;
+mod stop_reason;
 mod truth;
+mod vote_patterns;
 mod votes;
 
+pub use auto_bounds::AutoBounds;
+pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
 pub use dataset::WeakDataset;
+pub use dawid_skene::{Abstentions, DawidSkene, FittedDawidSkene};
 pub use error::{Error, Result};
 pub use features::Features;
+pub use label_model::{LabelModel, Labeler};
+pub use lbfgs::{Lbfgs, Minimum};
+pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
+pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
+pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use soft_labels::SoftLabels;
+pub use standard_scaler::StandardScaler;
+pub use stop_reason::StopReason;
 pub use truth::Truth;
 pub use votes::{ABSTAIN, Votes};

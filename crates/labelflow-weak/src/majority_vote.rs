@@ -54,10 +54,7 @@ impl LabelModel for MajorityVote {
     type Fitted = FittedMajorityVote;
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMajorityVote> {
-        Ok(FittedMajorityVote {
-            shape: SignalShape::of(signals),
-            share: self.share,
-        })
+        Ok(FittedMajorityVote { shape: SignalShape::of(signals), share: self.share })
     }
 }
 

@@ -1,6 +1,6 @@
-//! Problems with planted truth, for tests.
+//! Problems with planted truth, and the comparison of arrays, for tests.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -35,7 +35,13 @@ impl Planted {
     }
 
     /// Binary rules that speak for one class each, on `hit` of its rows and on `miss` of the others.
-    pub(crate) fn keywords(n_rows: usize, speaks_for: &[u8], hit: f64, miss: f64, seed: u64) -> Self {
+    pub(crate) fn keywords(
+        n_rows: usize,
+        speaks_for: &[u8],
+        hit: f64,
+        miss: f64,
+        seed: u64,
+    ) -> Self {
         Self::generate(n_rows, 2, speaks_for.len(), seed, |truth, signal, rng| {
             let class = speaks_for[signal];
             let rate = if truth == class { hit } else { miss };
@@ -61,4 +67,12 @@ impl Planted {
             truth: Truth::new(labels, n_classes).unwrap(),
         }
     }
+}
+
+/// Fails unless two arrays have the same shape and differ by at most `tolerance` anywhere.
+#[track_caller]
+pub(crate) fn assert_near(found: ArrayView2<'_, f64>, expected: &Array2<f64>, tolerance: f64) {
+    assert_eq!(found.dim(), expected.dim());
+    let worst = found.iter().zip(expected).fold(0.0, |worst: f64, (a, b)| worst.max((a - b).abs()));
+    assert!(worst <= tolerance, "found {found}, expected {expected}");
 }

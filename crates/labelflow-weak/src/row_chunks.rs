@@ -23,10 +23,7 @@ impl RowChunks {
     /// all chunks together take no more memory than the rows themselves.
     pub(crate) fn new(n_rows: usize, row_bytes: usize, partial_len: usize) -> Self {
         let rows_per_chunk = (partial_len * size_of::<f64>()).div_ceil(row_bytes.max(1));
-        Self {
-            n_rows,
-            rows_per_chunk: rows_per_chunk.max(MIN_ROWS),
-        }
+        Self { n_rows, rows_per_chunk: rows_per_chunk.max(MIN_ROWS) }
     }
 
     /// The sum over all rows: `add_rows` adds the rows of a range to a chunk's partial sum.

@@ -153,7 +153,7 @@ impl WeakSignals {
             SignalValues::Votes(votes) => votes.get(row, signal),
             SignalValues::Probabilities(p) => {
                 let mut best: Option<(usize, f32)> = None;
-                for (class, &p) in p.slice(ndarray::s![row, signal, ..]).iter().enumerate() {
+                for (class, &p) in p.index_axis(Axis(0), row).row(signal).iter().enumerate() {
                     if !p.is_nan() && best.is_none_or(|(_, highest)| p > highest) {
                         best = Some((class, p));
                     }
@@ -215,11 +215,7 @@ impl WeakSignals {
             SignalValues::Votes(votes) => SignalValues::Votes(votes.select_rows(rows)),
             SignalValues::Probabilities(p) => SignalValues::Probabilities(p.select(Axis(0), rows)),
         };
-        Self {
-            labelers: self.labelers.clone(),
-            classes: self.classes.clone(),
-            values,
-        }
+        Self { labelers: self.labelers.clone(), classes: self.classes.clone(), values }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A label model that ignores features cannot tell apart two rows with the same votes. Ten labelers and two classes make
 //! at most 3¹⁰ different rows, so a method that passes over the votes a hundred times passes over those instead of over
-//! a million rows. The patterns are sorted: permuting the rows changes nothing at all.
+//! a million rows. The patterns are sorted: permuting the rows changes nothing at all. With so many labelers that hardly any
+//! two rows are the same, looking for those that are would only cost time; then every row is its own pattern.
 
 use std::collections::HashMap;
 
@@ -12,8 +13,10 @@ use crate::{ABSTAIN, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
+/// After this many rows it is decided whether rows repeat often enough to go on.
+const SAMPLE: usize = 1 << 16;
 
-/// The distinct rows of votes in ascending order, with their counts.
+/// The distinct rows of votes in ascending order with their counts, or all rows in their own order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VotePatterns {
     n_signals: usize,
@@ -53,47 +56,56 @@ impl VotePatterns {
                 *vote = if digit == n_classes { ABSTAIN } else { digit as u8 };
                 rest /= n_classes + 1;
             }
-            patterns.push(&row, count);
+            patterns.push(&row, count as f64);
         }
         patterns
     }
 
     fn by_hash(votes: &Votes) -> Self {
         let mut counts: HashMap<&[u8], u64> = HashMap::new();
-        for row in votes.as_slice().chunks_exact(votes.n_signals()) {
+        for (index, row) in votes.as_slice().chunks_exact(votes.n_signals()).enumerate() {
             *counts.entry(row).or_default() += 1;
+            if index == SAMPLE && counts.len() > SAMPLE / 8 * 7 {
+                return Self::all_rows(votes);
+            }
         }
         let mut sorted: Vec<_> = counts.into_iter().collect();
         sorted.par_sort_unstable();
         let mut patterns = Self::empty(votes.n_signals());
         for (row, count) in sorted {
-            patterns.push(row, count);
+            patterns.push(row, count as f64);
         }
         patterns
     }
 
-    fn empty(n_signals: usize) -> Self {
+    fn all_rows(votes: &Votes) -> Self {
         Self {
-            n_signals,
-            bytes: Vec::new(),
-            counts: Vec::new(),
+            n_signals: votes.n_signals(),
+            bytes: votes.as_slice().to_vec(),
+            counts: vec![1.0; votes.n_rows()],
         }
     }
 
-    fn push(&mut self, row: &[u8], count: u64) {
+    fn empty(n_signals: usize) -> Self {
+        Self { n_signals, bytes: Vec::new(), counts: Vec::new() }
+    }
+
+    fn push(&mut self, row: &[u8], count: f64) {
         self.bytes.extend_from_slice(row);
-        self.counts.push(count as f64);
+        self.counts.push(count);
     }
 
-    /// The same patterns without the one in which nobody votes.
-    pub(crate) fn without_silence(mut self) -> Self {
-        // Abstentions are the highest bytes, so that pattern is the last one.
+    /// The same patterns without those in which nobody votes.
+    pub(crate) fn without_silence(self) -> Self {
         let is_silent = |row: &[u8]| row.iter().all(|&vote| vote == ABSTAIN);
-        if self.len() > 0 && is_silent(self.row(self.len() - 1)) {
-            self.counts.pop();
-            self.bytes.truncate(self.counts.len() * self.n_signals);
+        if !self.iter().any(|(row, _)| is_silent(row)) {
+            return self;
         }
-        self
+        let mut spoken = Self::empty(self.n_signals);
+        for (row, count) in self.iter().filter(|(row, _)| !is_silent(row)) {
+            spoken.push(row, count);
+        }
+        spoken
     }
 
     /// Number of distinct patterns.
@@ -132,6 +144,16 @@ mod tests {
         let silent = [ABSTAIN, ABSTAIN];
         assert_eq!(rows, [(&[0, ABSTAIN][..], 1.0), (&[1, 0], 2.0), (&silent, 2.0)]);
         assert_eq!(patterns.without_silence().len(), 2);
+    }
+
+    #[test]
+    fn rows_that_hardly_repeat_are_kept_as_they_are() {
+        let bytes = Array2::from_shape_fn((SAMPLE + 10, 24), |(row, signal)| {
+            if row == 3 { ABSTAIN } else { (row >> (signal % 20) & 1) as u8 }
+        });
+        let patterns = VotePatterns::of(&Votes::from_bytes(bytes, 2).unwrap());
+        assert_eq!(patterns.len(), SAMPLE + 10);
+        assert_eq!(patterns.without_silence().len(), SAMPLE + 9);
     }
 
     proptest! {

@@ -1,1 +1,75 @@
-//! stub
+//! Label learning flows: labels that know how sure they are, from features and weak supervision.
+//!
+//! Given features x, weak signals q and bounds b on their errors, a conditional normalizing flow learns p(y|x) over all labelings
+//! that the signals allow (Lu et al., *Weakly Supervised Label Learning Flows*):
+//!
+//! ```text
+//! max  E_z[log p(g(z, x) | x)] − Σ_m λ_m [c_m(x, g(z, x), q)]²      z ~ N(0, I)
+//! ```
+//!
+//! One training step reads from top to bottom: features → [`ConditionerBank`](labelflow_flow::ConditionerBank) → noise →
+//! couplings → labels and log-determinant → [`Constraint`] residuals → [`Penalty`] → [`Objective`] → gradients → [`Adam`].
+//!
+//! ```
+//! use labelflow::{LabelFlow, TrainConfig};
+//! use labelflow::weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
+//! use ndarray::{Array2, array};
+//!
+//! // Forty rows; two labelers vote by the sign of the first feature, the second one only on every other row.
+//! let x = Array2::from_shape_fn((40, 2), |(i, j)| ((i * 7 + j * 3) % 11) as f32 - 5.0);
+//! let votes = Array2::from_shape_fn((40, 2), |(i, j)| {
+//!     if j == 1 && i % 2 == 1 { -1 } else { i64::from(x[[i, 0]] > 0.0) }
+//! });
+//! let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2))?)?;
+//! let bounds = Bounds::constant(0.05, &signals)?;
+//! let dataset = WeakDataset::new(Features::new(x)?, signals, bounds)?;
+//!
+//! let config = LabelFlow {
+//!     training: TrainConfig { max_epochs: 60, ..TrainConfig::default() },
+//!     ..LabelFlow::default()
+//! };
+//! let fitted = config.fit(&dataset)?;
+//! let new_rows = Features::new(array![[4.0, 0.0], [-4.0, 0.0]])?;
+//! assert_eq!(fitted.predict(&new_rows)?, [1, 0]);
+//! # Ok::<(), labelflow::Error>(())
+//! ```
+
+mod adam;
+mod atomic_file;
+mod average_classifier;
+mod batch;
+mod checkpoint;
+mod constraint;
+mod constraints;
+mod device;
+mod error;
+#[cfg(test)]
+mod golden;
+mod label_flow;
+mod metrics;
+mod objective;
+mod observer;
+mod penalty;
+mod saved_model;
+mod stream;
+mod supervised;
+mod train;
+
+pub use labelflow_flow as flow;
+pub use labelflow_weak as weak;
+
+pub use adam::Adam;
+pub use average_classifier::AverageClassifier;
+pub use batch::{Batch, Rows};
+pub use checkpoint::Checkpoint;
+pub use constraint::{Constraint, Relation, Residual};
+pub use constraints::{ConstraintConfig, ErrorBound, Group, GroupMean, Range, SumToOne};
+pub use device::DeviceKind;
+pub use error::{Error, Result};
+pub use label_flow::{FittedLabelFlow, LabelFlow, Scaling};
+pub use metrics::{ClassificationMetrics, classification_metrics};
+pub use objective::{Objective, ObjectiveValue};
+pub use observer::{CheckpointFile, EpochEvent, Observer};
+pub use penalty::Penalty;
+pub use supervised::SupervisedClassifier;
+pub use train::{BatchSize, EpochRecord, Report, StopReason, TrainConfig};

@@ -1,0 +1,242 @@
+//! Labels in files: true ones for evaluation, and the soft ones that models give.
+
+use std::path::Path;
+
+use labelflow_weak::{SoftLabels, Truth};
+use ndarray::Array2;
+
+use crate::cells::{NameCodes, Numbers};
+use crate::columns::{Column, ColumnValues, write_columns};
+use crate::error::Place;
+use crate::npy_file::{NpyArray, NpzArray, write_npz};
+use crate::table::{Format, Source, TableFile};
+use crate::{Error, Result, write_atomically};
+
+/// The column, or the array in an npz archive, that holds labels.
+const COLUMN: &str = "label";
+const ARRAY_NAMES: [&str; 4] = [COLUMN, "labels", "y", "arr_0"];
+
+/// Reads true labels: csv, tsv or parquet with one column or a column `label`, npy, or npz with an array `label` or `y`
+/// or only one.
+///
+/// A label is the name of a class or its index; cells that are all among the names are read as names. Without names,
+/// labels are indices and the largest one decides the number of classes. No label may be missing.
+pub fn read_labels(path: &Path, classes: &[String]) -> Result<Truth> {
+    match Source::open(path)? {
+        Source::Table(table) => read_table(path, &table, classes),
+        Source::Array => {
+            let array = NpyArray::read(path, &ARRAY_NAMES)?;
+            let shape = array.shape();
+            if shape.iter().skip(1).any(|&length| length != 1) || shape.is_empty() {
+                return Err(Error::content(
+                    path,
+                    "an array of shape [n_rows]",
+                    format!("{shape:?}"),
+                ));
+            }
+            let values = array.numbers::<f64>().into_iter().collect::<Vec<_>>();
+            from_numbers(path, &values, classes, |row, error| error.at(Place::row(row)))
+        }
+    }
+}
+
+fn read_table(path: &Path, table: &TableFile, classes: &[String]) -> Result<Truth> {
+    let column = match (table.column(COLUMN), table.names()) {
+        (Some(column), _) => column,
+        (None, [_]) => 0,
+        (None, names) => {
+            let expected = format!("one column or a column '{COLUMN}'");
+            return Err(Error::content(
+                path,
+                expected,
+                format!("the columns {}", names.join(", ")),
+            ));
+        }
+    };
+    let at =
+        |row: usize, error: Error| error.at(table.place(row)).in_column(&table.names()[column]);
+    let mut names_error = None;
+    if !classes.is_empty() {
+        match table.name_codes(&[column], &mut NameCodes::of(classes)) {
+            Ok(codes) => return from_codes(path, &codes, classes.len(), at),
+            Err(error) => names_error = Some(error),
+        }
+    }
+    match (table.numbers::<f64>(&[column])?, names_error) {
+        (Numbers::All(values), _) => {
+            from_numbers(path, values.as_slice().expect("one column is contiguous"), classes, at)
+        }
+        (Numbers::Text(_), Some(error)) => Err(error),
+        (Numbers::Text(error), None) => Err(error.with_hint("name the classes to read names")),
+    }
+}
+
+fn from_codes(
+    path: &Path,
+    codes: &Array2<u32>,
+    n_classes: usize,
+    at: impl Fn(usize, Error) -> Error,
+) -> Result<Truth> {
+    if let Some(row) = codes.iter().position(|&code| code == NameCodes::ABSENT) {
+        return Err(at(row, Error::content(path, "a label", "none")));
+    }
+    let labels = codes.iter().map(|&code| code as usize).collect();
+    Truth::new(labels, n_classes).map_err(Error::in_file(path))
+}
+
+fn from_numbers(
+    path: &Path,
+    values: &[f64],
+    classes: &[String],
+    at: impl Fn(usize, Error) -> Error,
+) -> Result<Truth> {
+    /// More classes than this in a file of labels are a mistake, such as a column of row numbers.
+    const N_MOST: usize = 255;
+    let n_most = if classes.is_empty() { N_MOST } else { classes.len() };
+    let is_class = |value: f64| value.fract() == 0.0 && (0.0..n_most as f64).contains(&value);
+    if let Some(row) = values.iter().position(|&value| !is_class(value)) {
+        let expected = format!("a class from 0 to {}", n_most - 1);
+        let found = if values[row].is_nan() { "none".to_owned() } else { values[row].to_string() };
+        return Err(at(row, Error::content(path, expected, found)));
+    }
+    let labels = values.iter().map(|&value| value as usize).collect::<Vec<_>>();
+    let n_classes = match classes.len() {
+        0 => labels.iter().max().map_or(2, |largest| largest + 1).max(2),
+        n_classes => n_classes,
+    };
+    Truth::new(labels, n_classes).map_err(Error::in_file(path))
+}
+
+/// Writes soft labels, atomically, in the format that the extension names.
+///
+/// Tables have the columns `row`, `label` (the most probable class, by name) and `p_<class>` for each class; an npz
+/// archive has the arrays `label` (class indices) and `proba`.
+///
+/// ```
+/// use labelflow_weak::SoftLabels;
+/// use ndarray::array;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("labels.csv");
+/// let labels = SoftLabels::new(array![[0.75, 0.25]])?;
+/// labelflow_data::write_labels(&path, &labels, &["ham".to_owned(), "spam".to_owned()])?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "row,label,p_ham,p_spam\n0,ham,0.75,0.25\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    if classes.len() != labels.n_classes() {
+        let expected = format!("{} class names", labels.n_classes());
+        return Err(Error::config("classes", expected, classes.len()));
+    }
+    let best = labels.argmax();
+    if Format::of(path)? == Format::Npz {
+        let indices = best.iter().map(|&class| class as i64).collect::<Vec<_>>();
+        let shape = vec![labels.n_rows(), labels.n_classes()];
+        let proba = NpzArray::Floats(shape, labels.values().iter().copied().collect());
+        let arrays = [(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
+        return write_atomically(path, |writer| write_npz(writer, &arrays));
+    }
+    let column = |name: String, values| Column { name, values };
+    let rows = (0..labels.n_rows() as i64).collect();
+    let names = best.iter().map(|&class| classes[class].clone()).collect();
+    let mut columns = vec![
+        column("row".to_owned(), ColumnValues::Integers(rows)),
+        column(COLUMN.to_owned(), ColumnValues::Names(names)),
+    ];
+    for (class, p) in classes.iter().zip(labels.values().columns()) {
+        columns.push(column(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
+    }
+    write_columns(path, &columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str, classes: &[&str]) -> Result<Truth> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.csv");
+        std::fs::write(&path, text).unwrap();
+        read_labels(&path, &names(classes))
+    }
+
+    fn names(classes: &[&str]) -> Vec<String> {
+        classes.iter().map(|class| (*class).to_owned()).collect()
+    }
+
+    #[test]
+    fn labels_are_names_or_indices() {
+        assert_eq!(read("y\n0\n1\n0\n", &[]).unwrap().labels(), [0, 1, 0]);
+        assert_eq!(read("id,label\na,1\nb,0\n", &["ham", "spam"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\nspam\nham\n", &["ham", "spam"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\n7\n3\n", &["3", "7"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\n0\n0\n", &[]).unwrap().n_classes(), 2);
+    }
+
+    #[test]
+    fn bad_labels_are_named() {
+        for (text, classes, expected) in [
+            ("a,b\n0,1\n", &[][..], "one column or a column 'label'"),
+            (
+                "label\n0\n-1\n",
+                &[],
+                "line 3, column 'label': expected a class from 0 to 254, found -1",
+            ),
+            ("label,x\n0,1\n,1\n", &[], "line 3, column 'label'"),
+            ("label\nham\nspam\n", &[], "name the classes"),
+            (
+                "label\nham\negg\n",
+                &["ham", "spam"],
+                "line 3, column 'label': expected one of ham, spam, found 'egg'",
+            ),
+            ("label,x\nham,1\n,1\n", &["ham", "spam"], "expected a label, found none"),
+            ("label\n0\n0.5\n", &[], "found 0.5"),
+            ("label\n", &[], "at least one row"),
+        ] {
+            let error = read(text, classes).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn written_labels_are_read_back(weights in proptest::collection::vec([0f64..1.0, 0f64..1.0, 0f64..1.0], 1..20)) {
+            let labels = SoftLabels::normalized(Array2::from(weights));
+            let classes = names(&["a, b", "c\"d", "é"]);
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "tsv", "parquet", "npz"] {
+                let path = folder.path().join("labels").with_extension(extension);
+                write_labels(&path, &labels, &classes).unwrap();
+                let read = read_labels(&path, &classes).unwrap();
+                prop_assert_eq!(read.labels(), labels.argmax());
+            }
+            let Source::Table(table) = Source::open(&folder.path().join("labels.csv")).unwrap()
+            else { panic!("a csv file is a table") };
+            prop_assert_eq!(table.names()[2..].to_vec(), names(&["p_a, b", "p_c\"d", "p_é"]));
+            let p = table.numbers::<f64>(&[2, 3, 4]).unwrap().or_error().unwrap();
+            prop_assert_eq!(p.view(), labels.values());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "parquet", "npy", "npz"] {
+                let path = folder.path().join("labels").with_extension(extension);
+                std::fs::write(&path, &bytes).unwrap();
+                let _ = read_labels(&path, &[]);
+                let _ = read_labels(&path, &names(&["a", "b"]));
+            }
+        }
+    }
+
+    #[test]
+    fn class_names_must_match() {
+        let labels = SoftLabels::new(array![[0.5, 0.5]]).unwrap();
+        assert!(write_labels(Path::new("labels.csv"), &labels, &names(&["a"])).is_err());
+        assert!(write_labels(Path::new("labels.txt"), &labels, &names(&["a", "b"])).is_err());
+    }
+}

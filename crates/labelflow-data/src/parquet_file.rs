@@ -1,0 +1,217 @@
+//! Parquet tables.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type};
+use ndarray::Array2;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::cells::{NameCodes, Number, Numbers, into_table};
+use crate::error::Place;
+use crate::foreign_decoder::guarded;
+use crate::{Error, Result};
+
+const BATCH_ROWS: usize = 8192;
+
+/// A parquet file whose schema was read.
+#[derive(Debug)]
+pub(crate) struct ParquetFile {
+    path: PathBuf,
+    names: Vec<String>,
+    types: Vec<DataType>,
+}
+
+impl ParquetFile {
+    /// Reads the schema.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        guarded(path, || {
+            let builder = open_reader(path)?;
+            let fields = builder.schema().fields();
+            Ok(Self {
+                path: path.to_owned(),
+                names: fields.iter().map(|field| field.name().clone()).collect(),
+                types: fields.iter().map(|field| field.data_type().clone()).collect(),
+            })
+        })
+    }
+
+    /// Column names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The chosen columns as numbers, NaN where a cell is null. Booleans are 0 and 1.
+    pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
+        let is_number = |kind: &DataType| kind.is_numeric() || *kind == DataType::Boolean;
+        if let Some(&column) = columns.iter().find(|&&column| !is_number(&self.types[column])) {
+            let found = format!("values of type {}", self.types[column]);
+            let error = Error::content(&self.path, "numbers", found);
+            return Ok(Numbers::Text(error.in_column(&self.names[column])));
+        }
+        let mut values = Vec::new();
+        self.visit_batches(columns, &DataType::Float64, |columns| {
+            let columns = columns
+                .iter()
+                .map(|column| column.as_primitive::<Float64Type>())
+                .collect::<Vec<_>>();
+            for row in 0..columns[0].len() {
+                values.extend(columns.iter().map(|column| {
+                    T::from_f64(if column.is_null(row) { f64::NAN } else { column.value(row) })
+                }));
+            }
+            Ok(())
+        })?;
+        Ok(Numbers::All(into_table(values, columns.len())))
+    }
+
+    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is null or empty.
+    pub(crate) fn name_codes(
+        &self,
+        columns: &[usize],
+        codes: &mut NameCodes,
+    ) -> Result<Array2<u32>> {
+        let mut values = Vec::new();
+        self.visit_batches(columns, &DataType::Utf8, |arrays| {
+            let arrays = arrays.iter().map(|array| array.as_string::<i32>()).collect::<Vec<_>>();
+            for row in 0..arrays[0].len() {
+                for (array, &column) in arrays.iter().zip(columns) {
+                    let name = if array.is_null(row) { "" } else { array.value(row).trim() };
+                    values.push(codes.code(name).map_err(|unknown| {
+                        let error = unknown.into_error(&self.path);
+                        let place = Place::row(values.len() / columns.len());
+                        error.at(place).in_column(&self.names[column])
+                    })?);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(into_table(values, columns.len()))
+    }
+
+    /// Visits the chosen columns batch by batch, in the chosen order, as arrays of one type.
+    fn visit_batches(
+        &self,
+        columns: &[usize],
+        kind: &DataType,
+        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
+    ) -> Result<()> {
+        guarded(&self.path, || {
+            let builder = open_reader(&self.path)?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+            let reader = builder
+                .with_projection(mask)
+                .with_batch_size(BATCH_ROWS)
+                .build()
+                .map_err(|error| refuse(&self.path, error))?;
+            // A projection keeps the file's order; `columns` may have another.
+            let mut order = columns.to_vec();
+            order.sort_unstable();
+            order.dedup();
+            for batch in reader {
+                let batch = batch.map_err(|error| refuse(&self.path, error))?;
+                let arrays = columns.iter().map(|&column| {
+                    let position = order.binary_search(&column).expect("every column is in order");
+                    self.column_as(&batch, position, kind)
+                });
+                visit(&arrays.collect::<Result<Vec<_>>>()?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn column_as(&self, batch: &RecordBatch, position: usize, kind: &DataType) -> Result<ArrayRef> {
+        cast(batch.column(position), kind).map_err(|error| {
+            Error::content(&self.path, format!("values of type {kind}"), error)
+                .in_column(batch.schema_ref().field(position).name())
+        })
+    }
+}
+
+fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| refuse(path, error))
+}
+
+fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
+    Error::content(path, "a whole parquet file", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{BooleanArray, Float32Array, Int8Array, StringArray};
+    use ndarray::array;
+    use parquet::arrow::ArrowWriter;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(path: &Path) {
+        let columns: [(&str, ArrayRef); 4] = [
+            ("small", Arc::new(Int8Array::from(vec![Some(-1), None, Some(3)]))),
+            ("real", Arc::new(Float32Array::from(vec![0.5, 1.5, 2.5]))),
+            ("flag", Arc::new(BooleanArray::from(vec![true, false, true]))),
+            ("name", Arc::new(StringArray::from(vec![Some("cat"), None, Some("dog")]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = File::create(path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn any_type_of_number_is_a_number_and_null_is_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        sample(&path);
+        let parquet = ParquetFile::open(&path).unwrap();
+        assert_eq!(parquet.names(), ["small", "real", "flag", "name"]);
+        let numbers = parquet.numbers::<f32>(&[2, 1, 0]).unwrap().or_error().unwrap();
+        assert_eq!(numbers.row(0), array![1.0, 0.5, -1.0]);
+        assert!(numbers[[1, 2]].is_nan());
+        let Numbers::Text(error) = parquet.numbers::<f32>(&[0, 3]).unwrap() else { panic!() };
+        assert!(error.to_string().contains("column 'name'"), "{error}");
+        let mut codes = NameCodes::open(10);
+        let names = parquet.name_codes(&[3], &mut codes).unwrap();
+        assert_eq!(names, array![[0], [NameCodes::ABSENT], [1]]);
+        assert_eq!(codes.into_names(), ["cat", "dog"]);
+    }
+
+    #[test]
+    fn a_cut_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        sample(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        for end in (0..bytes.len()).step_by(7) {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            assert!(ParquetFile::open(&path).is_err(), "cut after {end} bytes");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn damaged_bytes_are_read_or_refused(at in 0usize..1 << 16, byte: u8) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("table.parquet");
+            sample(&path);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            std::fs::write(&path, &bytes).unwrap();
+            if let Ok(parquet) = ParquetFile::open(&path) {
+                for column in 0..parquet.names().len() {
+                    let _ = parquet.numbers::<f32>(&[column]);
+                    let _ = parquet.name_codes(&[column], &mut NameCodes::open(10));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Every dataset of the catalog, loaded from the real files.
+//!
+//! These tests need the files: `LABELFLOW_DATA=DIR cargo test -p labelflow-data`. Without it they say so and pass.
+
+#![allow(missing_docs, clippy::print_stderr, clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use labelflow_data::{
+    BoundsFrom, EvaluatedRows, LoadOptions, WeakProblem, catalog, check, find, load,
+};
+use labelflow_weak::Truth;
+
+/// The seeds of the paper.
+const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
+
+fn data_dir() -> Option<PathBuf> {
+    let dir = std::env::var_os("LABELFLOW_DATA").map(PathBuf::from);
+    if dir.is_none() {
+        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
+    }
+    dir
+}
+
+fn load_default(name: &str, dir: &std::path::Path, seed: u64) -> WeakProblem {
+    load(name, dir, seed, &LoadOptions::default()).unwrap()
+}
+
+fn class_counts<'truth>(truths: impl IntoIterator<Item = &'truth Truth>) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for truth in truths {
+        truth.labels().iter().for_each(|&label| counts[label] += 1);
+    }
+    counts
+}
+
+fn all_class_counts(problem: &WeakProblem) -> [usize; 2] {
+    class_counts([&problem.train_truth, &problem.simulation.truth, &problem.test.truth])
+}
+
+#[test]
+fn files_hashes_and_counts_are_those_of_the_catalog() {
+    let Some(dir) = data_dir() else { return };
+    for entry in catalog() {
+        let report = check(entry, &dir).unwrap();
+        assert!(report.is_good(), "{report:#?}");
+    }
+}
+
+#[test]
+fn classes_are_as_large_as_published() {
+    let Some(dir) = data_dir() else { return };
+    for (name, counts, labelers) in [
+        ("breast-cancer", [357, 212], ["mean radius", "radius error", "worst radius"]),
+        (
+            "obs-network",
+            [495, 300],
+            ["utilised bandwidth rate", "packet drop rate", "flood status"],
+        ),
+        ("cardiotocography", [384, 579], ["AC", "MLTV", "Median"]),
+        ("clave-direction", [4306, 4300], ["x0", "x8", "x15"]),
+        ("credit-card", [400, 300], ["x0", "x7", "x15"]),
+        ("statlog-satellite", [1508, 1533], ["pixel 0 band 0", "pixel 4 band 1", "pixel 8 band 3"]),
+        ("phishing-websites", [6157, 4898], ["URL_of_Anchor", "web_traffic", "Google_Index"]),
+        ("wine-quality", [2138, 2836], ["fixed acidity", "density", "pH"]),
+    ] {
+        let problem = load_default(name, &dir, 0);
+        assert_eq!(all_class_counts(&problem), counts, "{name}");
+        assert_eq!(problem.train.signals().labelers(), labelers, "{name}");
+        let n_rows = problem.n_rows() as f64;
+        for (part, share) in [
+            (problem.train_truth.n_rows(), 0.4),
+            (problem.simulation.truth.n_rows(), 0.3),
+            (problem.test.truth.n_rows(), 0.3),
+        ] {
+            assert!((part as f64 - share * n_rows).abs() < 3.0, "{name}: {part} of {n_rows}");
+        }
+    }
+}
+
+#[test]
+fn fashion_mnist_has_its_given_split() {
+    let Some(dir) = data_dir() else { return };
+    for name in ["fashion-mnist-dvk", "fashion-mnist-sva", "fashion-mnist-cvb"] {
+        let problem = load_default(name, &dir, 0);
+        assert_eq!(problem.train.n_rows(), 6000, "{name}");
+        assert_eq!(problem.simulation.truth.n_rows(), 6000, "{name}");
+        assert_eq!(class_counts([&problem.test.truth]), [1000, 1000], "{name}");
+        assert_eq!(all_class_counts(&problem), [7000, 7000], "{name}");
+        assert_eq!(problem.train.signals().labelers(), ["pixel195", "pixel391", "pixel587"]);
+    }
+}
+
+#[test]
+fn credit_card_can_keep_all_rows() {
+    let Some(dir) = data_dir() else { return };
+    let options = LoadOptions { keep_all_rows: true, ..LoadOptions::default() };
+    let problem = load("credit-card", &dir, 0, &options).unwrap();
+    assert_eq!(all_class_counts(&problem), [700, 300]);
+}
+
+#[test]
+fn wine_quality_is_split_alike_for_every_seed() {
+    let Some(dir) = data_dir() else { return };
+    let [one, other] = [0, 10].map(|seed| load_default("wine-quality", &dir, seed));
+    assert_eq!(one.train, other.train);
+    let [one, other] = [0, 10].map(|seed| load_default("breast-cancer", &dir, seed));
+    assert_ne!(one.train, other.train);
+}
+
+#[test]
+fn the_embedded_breast_cancer_is_the_published_one() {
+    let Some(dir) = data_dir() else { return };
+    let published = load_default("breast-cancer", &dir, 7);
+    let embedded = labelflow_data::simulate(
+        &labelflow_data::embedded::breast_cancer(),
+        &[0, 10, 20],
+        7,
+        BoundsFrom::Simulation,
+    )
+    .unwrap();
+    assert_eq!(published.train, embedded.train);
+    assert_eq!(published.test.truth, embedded.test.truth);
+}
+
+fn labeler_accuracy(rows: &EvaluatedRows, signal: usize) -> f64 {
+    let votes = rows.signals.to_votes();
+    let predicted =
+        (0..rows.truth.n_rows()).map(|row| votes.get(row, signal).unwrap()).collect::<Vec<_>>();
+    rows.truth.accuracy(&predicted)
+}
+
+#[test]
+fn simulated_labelers_are_as_good_as_independent_ones() {
+    let Some(dir) = data_dir() else { return };
+    // Mean test accuracies over five seeds of an independent implementation with its own splits.
+    for (name, expected) in [
+        ("breast-cancer", [87.8, 79.7, 91.0]),
+        ("obs-network", [71.5, 70.9, 69.2]),
+        ("cardiotocography", [94.1, 60.1, 62.0]),
+    ] {
+        for (signal, expected) in expected.into_iter().enumerate() {
+            let accuracies = SEEDS
+                .map(|seed| 100.0 * labeler_accuracy(&load_default(name, &dir, seed).test, signal));
+            let mean = accuracies.iter().sum::<f64>() / 5.0;
+            eprintln!("{name}, labeler {signal}: {mean:.1}, independent {expected:.1}");
+            assert!((mean - expected).abs() < 2.5, "{name}, labeler {signal}: {mean}");
+        }
+    }
+}
+
+#[test]
+fn sms_rules_vote_as_their_expressions_match() {
+    let Some(dir) = data_dir() else { return };
+    let problem = load_default("sms-rules", &dir, 0);
+    assert_eq!(class_counts([&problem.train_truth]), [3923, 579]);
+    assert_eq!(class_counts([&problem.simulation.truth]), [436, 64]);
+    assert_eq!(class_counts([&problem.test.truth]), [433, 67]);
+    assert_eq!(problem.train.signals().n_signals(), 73);
+    let votes = problem.train.signals().to_votes();
+    let n_votes =
+        |signal| (0..votes.n_rows()).filter(|&row| votes.get(row, signal).is_some()).count();
+    // Counted independently with another regular expression engine.
+    assert_eq!(problem.train.signals().n_uncovered(), 4502 - 1783);
+    assert_eq!((0..73).map(n_votes).sum::<usize>(), 2293);
+    assert_eq!((0..5).map(n_votes).collect::<Vec<_>>(), [59, 34, 0, 7, 2]);
+    assert_eq!(find("sms-rules").unwrap().d_features, problem.test.features.d_features());
+}

@@ -1,0 +1,154 @@
+//! The rows of one training step, and statistics over all rows.
+//!
+//! With the full batch, a statistic over all rows (a labeler's mean error, a group's mean) is a sum over the batch. With mini-batches
+//! it is tracked: the labels that each row had when it was last visited stand in for the rows that are not in the batch,
+//!
+//! ```text
+//! total = Σ_all f(stale) − Σ_batch f(stale) + Σ_batch f(fresh)
+//! ```
+//!
+//! and the gradient, which only the fresh part has, is scaled by n_rows / n_batch so that it estimates that of the full batch.
+
+use std::cell::{Cell, RefCell};
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+/// Which rows of the data a tensor's rows are.
+#[derive(Debug, Clone)]
+pub enum Rows {
+    /// All of them, in order.
+    All,
+    /// Those with these indices.
+    Some(Tensor<1, Int>),
+}
+
+impl Rows {
+    /// The part of `tensor`, whose dimension `dim` runs over all rows, that belongs to these rows.
+    pub fn select<const D: usize>(&self, tensor: &Tensor<D>, dim: usize) -> Tensor<D> {
+        match self {
+            Self::All => tensor.clone(),
+            Self::Some(indices) => tensor.clone().select(dim, indices.clone()),
+        }
+    }
+}
+
+/// The rows of one training step.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    rows: Rows,
+    tracking: Option<Tracking<'a>>,
+}
+
+#[derive(Debug)]
+struct Tracking<'a> {
+    tracker: &'a Tracker,
+    stale: Tensor<2>,
+    /// n_rows / n_batch
+    scale: f64,
+    next_slot: Cell<usize>,
+}
+
+impl Batch<'_> {
+    /// All rows at once.
+    pub fn full() -> Self {
+        Self { rows: Rows::All, tracking: None }
+    }
+
+    /// The rows of the batch.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// A sum over all rows of the data, of which `labels` are those of the batch.
+    ///
+    /// `sums` adds something up over the rows it is given; it is called with the batch, and, when training by mini-batches, with stale
+    /// labels of other rows.
+    pub fn total(
+        &self,
+        labels: &Tensor<2>,
+        sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>,
+    ) -> Tensor<1> {
+        let fresh = sums(labels, &self.rows);
+        let Some(tracking) = &self.tracking else {
+            return fresh;
+        };
+        let slot = tracking.next_slot.replace(tracking.next_slot.get() + 1);
+        let stale = sums(&tracking.stale, &self.rows);
+        let total = tracking.tracker.total(slot, &sums) - stale + fresh.clone().detach();
+        tracking.tracker.set(slot, total.clone());
+        total + (fresh.clone() - fresh.detach()) * tracking.scale
+    }
+}
+
+/// What training by mini-batches remembers between batches.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    /// The labels that each row had when last visited, `[n_rows, d_labels]`.
+    labels: RefCell<Tensor<2>>,
+    /// One statistic for each call of [`Batch::total`] in a step.
+    totals: RefCell<Vec<Tensor<1>>>,
+}
+
+impl Tracker {
+    /// Starts from labels that say nothing.
+    pub(crate) fn new(n_rows: usize, d_labels: usize, device: &Device) -> Self {
+        let labels = Tensor::full([n_rows, d_labels], 1.0 / d_labels as f64, device);
+        Self::from_labels(labels)
+    }
+
+    pub(crate) fn from_labels(labels: Tensor<2>) -> Self {
+        Self { labels: RefCell::new(labels), totals: RefCell::default() }
+    }
+
+    /// Recomputes all totals, so that rounding errors do not pile up and a resumed run sees the same numbers.
+    pub(crate) fn start_epoch(&self) {
+        self.totals.borrow_mut().clear();
+    }
+
+    /// The batch of the rows with these indices.
+    pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
+        let labels = self.labels.borrow();
+        let n_rows = labels.dims()[0];
+        let data = TensorData::new(indices.to_vec(), [indices.len()]);
+        let rows = Tensor::from_data(data, &labels.device());
+        Batch {
+            tracking: Some(Tracking {
+                tracker: self,
+                stale: labels.clone().select(0, rows.clone()),
+                scale: n_rows as f64 / indices.len() as f64,
+                next_slot: Cell::new(0),
+            }),
+            rows: Rows::Some(rows),
+        }
+    }
+
+    /// Remembers the labels of a batch.
+    pub(crate) fn remember(&self, batch: &Batch<'_>, labels: Tensor<2>) {
+        let (Rows::Some(rows), Some(tracking)) = (&batch.rows, &batch.tracking) else {
+            return;
+        };
+        // Adding the change is burn's way to assign selected rows.
+        let change = labels.detach() - tracking.stale.clone();
+        let all = self.labels.borrow().clone();
+        *self.labels.borrow_mut() =
+            all.select_assign(0, rows.clone(), change, burn::tensor::IndexingUpdateOp::Add);
+    }
+
+    pub(crate) fn labels(&self) -> Tensor<2> {
+        self.labels.borrow().clone()
+    }
+
+    fn total(&self, slot: usize, sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>) -> Tensor<1> {
+        let known = self.totals.borrow().get(slot).cloned();
+        known.unwrap_or_else(|| sums(&self.labels.borrow(), &Rows::All))
+    }
+
+    fn set(&self, slot: usize, total: Tensor<1>) {
+        let mut totals = self.totals.borrow_mut();
+        if slot < totals.len() {
+            totals[slot] = total;
+        } else {
+            totals.push(total);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Everything that training needs to go on as if it had never stopped.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use burn::tensor::{DType, TensorData};
+use labelflow_flow::State;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+
+use crate::{EpochRecord, Error, Result, atomic_file};
+
+/// The one key of a file's metadata. (One, since the format writes several in no fixed order.)
+const METADATA: &str = "labelflow";
+const FIRST_MOMENT: &str = "adam.first_moment";
+const SECOND_MOMENT: &str = "adam.second_moment";
+const TRACKED_LABELS: &str = "tracked_labels";
+const WEIGHTS: &str = "weights.";
+
+/// A snapshot of training between two epochs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// What the run is: a digest of its settings and data. A checkpoint of another run is refused.
+    pub run: String,
+    /// The epochs so far.
+    pub history: Vec<EpochRecord>,
+    /// Weights and running statistics.
+    pub state: State,
+    /// The optimiser's moments.
+    pub moments: (TensorData, TensorData),
+    /// The optimiser's steps so far.
+    pub n_steps: usize,
+    /// The labels that mini-batch training remembers.
+    pub tracked_labels: Option<TensorData>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    run: String,
+    n_steps: usize,
+    history: Vec<EpochRecord>,
+}
+
+impl Checkpoint {
+    /// Writes the checkpoint; a crash leaves the previous one.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let header =
+            Header { run: self.run.clone(), n_steps: self.n_steps, history: self.history.clone() };
+        let mut tensors: BTreeMap<String, &TensorData> =
+            self.state.iter().map(|(name, data)| (format!("{WEIGHTS}{name}"), data)).collect();
+        tensors.insert(FIRST_MOMENT.to_owned(), &self.moments.0);
+        tensors.insert(SECOND_MOMENT.to_owned(), &self.moments.1);
+        if let Some(labels) = &self.tracked_labels {
+            tensors.insert(TRACKED_LABELS.to_owned(), labels);
+        }
+        let header = serde_json::to_string(&header).expect("a header of numbers and strings");
+        atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
+    }
+
+    /// Reads a checkpoint.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;
+        let (mut tensors, header) = from_safetensors(path, &bytes)?;
+        let not_a_checkpoint = |what: &str| {
+            Error::format(path, "a checkpoint of labelflow", format!("a file without {what}"))
+        };
+        let header = header.ok_or_else(|| not_a_checkpoint("metadata"))?;
+        let header: Header =
+            serde_json::from_str(&header).map_err(|_| not_a_checkpoint("readable metadata"))?;
+        let mut take = |name: &str| tensors.remove(name).ok_or_else(|| not_a_checkpoint(name));
+        Ok(Self {
+            run: header.run,
+            history: header.history,
+            n_steps: header.n_steps,
+            moments: (take(FIRST_MOMENT)?, take(SECOND_MOMENT)?),
+            tracked_labels: take(TRACKED_LABELS).ok(),
+            state: tensors
+                .into_iter()
+                .filter_map(|(name, data)| Some((name.strip_prefix(WEIGHTS)?.to_owned(), data)))
+                .collect(),
+        })
+    }
+}
+
+/// A safetensors file in memory.
+pub(crate) fn to_safetensors(
+    tensors: &BTreeMap<String, &TensorData>,
+    metadata: Option<String>,
+) -> Vec<u8> {
+    let views: BTreeMap<&String, TensorView<'_>> = tensors
+        .iter()
+        .map(|(name, data)| {
+            let dtype = match data.dtype() {
+                DType::F64 => Dtype::F64,
+                _ => Dtype::F32,
+            };
+            let view = TensorView::new(dtype, data.shape().to_vec(), data.as_bytes());
+            (name, view.expect("a tensor has as many bytes as its shape says"))
+        })
+        .collect();
+    let metadata = metadata.map(|text| HashMap::from([(METADATA.to_owned(), text)]));
+    safetensors::serialize(views, metadata).expect("valid tensors can be written")
+}
+
+/// The tensors and the metadata of a safetensors file.
+pub(crate) fn from_safetensors(path: &Path, bytes: &[u8]) -> Result<(State, Option<String>)> {
+    let broken = |error: safetensors::SafeTensorError| {
+        Error::format(path, "a whole safetensors file", error)
+    };
+    let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
+    let metadata = header.metadata().as_ref().and_then(|map| map.get(METADATA).cloned());
+    let file = safetensors::SafeTensors::deserialize(bytes).map_err(broken)?;
+    let mut state = State::new();
+    for (name, view) in file.tensors() {
+        let shape = view.shape().to_vec();
+        let data = match view.dtype() {
+            Dtype::F32 => TensorData::new(numbers(view.data(), f32::from_le_bytes), shape),
+            Dtype::F64 => TensorData::new(numbers(view.data(), f64::from_le_bytes), shape),
+            other => {
+                return Err(Error::format(path, "tensors of f32 or f64", format!("{other:?}")));
+            }
+        };
+        state.insert(name, data);
+    }
+    Ok((state, metadata))
+}
+
+fn numbers<const N: usize, T>(bytes: &[u8], parse: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes
+        .chunks_exact(N)
+        .map(|chunk| parse(chunk.try_into().expect("chunks have this length")))
+        .collect()
+}

@@ -1,0 +1,153 @@
+//! Labelers err at most as often as their bounds say.
+//!
+//! For labeler j and class c, over the rows where q is given:
+//!
+//! ```text
+//! mean_i (q + y − 2 q y) − b ≤ 0          q + y − 2 q y = y (1 − q) + (1 − y) q, the expected disagreement
+//! ```
+//!
+//! The mean is linear in y, so that it is one matrix product: a₀ + Σ_i A_i y_i with A = (1 − 2q)/N and a₀ = Σ q/N.
+
+// Deviation: the paper's formula is not divided by the number of given signals. With one weight for all datasets it would scale with
+// that number squared; the paper's code divides, as here.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use labelflow_weak::{SignalValues, WeakDataset};
+
+use crate::{Batch, Constraint, Relation, Residual};
+
+/// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
+const N_GIVEN_FLOOR: f64 = 1e-8;
+
+/// The soft error of every labeler about every class is at most its bound.
+#[derive(Debug)]
+pub struct ErrorBound {
+    /// A, `[n_classes, n_signals, n_rows]`.
+    slopes: Tensor<3>,
+    /// a₀ − b, `[n_classes, n_signals]` in one row.
+    offsets: Tensor<1>,
+}
+
+impl ErrorBound {
+    /// The bounds of a dataset.
+    pub fn new(dataset: &WeakDataset, device: &Device) -> Self {
+        let signals = dataset.signals();
+        let (n_rows, n_signals, n_classes) =
+            (signals.n_rows(), signals.n_signals(), signals.n_classes());
+        let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
+        let mut offsets = Vec::with_capacity(n_classes * n_signals);
+        let mut given = Vec::with_capacity(n_rows);
+        for class in 0..n_classes {
+            for signal in 0..n_signals {
+                given.clear();
+                given.extend(given_signals(signals.values(), signal, class));
+                let n_given = given.len() as f64 + N_GIVEN_FLOOR;
+                let start = (class * n_signals + signal) * n_rows;
+                for &(row, q) in &given {
+                    slopes[start + row] = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
+                }
+                let sum: f64 = given.iter().map(|&(_, q)| f64::from(q)).sum();
+                offsets.push(sum / n_given - dataset.bounds().values()[[signal, class]]);
+            }
+        }
+        let shape = [n_classes, n_signals, n_rows];
+        let n_offsets = offsets.len();
+        Self {
+            slopes: Tensor::from_data(TensorData::new(slopes, shape), device),
+            offsets: Tensor::from_data(TensorData::new(offsets, [n_offsets]), device),
+        }
+    }
+}
+
+/// The rows where a labeler speaks of a class, and what it says.
+fn given_signals(
+    values: &SignalValues,
+    signal: usize,
+    class: usize,
+) -> Box<dyn Iterator<Item = (usize, f32)> + '_> {
+    match values {
+        SignalValues::Votes(votes) => {
+            let indicator = move |vote| if vote == class { 1.0 } else { 0.0 };
+            Box::new(
+                (0..votes.n_rows())
+                    .filter_map(move |row| Some((row, indicator(votes.get(row, signal)?)))),
+            )
+        }
+        SignalValues::Probabilities(p) => Box::new(
+            p.slice(ndarray::s![.., signal, class])
+                .into_iter()
+                .copied()
+                .enumerate()
+                .filter(|(_, q)| !q.is_nan()),
+        ),
+    }
+}
+
+impl Constraint for ErrorBound {
+    fn name(&self) -> String {
+        "error-bound".to_owned()
+    }
+
+    fn relation(&self) -> Relation {
+        Relation::AtMost
+    }
+
+    fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
+        let n_statistics = self.offsets.dims()[0];
+        let errors = batch.total(labels, |labels, rows| {
+            let by_class = labels.clone().transpose().unsqueeze_dim::<3>(2);
+            rows.select(&self.slopes, 2).matmul(by_class).reshape([n_statistics])
+        });
+        Residual::Overall(errors + self.offsets.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_weak::{Bounds, Features, Votes, WeakSignals};
+    use ndarray::array;
+
+    use super::*;
+    use crate::Penalty;
+
+    fn dataset(votes: ndarray::Array2<i64>, bound: f64) -> WeakDataset {
+        let features = Features::new(ndarray::Array2::zeros((votes.nrows(), 1))).unwrap();
+        let signals =
+            WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
+        let bounds = Bounds::constant(bound, &signals).unwrap();
+        WeakDataset::new(features, signals, bounds).unwrap()
+    }
+
+    fn violation(dataset: &WeakDataset, labels: [[f32; 2]; 1]) -> f32 {
+        let device = Device::flex();
+        let penalty = Penalty::new(ErrorBound::new(dataset, &device), 1.0).unwrap();
+        let labels = Tensor::from_floats(labels, &device);
+        penalty.violation(&labels, &Batch::full()).into_scalar()
+    }
+
+    /// Specification 2.2: one row, y = (0.3, 0.7), q = (1, 0), b = 0.1 gives (0.7 − 0.1)² · 2 = 0.72.
+    #[test]
+    fn known_answer() {
+        assert!((violation(&dataset(array![[0]], 0.1), [[0.3, 0.7]]) - 0.72).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_labeler_with_no_votes_contributes_nothing() {
+        let silent = dataset(array![[0, -1]], 0.1);
+        let alone = dataset(array![[0]], 0.1);
+        let labels = [[0.3, 0.7]];
+        assert_eq!(violation(&silent, labels), violation(&alone, labels));
+    }
+
+    #[test]
+    fn the_gradient_points_inward() {
+        let device = Device::flex().autodiff();
+        let dataset = dataset(array![[0]], 0.1);
+        let penalty = Penalty::new(ErrorBound::new(&dataset, &device), 1.0).unwrap();
+        let labels = Tensor::<2>::from_floats([[0.3, 0.7]], &device).require_grad();
+        let gradients = penalty.violation(&labels, &Batch::full()).backward();
+        let gradient = labels.grad(&gradients).unwrap().into_data().try_to_vec::<f32>().unwrap();
+        assert!(gradient[0] < 0.0 && gradient[1] > 0.0, "{gradient:?}");
+        assert_eq!(violation(&dataset, [[0.95, 0.05]]), 0.0);
+    }
+}

@@ -1,0 +1,145 @@
+//! The mean label of a group of rows is known: mean_{i ∈ group} y_i − b = 0.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use labelflow_weak::Features;
+
+use crate::{Batch, Constraint, Error, Relation, Residual, Result};
+
+/// A group of rows and the mean of one of their labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Which rows belong to it.
+    pub members: Vec<bool>,
+    /// The label that is meant: a class, or 0 in regression.
+    pub label: usize,
+    /// The mean of that label over the members.
+    pub mean: f64,
+}
+
+impl Group {
+    /// The two groups that a threshold of a feature makes: rows at or above it, and rows below it.
+    pub fn on_both_sides(
+        features: &Features,
+        feature: &str,
+        threshold: f64,
+        label: usize,
+        above: f64,
+        below: f64,
+    ) -> Result<Vec<Self>> {
+        let names = features.names();
+        let column = names.iter().position(|name| name == feature).ok_or_else(|| {
+            Error::config("feature", format!("one of {}", names.join(", ")), format!("'{feature}'"))
+        })?;
+        let is_above: Vec<bool> = features
+            .values()
+            .column(column)
+            .iter()
+            .map(|&value| f64::from(value) >= threshold)
+            .collect();
+        let is_below = is_above.iter().map(|above| !above).collect();
+        Ok(vec![
+            Self { members: is_above, label, mean: above },
+            Self { members: is_below, label, mean: below },
+        ])
+    }
+}
+
+/// The means of groups have given values. Groups without members are left out.
+#[derive(Debug)]
+pub struct GroupMean {
+    /// 1/N for members of each group, 0 for others, `[n_groups, n_rows]`.
+    shares: Tensor<2>,
+    /// 1 for the label of each group, `[n_groups, d_labels]`.
+    labels: Tensor<2>,
+    /// b, `[n_groups]`.
+    means: Tensor<1>,
+}
+
+impl GroupMean {
+    /// Checks the groups, which all speak of the same rows.
+    pub fn new(groups: &[Group], d_labels: usize, device: &Device) -> Result<Self> {
+        let groups: Vec<&Group> =
+            groups.iter().filter(|group| group.members.contains(&true)).collect();
+        let Some(first) = groups.first() else {
+            return Err(Error::data("group means", "a group with members", "none"));
+        };
+        let n_rows = first.members.len();
+        let mut shares = Vec::with_capacity(groups.len() * n_rows);
+        let mut labels = vec![0f32; groups.len() * d_labels];
+        for (index, group) in groups.iter().enumerate() {
+            if group.label >= d_labels {
+                let expected = format!("a label below {d_labels}");
+                return Err(Error::config(format!("group mean {index}"), expected, group.label));
+            }
+            if !(0.0..=1.0).contains(&group.mean) {
+                let setting = format!("group mean {index}");
+                return Err(Error::config(setting, "a mean from 0 to 1", group.mean));
+            }
+            if group.members.len() != n_rows {
+                let place = format!("group mean {index}");
+                return Err(Error::data(place, format!("{n_rows} rows"), group.members.len()));
+            }
+            let n_members = group.members.iter().filter(|&&member| member).count();
+            let share = 1.0 / n_members as f32;
+            shares.extend(group.members.iter().map(|&member| if member { share } else { 0.0 }));
+            labels[index * d_labels + group.label] = 1.0;
+        }
+        let means: Vec<f32> = groups.iter().map(|group| group.mean as f32).collect();
+        let n_groups = groups.len();
+        Ok(Self {
+            shares: Tensor::from_data(TensorData::new(shares, [n_groups, n_rows]), device),
+            labels: Tensor::from_data(TensorData::new(labels, [n_groups, d_labels]), device),
+            means: Tensor::from_data(TensorData::new(means, [n_groups]), device),
+        })
+    }
+}
+
+impl Constraint for GroupMean {
+    fn name(&self) -> String {
+        "group-mean".to_owned()
+    }
+
+    fn relation(&self) -> Relation {
+        Relation::Equal
+    }
+
+    fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
+        let means = batch.total(labels, |labels, rows| {
+            let of_all_labels = rows.select(&self.shares, 1).matmul(labels.clone());
+            (of_all_labels * self.labels.clone()).sum_dim(1).squeeze_dim(1)
+        });
+        Residual::Overall(means - self.means.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::Penalty;
+
+    #[test]
+    fn zero_when_the_means_hold_and_positive_otherwise() {
+        let device = Device::flex();
+        let features = Features::new(array![[1.0], [2.0], [3.0], [4.0]]).unwrap();
+        let groups = Group::on_both_sides(&features, "x0", 3.0, 1, 0.75, 0.5).unwrap();
+        let penalty = Penalty::new(GroupMean::new(&groups, 2, &device).unwrap(), 1.0).unwrap();
+        let violation = |second: [f32; 4]| -> f32 {
+            let labels = Tensor::<2>::from_floats(second.map(|p| [1.0 - p, p]), &device);
+            penalty.violation(&labels, &Batch::full()).into_scalar()
+        };
+        assert!(violation([0.0, 1.0, 0.5, 1.0]) < 1e-12);
+        // Below: mean 0 instead of 0.5; above: mean 1 instead of 0.75.
+        assert!((violation([0.0, 0.0, 1.0, 1.0]) - (0.25 + 0.0625)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn unknown_features_and_empty_groups_are_told() {
+        let features = Features::new(array![[1.0], [2.0]]).unwrap();
+        let error = Group::on_both_sides(&features, "size", 0.0, 0, 0.5, 0.5).unwrap_err();
+        assert!(error.to_string().contains("one of x0"), "{error}");
+        let nobody = Group { members: vec![false, false], label: 0, mean: 0.5 };
+        assert!(GroupMean::new(&[nobody], 2, &Device::flex()).is_err());
+    }
+}

@@ -1,0 +1,325 @@
+//! The learner: features and weak signals in, a conditional density over labels out.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use labelflow_flow::{Bijection, Coupling, CouplingFlowConfig, Flow, Mode};
+use labelflow_weak::{Features, SoftLabels, StandardScaler, WeakDataset};
+use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis};
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::stream::stream;
+use crate::train::{Task, train};
+use crate::{
+    Checkpoint, ConstraintConfig, DeviceKind, Error, Objective, Observer, Penalty, Report, Result,
+    TrainConfig,
+};
+
+/// Settings of a label learning flow for classification. The defaults are the paper's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabelFlow {
+    /// Where all randomness comes from. Default: 0.
+    pub seed: u64,
+    /// Steps of the flow, each of which warps every class once. Default: 8.
+    pub n_steps: usize,
+    /// Width of all hidden layers. Default: 64.
+    pub d_hidden: usize,
+    /// Samples that a prediction averages. Default: 10.
+    pub n_samples: usize,
+    /// The weight of the likelihood term; 0 gives the paper's "w/o-nll". Default: 1.
+    pub likelihood_weight: f64,
+    /// Where to compute. Default: cpu.
+    pub device: DeviceKind,
+    /// What is done to the features before anything else. Default: standardize.
+    pub scaling: Scaling,
+    /// How training proceeds.
+    pub training: TrainConfig,
+    /// What must hold of the labels. Default: range, sum to one and error bounds, with weight 10 each.
+    pub constraints: Vec<ConstraintConfig>,
+}
+
+/// What is done to features first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// Mean 0 and deviation 1 on the training rows.
+    #[default]
+    Standardize,
+    /// Nothing.
+    None,
+}
+
+impl Default for LabelFlow {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            n_steps: 8,
+            d_hidden: 64,
+            n_samples: 10,
+            likelihood_weight: 1.0,
+            device: DeviceKind::Cpu,
+            scaling: Scaling::default(),
+            training: TrainConfig::default(),
+            constraints: ConstraintConfig::classification(),
+        }
+    }
+}
+
+impl LabelFlow {
+    /// Trains on a dataset.
+    pub fn fit(&self, dataset: &WeakDataset) -> Result<FittedLabelFlow> {
+        self.fit_with(dataset, Vec::new(), None, &mut ())
+    }
+
+    /// Trains on a dataset with the user's own constraints besides the configured ones, from a checkpoint if there is one, watched by
+    /// an observer.
+    pub fn fit_with(
+        &self,
+        dataset: &WeakDataset,
+        penalties: Vec<Penalty>,
+        checkpoint: Option<Checkpoint>,
+        observer: &mut dyn Observer,
+    ) -> Result<FittedLabelFlow> {
+        self.check(dataset)?;
+        let run = self.run_digest(dataset);
+        if let Some(checkpoint) = &checkpoint
+            && checkpoint.run != run
+        {
+            return Err(Error::data(
+                "checkpoint",
+                "one of this run",
+                "one of other settings or data",
+            ));
+        }
+        let device = self.device.open()?.autodiff();
+        let scaler = match self.scaling {
+            Scaling::Standardize => Some(StandardScaler::fit(dataset.features().values())?),
+            Scaling::None => None,
+        };
+        let scaled = scale(scaler.as_ref(), dataset.features().values())?;
+        let mut objective = Objective { likelihood_weight: self.likelihood_weight, penalties };
+        for constraint in &self.constraints {
+            objective.penalties.push(constraint.build(dataset, &device)?);
+        }
+        let task = Task {
+            objective: &objective,
+            features: to_tensor(scaled.view(), &device),
+            d_labels: dataset.n_classes(),
+            seed: self.seed,
+            run,
+        };
+        let flow = self
+            .flow_config(dataset.features().d_features(), dataset.n_classes())
+            .init(self.seed, &device);
+        let (flow, report) = train(flow, &task, &self.training, checkpoint, observer)?;
+        Ok(FittedLabelFlow {
+            config: self.clone(),
+            flow: flow.valid(),
+            scaler,
+            feature_names: dataset.features().names().to_vec(),
+            classes: dataset.signals().classes().to_vec(),
+            report,
+        })
+    }
+
+    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
+    pub fn run_digest(&self, dataset: &WeakDataset) -> String {
+        let mut hash = Sha256::new();
+        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
+        for value in dataset.features().values() {
+            hash.update(value.to_le_bytes());
+        }
+        let signals = dataset.signals();
+        for row in 0..signals.n_rows() {
+            for signal in 0..signals.n_signals() {
+                for class in 0..signals.n_classes() {
+                    let q = signals.probability(row, signal, class).unwrap_or(-1.0);
+                    hash.update(q.to_le_bytes());
+                }
+            }
+        }
+        for bound in dataset.bounds().values() {
+            hash.update(bound.to_le_bytes());
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn check(&self, dataset: &WeakDataset) -> Result<()> {
+        for (setting, value) in
+            [("n_steps", self.n_steps), ("d_hidden", self.d_hidden), ("n_samples", self.n_samples)]
+        {
+            if value == 0 {
+                return Err(Error::config(setting, "at least 1", value));
+            }
+        }
+        if !self.likelihood_weight.is_finite() {
+            let weight = self.likelihood_weight;
+            return Err(Error::config("likelihood_weight", "a finite number", weight));
+        }
+        if dataset.n_rows() < 2 {
+            return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
+        }
+        self.training.check()
+    }
+
+    pub(crate) fn flow_config(&self, d_features: usize, n_classes: usize) -> CouplingFlowConfig {
+        CouplingFlowConfig {
+            d_features,
+            d_labels: n_classes,
+            d_hidden: self.d_hidden,
+            n_steps: self.n_steps,
+        }
+    }
+}
+
+/// A trained label learning flow: p(y|x) with samples.
+#[derive(Debug, Clone)]
+pub struct FittedLabelFlow {
+    pub(crate) config: LabelFlow,
+    pub(crate) flow: Flow<Coupling>,
+    pub(crate) scaler: Option<StandardScaler>,
+    pub(crate) feature_names: Vec<String>,
+    pub(crate) classes: Vec<String>,
+    pub(crate) report: Report,
+}
+
+impl FittedLabelFlow {
+    /// The most probable class of each row.
+    pub fn predict(&self, features: &Features) -> Result<Vec<usize>> {
+        Ok(self.predict_proba(features)?.argmax())
+    }
+
+    /// Probabilities of the classes of each row: the mean of samples, each clipped to [0, 1].
+    ///
+    /// A row's probabilities depend on its features alone, never on the other rows.
+    pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        let samples = self.sample(features, self.config.n_samples)?;
+        let mean = samples
+            .mapv(|label| f64::from(label.clamp(0.0, 1.0)))
+            .mean_axis(Axis(0))
+            .expect("at least one sample");
+        Ok(SoftLabels::normalized(mean))
+    }
+
+    /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far
+    /// as the constraint was learned.
+    pub fn sample(&self, features: &Features, n_samples: usize) -> Result<Array3<f32>> {
+        self.check_features(features)?;
+        let device = self.config.device.open()?;
+        let scaled = scale(self.scaler.as_ref(), features.values())?;
+        let (n_rows, n_classes) = (features.n_rows(), self.classes.len());
+        let mut samples = Array3::zeros((n_samples, n_rows, n_classes));
+        let rows_at_once = self.rows_at_once();
+        for start in (0..n_rows).step_by(rows_at_once) {
+            let rows = start..n_rows.min(start + rows_at_once);
+            let part = scaled.slice(ndarray::s![rows.clone(), ..]);
+            let condition = self.flow.condition(to_tensor(part, &device), Mode::Predict);
+            let mut noise = Vec::with_capacity(rows.len());
+            for row in rows.clone() {
+                noise.push(self.noise(features.values().row(row), n_samples));
+            }
+            for sample in 0..n_samples {
+                let noise = noise_of_sample(&noise, sample, n_classes, &device);
+                let (labels, _) = self.flow.chain.inverse(noise, condition.clone(), Mode::Predict);
+                let labels = to_array(labels);
+                samples.slice_mut(ndarray::s![sample, rows.clone(), ..]).assign(&labels);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// The settings it was trained with.
+    pub fn config(&self) -> &LabelFlow {
+        &self.config
+    }
+
+    /// The course of training.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Names of the classes.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Names of the features.
+    pub fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    /// The density itself.
+    pub fn flow(&self) -> &Flow<Coupling> {
+        &self.flow
+    }
+
+    /// The same model on another device.
+    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
+        self.flow = self.flow.fork(&device.open()?);
+        self.config.device = device;
+        Ok(self)
+    }
+
+    fn check_features(&self, features: &Features) -> Result<()> {
+        let expected = self.feature_names.len();
+        if features.d_features() == expected {
+            return Ok(());
+        }
+        let expected = format!("{expected} columns, as the model was trained on");
+        Err(Error::data("features", expected, format!("{} columns", features.d_features())))
+    }
+
+    /// As many rows as keep the condition below about 64 MB.
+    fn rows_at_once(&self) -> usize {
+        let [n_networks, d_hidden, _] = self.flow.bank.second.weight.dims();
+        ((64 << 20) / (n_networks * d_hidden * size_of::<f32>())).clamp(1, 8192)
+    }
+
+    /// The noise of a row, seeded by its features: the same row has the same noise wherever it stands, and different rows have
+    /// independent noise.
+    fn noise(&self, features: ArrayView1<'_, f32>, n_samples: usize) -> Vec<f32> {
+        let mut hash = FNV_OFFSET;
+        for value in features {
+            // Adding zero makes −0 and 0 the same.
+            hash = (hash ^ u64::from((value + 0.0).to_bits())).wrapping_mul(FNV_PRIME);
+        }
+        let rng = stream(self.config.seed, "prediction", hash);
+        StandardNormal.sample_iter(rng).take(n_samples * self.classes.len()).collect()
+    }
+}
+
+// The constants of the 64-bit FNV-1a hash.
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+fn noise_of_sample(
+    noise: &[Vec<f32>],
+    sample: usize,
+    n_classes: usize,
+    device: &Device,
+) -> Tensor<2> {
+    let row = |noise: &Vec<f32>| noise[sample * n_classes..][..n_classes].to_vec();
+    let values: Vec<f32> = noise.iter().flat_map(row).collect();
+    Tensor::from_data(TensorData::new(values, [noise.len(), n_classes]), device)
+}
+
+fn scale(scaler: Option<&StandardScaler>, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+    Ok(match scaler {
+        Some(scaler) => scaler.transform(features)?,
+        None => features.to_owned(),
+    })
+}
+
+fn to_tensor(values: ArrayView2<'_, f32>, device: &Device) -> Tensor<2> {
+    let shape = [values.nrows(), values.ncols()];
+    let values: Vec<f32> = values.iter().copied().collect();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+fn to_array(labels: Tensor<2>) -> Array2<f32> {
+    let [n_rows, n_classes] = labels.dims();
+    let values: Vec<f32> = labels.into_data().iter::<f32>().collect();
+    Array2::from_shape_vec((n_rows, n_classes), values).expect("as many values as the shape says")
+}

@@ -1,0 +1,76 @@
+//! What training minimises.
+//!
+//! ```text
+//! loss = w · mean_i NLL_i + Σ_m λ_m violation_m,   NLL_i = −ln p(y_i|x_i) / (D ln 2)   in bits per dimension
+//! ```
+//!
+//! The paper's "w/o-nll" is w = 0.
+
+// Deviation: the paper prints the likelihood in nats; its code, whose weights λ are the ones given, uses bits per dimension.
+
+use std::f64::consts::LN_2;
+
+use burn::tensor::Tensor;
+
+use crate::{Batch, Penalty};
+
+/// The name of the likelihood term in logs and errors.
+const LIKELIHOOD: &str = "likelihood";
+
+/// The likelihood and the penalties.
+#[derive(Debug)]
+pub struct Objective {
+    /// The weight w of the likelihood term; 0 leaves it out.
+    pub likelihood_weight: f64,
+    /// The constraints.
+    pub penalties: Vec<Penalty>,
+}
+
+/// The objective of one batch, term by term.
+#[derive(Debug)]
+pub struct ObjectiveValue {
+    /// What is minimised, `[1]`.
+    pub loss: Tensor<1>,
+    /// The terms without their weights, `[n_terms]`, in the order of [`Objective::terms`].
+    pub terms: Tensor<1>,
+}
+
+impl Objective {
+    /// The names of the terms: the likelihood, then the constraints.
+    pub fn terms(&self) -> Vec<String> {
+        std::iter::once(LIKELIHOOD.to_owned())
+            .chain(self.penalties.iter().map(Penalty::name))
+            .collect()
+    }
+
+    /// The objective for sampled labels and their log-probabilities.
+    ///
+    /// # Shapes
+    ///
+    /// - labels: `[n_rows, d_labels]`, log_prob: `[n_rows]`
+    pub fn evaluate(
+        &self,
+        labels: &Tensor<2>,
+        log_prob: Tensor<1>,
+        batch: &Batch<'_>,
+    ) -> ObjectiveValue {
+        let d_labels = labels.dims()[1] as f64;
+        let nll = log_prob.mean().neg() / (d_labels * LN_2);
+        let mut terms = vec![nll.clone().detach()];
+        let mut weighted = Vec::with_capacity(self.penalties.len() + 1);
+        // A term of weight 0 is left out, not multiplied by 0: its gradient would cost as much as any other.
+        if self.likelihood_weight != 0.0 {
+            weighted.push(nll * self.likelihood_weight);
+        }
+        for penalty in &self.penalties {
+            let violation = penalty.violation(labels, batch);
+            terms.push(violation.clone().detach());
+            weighted.push(violation * penalty.weight());
+        }
+        let loss = weighted.into_iter().reduce(|sum, term| sum + term);
+        ObjectiveValue {
+            loss: loss.unwrap_or_else(|| terms[0].zeros_like()),
+            terms: Tensor::cat(terms, 0),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A model on disk: a folder with `model.toml`, `weights.safetensors` and `metrics.jsonl`.
+//!
+//! `model.toml` carries the digest of its weights. Both files are first written beside their places, then the weights are moved, then
+//! `model.toml`; whichever of the two `model.toml` fits the weights that are there is the valid one, so that a crash at any moment leaves
+//! either the old or the new model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use labelflow_flow::{State, load_state, state};
+use labelflow_weak::StandardScaler;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::checkpoint::{from_safetensors, to_safetensors};
+use crate::{
+    DeviceKind, EpochRecord, Error, FittedLabelFlow, LabelFlow, Report, Result, StopReason,
+    atomic_file,
+};
+
+/// The version of the format; a model of a later one is refused.
+const FORMAT: u32 = 1;
+const MODEL: &str = "model.toml";
+const MODEL_NEW: &str = "model.toml.new";
+const WEIGHTS: &str = "weights.safetensors";
+const WEIGHTS_NEW: &str = "weights.safetensors.new";
+const METRICS: &str = "metrics.jsonl";
+
+/// What `model.toml` holds.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    task: String,
+    labelflow: String,
+    weights_sha256: String,
+    n_epochs: usize,
+    stop: StopReason,
+    classes: Vec<String>,
+    features: Vec<String>,
+    scaler: Option<StandardScaler>,
+    config: LabelFlow,
+}
+
+impl FittedLabelFlow {
+    /// Writes the model into a folder, replacing a model that is there.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
+        let state = state(&self.flow);
+        let tensors: BTreeMap<String, _> =
+            state.iter().map(|(name, data)| (name.clone(), data)).collect();
+        let weights = to_safetensors(&tensors, None);
+        let manifest = Manifest {
+            format: FORMAT,
+            task: "classification".to_owned(),
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256: sha256(&weights),
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            classes: self.classes.clone(),
+            features: self.feature_names.clone(),
+            scaler: self.scaler.clone(),
+            config: self.config.clone(),
+        };
+        let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
+        let metrics: String = self
+            .report
+            .history
+            .iter()
+            .map(|record| serde_json::to_string(record).expect("numbers and names") + "\n")
+            .collect();
+        atomic_file::write(&folder.join(WEIGHTS_NEW), &weights)?;
+        atomic_file::write(&folder.join(MODEL_NEW), manifest.as_bytes())?;
+        rename(folder, WEIGHTS_NEW, WEIGHTS)?;
+        rename(folder, MODEL_NEW, MODEL)?;
+        atomic_file::write(&folder.join(METRICS), metrics.as_bytes())
+    }
+
+    /// Reads a model, onto the device cpu.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let path = folder.join(WEIGHTS);
+        let manifests = [MODEL, MODEL_NEW].map(|name| folder.join(name));
+        if !manifests.iter().any(|path| path.exists()) {
+            return Err(Error::format(
+                folder,
+                format!("a model folder with {MODEL}, as `fit` writes it"),
+                if folder.is_dir() { "a folder without it" } else { "no folder" },
+            ));
+        }
+        let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
+        let digest = sha256(&weights);
+        let manifest = manifest_of(&manifests, &digest)?;
+        let (state, _) = from_safetensors(&path, &weights)?;
+        Self::assemble(manifest, state, &path, read_metrics(&folder.join(METRICS))?)
+    }
+
+    fn assemble(
+        manifest: Manifest,
+        state: State,
+        path: &Path,
+        history: Vec<EpochRecord>,
+    ) -> Result<Self> {
+        let config = LabelFlow { device: DeviceKind::Cpu, ..manifest.config };
+        let shape = config.flow_config(manifest.features.len(), manifest.classes.len());
+        let flow = shape.init(config.seed, &config.device.open()?);
+        let flow = load_state(flow, state).map_err(|error| {
+            Error::format(path, format!("the weights that {MODEL} describes"), error)
+        })?;
+        Ok(Self {
+            config,
+            flow,
+            scaler: manifest.scaler,
+            feature_names: manifest.features,
+            classes: manifest.classes,
+            report: Report { history, stop: manifest.stop },
+        })
+    }
+}
+
+/// The manifest that belongs to these weights.
+fn manifest_of(paths: &[PathBuf], digest: &str) -> Result<Manifest> {
+    let mut failure = None;
+    for path in paths.iter().filter(|path| path.exists()) {
+        match read_manifest(path) {
+            Ok(manifest) if manifest.weights_sha256 == digest => return Ok(manifest),
+            Ok(manifest) => {
+                let expected = format!("weights with sha256 {}", manifest.weights_sha256);
+                failure.get_or_insert(Error::format(path, expected, digest));
+            }
+            Err(error) => {
+                failure.get_or_insert(error);
+            }
+        }
+    }
+    Err(failure.expect("one of the manifests exists, and it did not fit"))
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest> {
+    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+    let manifest: Manifest = toml::from_str(&text)
+        .map_err(|error| Error::format(path, "a model of labelflow", error.message()))?;
+    if manifest.format > FORMAT {
+        let found =
+            format!("format {}, written by labelflow {}", manifest.format, manifest.labelflow);
+        return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+    }
+    Ok(manifest)
+}
+
+fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+    let parse = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| {
+            let expected = format!("the numbers of an epoch in line {}", index + 1);
+            Error::format(path, expected, error)
+        })
+    };
+    text.lines().enumerate().map(parse).collect()
+}
+
+fn rename(folder: &Path, from: &str, to: &str) -> Result<()> {
+    let path = folder.join(to);
+    std::fs::rename(folder.join(from), &path).map_err(Error::io(&path, "writing"))
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,427 @@
+//! The training loop.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::{Tensor, TensorData};
+use labelflow_flow::{
+    Bijection, Flow, Mode, StatisticsRecorder, absorb, load_state, n_parameters, state,
+};
+use rand::seq::SliceRandom;
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use crate::adam::{Adam, flat_gradient};
+use crate::batch::{Batch, Tracker};
+use crate::stream::stream;
+use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result};
+
+/// How training proceeds. The defaults are the paper's for tables and images.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// The most passes over the data. Default: 2000.
+    pub max_epochs: usize,
+    /// Adam's step size at the start. Default: 1e-3.
+    pub learning_rate: f64,
+    /// The factor on it after every epoch. Default: 0.996.
+    pub learning_rate_decay: f64,
+    /// The decay ends once the step size is at most this share of the first. Default: 0.01.
+    pub learning_rate_floor: f64,
+    /// Longer gradients are shortened to this norm. Default: 1000.
+    pub max_gradient_norm: f64,
+    /// The rows of one step. Default: auto.
+    pub batch_size: BatchSize,
+    /// The stopping rule is not looked at before this epoch. Default: 500.
+    pub min_epochs: usize,
+    /// Training stops when the loss changes by less than this share (plus 1e-8) from one epoch to the next. Default: 1e-5.
+    pub tolerance: f64,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            max_epochs: 2000,
+            learning_rate: 1e-3,
+            learning_rate_decay: 0.996,
+            learning_rate_floor: 0.01,
+            max_gradient_norm: 1000.0,
+            batch_size: BatchSize::Auto,
+            min_epochs: 500,
+            tolerance: 1e-5,
+        }
+    }
+}
+
+/// How many rows a training step sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BatchSize {
+    /// All rows when a step then needs no more than about 6 GB, else as many as need about 1 GB.
+    #[default]
+    Auto,
+    /// All rows, as in the paper.
+    Full,
+    /// About this many; statistics over all rows are tracked across batches.
+    Rows(usize),
+}
+
+/// What one epoch came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpochRecord {
+    /// Counted from 0.
+    pub epoch: usize,
+    /// What was minimised, before the step.
+    pub loss: f64,
+    /// The parts of the objective without their weights.
+    pub terms: BTreeMap<String, f64>,
+    /// Adam's step size.
+    pub learning_rate: f64,
+    /// The length of the gradient before clipping.
+    pub gradient_norm: f64,
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The loss hardly changed from one epoch to the next.
+    Converged,
+    /// There were no epochs left.
+    MaxEpochs,
+    /// An observer ended it.
+    Interrupted,
+}
+
+/// The course of training.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Every epoch.
+    pub history: Vec<EpochRecord>,
+    /// Why it ended.
+    pub stop: StopReason,
+}
+
+impl TrainConfig {
+    pub(crate) fn check(&self) -> Result<()> {
+        let positive = |setting: &str, value: f64| {
+            let valid = value.is_finite() && value > 0.0;
+            valid.then_some(()).ok_or_else(|| Error::config(setting, "a positive number", value))
+        };
+        positive("learning_rate", self.learning_rate)?;
+        positive("max_gradient_norm", self.max_gradient_norm)?;
+        for (setting, share) in [
+            ("learning_rate_decay", self.learning_rate_decay),
+            ("learning_rate_floor", self.learning_rate_floor),
+        ] {
+            positive(setting, share)?;
+            if share > 1.0 {
+                return Err(Error::config(setting, "at most 1", share));
+            }
+        }
+        if !(self.tolerance >= 0.0) {
+            return Err(Error::config(
+                "tolerance",
+                "a number that is not negative",
+                self.tolerance,
+            ));
+        }
+        if self.max_epochs == 0 {
+            return Err(Error::config("max_epochs", "at least 1", 0));
+        }
+        if let BatchSize::Rows(rows @ 0..=1) = self.batch_size {
+            return Err(Error::config("batch_size", "at least 2 rows", rows));
+        }
+        Ok(())
+    }
+
+    /// The step size of an epoch: it decays until it has reached its floor, and stays there.
+    fn learning_rate(&self, epoch: usize) -> f64 {
+        let n_decays = self.learning_rate_floor.ln() / self.learning_rate_decay.ln();
+        let n_decays = if n_decays.is_finite() { n_decays.ceil() as i32 } else { 0 };
+        self.learning_rate * self.learning_rate_decay.powi(n_decays.min(epoch as i32))
+    }
+
+    fn has_converged(&self, history: &[EpochRecord]) -> bool {
+        let [.., previous, last] = history else {
+            return false;
+        };
+        last.epoch >= self.min_epochs
+            && (last.loss - previous.loss).abs() <= 1e-8 + self.tolerance * previous.loss.abs()
+    }
+
+    /// The number of batches of an epoch, when each row's activations take this many bytes.
+    fn n_batches(&self, n_rows: usize, bytes_per_row: usize) -> usize {
+        const FULL_BATCH_BYTES: usize = 6 << 30;
+        const MINI_BATCH_BYTES: usize = 1 << 30;
+        let rows = match self.batch_size {
+            BatchSize::Full => n_rows,
+            BatchSize::Rows(rows) => rows,
+            BatchSize::Auto if n_rows * bytes_per_row <= FULL_BATCH_BYTES => n_rows,
+            BatchSize::Auto => (MINI_BATCH_BYTES / bytes_per_row).max(2),
+        };
+        // Batch statistics need two rows.
+        n_rows.div_ceil(rows).clamp(1, (n_rows / 2).max(1))
+    }
+}
+
+/// The parts of training that do not change from epoch to epoch.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    /// What is minimised.
+    pub(crate) objective: &'a Objective,
+    /// `[n_rows, d_features]`
+    pub(crate) features: Tensor<2>,
+    /// Width of the labels.
+    pub(crate) d_labels: usize,
+    /// Where the noise and the order of batches come from.
+    pub(crate) seed: u64,
+    /// A digest of settings and data, for checkpoints.
+    pub(crate) run: String,
+}
+
+/// Trains a flow, from the start or from a checkpoint.
+pub(crate) fn train<B: Bijection>(
+    mut flow: Flow<B>,
+    task: &Task<'_>,
+    config: &TrainConfig,
+    checkpoint: Option<Checkpoint>,
+    observer: &mut dyn Observer,
+) -> Result<(Flow<B>, Report)> {
+    let n_rows = task.features.dims()[0];
+    let device = task.features.device();
+    let n_batches = config.n_batches(n_rows, bytes_per_row(&flow));
+    let mut adam = Adam::new(n_parameters(&flow), &device.clone().inner());
+    let mut tracker = Tracker::new(n_rows, task.d_labels, &device);
+    let mut history = Vec::new();
+    if let Some(checkpoint) = checkpoint {
+        (flow, adam, history) = resume(flow, &checkpoint, &device)?;
+        if let Some(labels) = checkpoint.tracked_labels {
+            tracker = Tracker::from_labels(Tensor::from_data(labels, &device));
+        }
+    }
+
+    let mut stop = StopReason::MaxEpochs;
+    for epoch in history.len()..config.max_epochs {
+        if config.has_converged(&history) {
+            stop = StopReason::Converged;
+            break;
+        }
+        let noise = draw_noise(task.seed, epoch, n_rows, task.d_labels);
+        let mut steps = Vec::with_capacity(n_batches);
+        tracker.start_epoch();
+        for indices in batches(task.seed, epoch, n_rows, n_batches) {
+            let batch = match n_batches {
+                1 => Batch::full(),
+                _ => tracker.batch(&indices),
+            };
+            let features = batch.rows().select(&task.features, 0);
+            let noise = select_noise(&noise, &indices, task.d_labels);
+            let noise = Tensor::from_data(noise, &device);
+            let input = StepInput { features, noise, batch: &batch };
+            let (next, labels, numbers) =
+                step(flow, &mut adam, task.objective, input, config, epoch)?;
+            flow = next;
+            tracker.remember(&batch, labels);
+            steps.push(numbers);
+        }
+        let learning_rate = config.learning_rate(epoch);
+        history.push(summarize(epoch, &steps, &task.objective.terms(), learning_rate));
+
+        let snapshot = || Checkpoint {
+            run: task.run.clone(),
+            history: history.clone(),
+            state: state(&flow),
+            moments: (adam.first_moment.to_data(), adam.second_moment.to_data()),
+            n_steps: adam.n_steps,
+            tracked_labels: (n_batches > 1).then(|| tracker.labels().into_data()),
+        };
+        let event = EpochEvent {
+            record: &history[epoch],
+            max_epochs: config.max_epochs,
+            snapshot: &snapshot,
+        };
+        if observer.observe(event)?.is_break() {
+            stop = StopReason::Interrupted;
+            break;
+        }
+    }
+    Ok((flow, Report { history, stop }))
+}
+
+/// What one step sees.
+#[derive(Debug)]
+pub(crate) struct StepInput<'a> {
+    /// `[n_batch, d_features]`
+    pub(crate) features: Tensor<2>,
+    /// `[n_batch, d_labels]`
+    pub(crate) noise: Tensor<2>,
+    /// Which rows these are.
+    pub(crate) batch: &'a Batch<'a>,
+}
+
+/// One step: noise becomes labels, the objective judges them, the weights follow the gradient.
+pub(crate) fn step<B: Bijection>(
+    flow: Flow<B>,
+    adam: &mut Adam,
+    objective: &Objective,
+    input: StepInput<'_>,
+    config: &TrainConfig,
+    epoch: usize,
+) -> Result<(Flow<B>, Tensor<2>, StepNumbers)> {
+    let recorder = StatisticsRecorder::default();
+    let mode = Mode::Train(&recorder);
+    let (labels, log_prob) = flow.sample_with_log_prob(input.noise, input.features, mode);
+    let value = objective.evaluate(&labels, log_prob, input.batch);
+    let gradient = flat_gradient(&flow, value.loss.backward());
+    let numbers = read_numbers(value.loss, value.terms, &gradient);
+    check_finite(&numbers, objective, epoch)?;
+    let flow = match clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
+        Some(gradient) => adam.step(flow, gradient, config.learning_rate(epoch)),
+        None => flow,
+    };
+    Ok((absorb(flow, recorder), labels, numbers))
+}
+
+/// The flow, the optimiser and the history of a checkpoint.
+fn resume<B: Bijection>(
+    flow: Flow<B>,
+    checkpoint: &Checkpoint,
+    device: &burn::tensor::Device,
+) -> Result<(Flow<B>, Adam, Vec<EpochRecord>)> {
+    let flow = load_state(flow, checkpoint.state.clone())
+        .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
+    let device = device.clone().inner();
+    let moment = |data: &TensorData| Tensor::from_data(data.clone(), &device);
+    let adam = Adam {
+        first_moment: moment(&checkpoint.moments.0),
+        second_moment: moment(&checkpoint.moments.1),
+        n_steps: checkpoint.n_steps,
+    };
+    Ok((flow, adam, checkpoint.history.clone()))
+}
+
+/// What the activations of a row take: the bank's output, some twelve times over with its intermediate results and gradients.
+fn bytes_per_row<B: Bijection>(flow: &Flow<B>) -> usize {
+    let [n_networks, d_hidden, _] = flow.bank.second.weight.dims();
+    n_networks * d_hidden * size_of::<f32>() * 12
+}
+
+/// One draw for every row, the same whatever the batches.
+fn draw_noise(seed: u64, epoch: usize, n_rows: usize, d_labels: usize) -> Vec<f32> {
+    let rng = stream(seed, "noise", epoch as u64);
+    StandardNormal.sample_iter(rng).take(n_rows * d_labels).collect()
+}
+
+fn select_noise(noise: &[f32], indices: &[i64], d_labels: usize) -> TensorData {
+    let row = |&index: &i64| &noise[index as usize * d_labels..][..d_labels];
+    let selected: Vec<f32> = indices.iter().flat_map(row).copied().collect();
+    TensorData::new(selected, [indices.len(), d_labels])
+}
+
+/// The rows of an epoch's batches, of nearly equal size; in order when there is one batch, shuffled otherwise.
+fn batches(seed: u64, epoch: usize, n_rows: usize, n_batches: usize) -> Vec<Vec<i64>> {
+    let mut rows: Vec<i64> = (0..n_rows as i64).collect();
+    if n_batches > 1 {
+        rows.shuffle(&mut stream(seed, "batches", epoch as u64));
+    }
+    let start = |batch: usize| batch * n_rows / n_batches;
+    (0..n_batches).map(|batch| rows[start(batch)..start(batch + 1)].to_vec()).collect()
+}
+
+/// The numbers of one step, on the host.
+#[derive(Debug)]
+pub(crate) struct StepNumbers {
+    pub(crate) loss: f64,
+    pub(crate) terms: Vec<f64>,
+    pub(crate) gradient_norm: f64,
+}
+
+/// Fetches all numbers at once: every fetch waits for the device.
+fn read_numbers(loss: Tensor<1>, terms: Tensor<1>, gradient: &Tensor<1>) -> StepNumbers {
+    let norm = gradient.clone().square().sum().sqrt();
+    let numbers = Tensor::cat(vec![loss.inner(), norm, terms.inner()], 0);
+    let numbers: Vec<f64> = numbers.into_data().iter::<f64>().collect();
+    StepNumbers { loss: numbers[0], gradient_norm: numbers[1], terms: numbers[2..].to_vec() }
+}
+
+fn check_finite(numbers: &StepNumbers, objective: &Objective, epoch: usize) -> Result<()> {
+    let bad = numbers.terms.iter().position(|term| !term.is_finite());
+    let (term, value) = match bad {
+        Some(index) => (objective.terms()[index].clone(), numbers.terms[index]),
+        None if numbers.loss.is_finite() => return Ok(()),
+        None => ("loss".to_owned(), numbers.loss),
+    };
+    Err(Error::NotFinite { term, value, epoch })
+}
+
+/// The gradient with at most this norm; none when its norm is not a number, and the step must be skipped.
+fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tensor<1>> {
+    if !norm.is_finite() {
+        return None;
+    }
+    Some(if norm > max_norm { gradient * (max_norm / (norm + 1e-6)) } else { gradient })
+}
+
+fn summarize(
+    epoch: usize,
+    steps: &[StepNumbers],
+    names: &[String],
+    learning_rate: f64,
+) -> EpochRecord {
+    let mean = |number: &dyn Fn(&StepNumbers) -> f64| {
+        steps.iter().map(number).sum::<f64>() / steps.len() as f64
+    };
+    EpochRecord {
+        epoch,
+        loss: mean(&|step| step.loss),
+        terms: names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| (name.clone(), mean(&|step| step.terms[index])))
+            .collect(),
+        learning_rate,
+        gradient_norm: mean(&|step| step.gradient_norm),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_size_reaches_its_floor_after_1149_epochs() {
+        let config = TrainConfig::default();
+        let share = |epoch| config.learning_rate(epoch) / config.learning_rate;
+        assert_eq!(share(0), 1.0);
+        assert!((share(1) - 0.996).abs() < 1e-12);
+        assert!(share(1148) > 0.01 && share(1149) < 0.01);
+        assert_eq!(share(1149), share(2000));
+    }
+
+    #[test]
+    fn training_stops_on_a_small_change_but_not_early() {
+        let config = TrainConfig::default();
+        let record = |epoch, loss| EpochRecord {
+            epoch,
+            loss,
+            terms: BTreeMap::new(),
+            learning_rate: 0.0,
+            gradient_norm: 0.0,
+        };
+        assert!(config.has_converged(&[record(499, -3.0), record(500, -3.00002)]));
+        assert!(!config.has_converged(&[record(499, -3.0), record(500, -3.0001)]));
+        assert!(!config.has_converged(&[record(498, -3.0), record(499, -3.0)]));
+    }
+
+    #[test]
+    fn batches_are_a_partition_of_nearly_equal_sizes() {
+        for (n_rows, n_batches) in [(10, 1), (10, 3), (7, 3)] {
+            let batches = batches(1, 2, n_rows, n_batches);
+            let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+            assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
+            let mut rows: Vec<i64> = batches.concat();
+            rows.sort_unstable();
+            assert_eq!(rows, (0..n_rows as i64).collect::<Vec<_>>());
+        }
+    }
+}
