@@ -1,1 +1,62 @@
-fn main() {}
+//! The `labelflow` command line: weak signals in, labels that know how sure they are out.
+
+mod args;
+mod commands;
+mod data_folder;
+mod interrupt;
+mod output;
+mod progress;
+mod run_file;
+mod systems;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+/// How a command ended, when it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All went well.
+    Done,
+    /// It finished, but a declared expectation was missed.
+    Missed,
+}
+
+/// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Missed) => ExitCode::from(1),
+        // The reader of a pipe has seen enough: not an error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::report_error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Fit(args) => commands::fit::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
+        Command::Analyze(args) => commands::analyze::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Data(args) => commands::data::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -45,6 +45,15 @@ pub struct CatalogFile {
     pub bytes: u64,
     /// Which bytes are hashed.
     pub checksum: Checksum,
+    /// Hashes of other forms of the file that are loaded as well.
+    pub other_sha256: &'static [&'static str],
+}
+
+impl CatalogFile {
+    /// Whether this is the hash of a form of the file that can be loaded.
+    pub(crate) fn accepts(&self, sha256: &str) -> bool {
+        self.sha256 == sha256 || self.other_sha256.contains(&sha256)
+    }
 }
 
 /// Choices in loading a dataset.
@@ -203,7 +212,7 @@ pub(crate) fn file_state(file: &CatalogFile, path: &Path) -> Result<FileState> {
     }
     let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
     let found = sha256_hex(file.checksum, &bytes);
-    Ok(if found == file.sha256 { FileState::Good } else { FileState::Differs(found) })
+    Ok(if file.accepts(&found) { FileState::Good } else { FileState::Differs(found) })
 }
 
 /// Whether someone who typed `typed` may have meant `known`: a part of it, or few letters away.
@@ -230,7 +239,31 @@ fn edit_distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn any_files_are_loaded_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            text in "(([0-9]{1,2}[ ,;\t]){0,40}[0-9]\n){0,5}",
+        ) {
+            for entry in catalog() {
+                for content in [&bytes[..], text.as_bytes()] {
+                    let folder = tempfile::tempdir().unwrap();
+                    for file in entry.files {
+                        let path = folder.path().join(file.path);
+                        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                        std::fs::write(path, content).unwrap();
+                    }
+                    let options = LoadOptions::default();
+                    prop_assert!(load(entry.name, folder.path(), 0, &options).is_err());
+                }
+            }
+        }
+    }
 
     #[test]
     fn names_are_found_and_near_names_suggested() {

@@ -26,10 +26,13 @@ impl Number for f64 {
     }
 }
 
-/// The number in a cell, NaN when it is empty, nothing when it is text.
+/// What stands in a cell when nothing is known: R writes `NA`, other tools an empty cell or one of the rest.
+const MISSING: [&str; 7] = ["", "NA", "N/A", "NaN", "nan", "null", "None"];
+
+/// The number in a cell, NaN when it is missing, nothing when it is text.
 pub(crate) fn parse_number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
-    if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() }
+    if MISSING.contains(&cell) { Some(f64::NAN) } else { cell.parse().ok() }
 }
 
 /// Cells read row by row as a table.
@@ -80,7 +83,7 @@ impl UnknownName {
 }
 
 impl NameCodes {
-    /// The code of an empty cell.
+    /// The code of a missing cell.
     pub(crate) const ABSENT: u32 = u32::MAX;
 
     /// Codes for these names only, in this order.
@@ -94,18 +97,14 @@ impl NameCodes {
         Self { names: Vec::new(), codes: HashMap::new(), is_closed: false, n_most }
     }
 
-    /// Whether only names known beforehand have codes.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed
-    }
-
     /// The code of a name.
     pub(crate) fn code(&mut self, name: &str) -> Result<u32, UnknownName> {
-        if name.is_empty() {
-            return Ok(Self::ABSENT);
-        }
+        // A class may well be called None; only then is it not missing.
         if let Some(&code) = self.codes.get(name) {
             return Ok(code);
+        }
+        if MISSING.contains(&name) {
+            return Ok(Self::ABSENT);
         }
         if self.is_closed || self.names.len() == self.n_most {
             return Err(UnknownName { name: name.to_owned(), expected: self.expected() });

@@ -50,7 +50,7 @@ pub enum Error {
         /// What was given.
         found: String,
         /// What the user can do, or nothing.
-        hint: Option<String>,
+        hint: Option<Box<str>>,
     },
     /// A file whose content cannot be used.
     #[error(
@@ -59,23 +59,23 @@ pub enum Error {
     )]
     Content {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// Where in the file.
         place: Place,
         /// The name of the column, or nothing.
-        column: Option<String>,
+        column: Option<Box<str>>,
         /// What would have been accepted.
-        expected: String,
+        expected: Box<str>,
         /// What was found.
-        found: String,
+        found: Box<str>,
         /// What the user can do, or nothing.
-        hint: Option<String>,
+        hint: Option<Box<str>>,
     },
     /// A file that can be read, but whose data contradict themselves or other data.
     #[error("{}: {source}", .path.display())]
     Weak {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// What is wrong with the data.
         source: labelflow_weak::Error,
     },
@@ -104,11 +104,11 @@ pub enum Error {
     },
 }
 
-fn hint_suffix(hint: &Option<String>) -> String {
+fn hint_suffix(hint: &Option<Box<str>>) -> String {
     hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
 
-fn column_suffix(column: &Option<String>) -> String {
+fn column_suffix(column: &Option<Box<str>>) -> String {
     column.as_ref().map(|column| format!(", column '{column}'")).unwrap_or_default()
 }
 
@@ -137,11 +137,11 @@ impl Error {
     /// A file whose content cannot be used.
     pub(crate) fn content(path: &Path, expected: impl Display, found: impl Display) -> Self {
         Self::Content {
-            path: path.to_owned(),
+            path: path.into(),
             place: Place::Whole,
             column: None,
-            expected: expected.to_string(),
-            found: found.to_string(),
+            expected: expected.to_string().into(),
+            found: found.to_string().into(),
             hint: None,
         }
     }
@@ -158,7 +158,7 @@ impl Error {
 
     /// Gives an error of the data the name of the file they came from.
     pub(crate) fn in_file(path: &Path) -> impl FnOnce(labelflow_weak::Error) -> Self {
-        let path = path.to_owned();
+        let path = path.into();
         move |source| Self::Weak { path, source }
     }
 
@@ -175,7 +175,7 @@ impl Error {
     #[must_use]
     pub(crate) fn in_column(mut self, name: impl Display) -> Self {
         if let Self::Content { column, .. } = &mut self {
-            *column = Some(name.to_string());
+            *column = Some(name.to_string().into());
         }
         self
     }
@@ -184,7 +184,7 @@ impl Error {
     #[must_use]
     pub(crate) fn with_hint(mut self, advice: impl Display) -> Self {
         if let Self::Config { hint, .. } | Self::Content { hint, .. } = &mut self {
-            *hint = Some(advice.to_string());
+            *hint = Some(advice.to_string().into());
         }
         self
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use labelflow_weak::{ABSTAIN, SignalValues, Votes, WeakSignals};
 use ndarray::{Array2, Ix3};
 
-use crate::cells::{NameCodes, Numbers};
+use crate::cells::{NameCodes, Numbers, parse_number};
 use crate::columns::{Column, ColumnValues, write_columns};
 use crate::error::Place;
 use crate::features_file::two_dimensions;
@@ -42,9 +42,9 @@ pub enum SignalsKind {
 ///
 /// | cells | meaning |
 /// |---|---|
-/// | whole numbers | class indices; −1, an empty cell, null or NaN abstains |
-/// | numbers of which one is not whole | probabilities of class 1; −1, an empty cell, null or NaN abstains |
-/// | names | votes for classes; without `options.classes`, the classes are the names, sorted |
+/// | whole numbers | class indices; −1, an empty cell, null, NA or NaN abstains |
+/// | numbers of which one is not whole | probabilities of class 1; −1, an empty cell, null, NA or NaN abstains |
+/// | names | votes for classes, abstentions as above; without `options.classes`, the classes are the names, sorted |
 /// | array `[n_rows, n_signals]` of integers | class indices, −1 abstains |
 /// | array `[n_rows, n_signals]` of floats | as numbers above |
 /// | array `[n_rows, n_signals, n_classes]` of floats | probabilities, NaN abstains |
@@ -67,7 +67,7 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
     let columns = table.columns();
     let mut names_error = None;
     if !options.classes.is_empty() && options.kind != SignalsKind::Probabilities {
-        match read_names(path, table, NameCodes::of(&with_abstention(&options.classes))) {
+        match read_names(path, table, Some(&options.classes)) {
             Ok(signals) => return Ok(signals),
             Err(error) => names_error = Some(error),
         }
@@ -83,8 +83,13 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
         (Numbers::Text(error), None) if options.kind == SignalsKind::Probabilities => {
             return Err(error);
         }
-        (Numbers::Text(_), None) => {
-            return read_names(path, table, NameCodes::open(usize::from(ABSTAIN) + 1));
+        (Numbers::Text(error), None) => {
+            let signals = read_names(path, table, None)?;
+            // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
+            if signals.classes().iter().any(|class| parse_number(class).is_some()) {
+                return Err(error.with_hint("name the classes if some of them look like numbers"));
+            }
+            return Ok(signals);
         }
     };
     signals.with_labelers(table.names().to_vec()).map_err(Error::in_file(path))
@@ -93,20 +98,17 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
 /// The mark for an abstention in files of names.
 const ABSTENTION: &str = "-1";
 
-/// Names that may stand in a cell: the classes, and −1 for an abstention.
-fn with_abstention(classes: &[String]) -> Vec<String> {
-    classes.iter().cloned().chain([ABSTENTION.to_owned()]).collect()
-}
-
-/// Votes given as names. The classes are the known names in their order, or the names found, sorted.
-fn read_names(path: &Path, table: &TableFile, mut codes: NameCodes) -> Result<WeakSignals> {
-    let is_known = codes.is_closed();
-    let cells = table.name_codes(&table.columns(), &mut codes)?;
+/// Votes given as names. The classes are the known ones, or the names found, sorted.
+fn read_names(path: &Path, table: &TableFile, known: Option<&[String]>) -> Result<WeakSignals> {
+    let mut codes = match known {
+        Some(classes) => NameCodes::of(&with_abstention(classes)),
+        None => NameCodes::open(usize::from(ABSTAIN) + 1),
+    };
+    let cells = table.name_codes(&table.columns(), &mut codes).map_err(|error| {
+        error.with_hint("drop columns that are not labelers, and name all classes")
+    })?;
     let found = codes.into_names();
-    let mut classes = found.iter().filter(|name| *name != ABSTENTION).cloned().collect::<Vec<_>>();
-    if !is_known {
-        classes.sort_unstable();
-    }
+    let classes = known.map_or_else(|| sorted_classes(&found), <[String]>::to_vec);
     if classes.len() < 2 {
         let found = if classes.is_empty() { "none" } else { "one" };
         return Err(Error::content(path, "votes for at least two classes", found)
@@ -124,6 +126,21 @@ fn read_names(path: &Path, table: &TableFile, mut codes: NameCodes) -> Result<We
         .and_then(|signals| signals.with_classes(classes))
         .and_then(|signals| signals.with_labelers(table.names().to_vec()))
         .map_err(Error::in_file(path))
+}
+
+/// Names that may stand in a cell: the classes, and −1 for an abstention unless it is itself a class.
+fn with_abstention(classes: &[String]) -> Vec<String> {
+    let mut names = classes.to_vec();
+    if !names.iter().any(|name| name == ABSTENTION) {
+        names.push(ABSTENTION.to_owned());
+    }
+    names
+}
+
+fn sorted_classes(found: &[String]) -> Vec<String> {
+    let mut classes = found.iter().filter(|name| *name != ABSTENTION).cloned().collect::<Vec<_>>();
+    classes.sort_unstable();
+    classes
 }
 
 fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
@@ -158,53 +175,52 @@ fn from_numbers(
         SignalsKind::Votes => true,
         SignalsKind::Probabilities => false,
     };
-    let n_most = match options.classes.len() {
-        0 => usize::from(ABSTAIN),
-        n_classes => n_classes,
-    };
-    let (is_good, expected): (Box<dyn Fn(f32) -> bool>, _) = if is_votes {
-        let is_good =
-            move |value: f32| value.fract() == 0.0 && (0.0..n_most as f32).contains(&value);
-        (Box::new(is_good), format!("a class from 0 to {}, or -1 for an abstention", n_most - 1))
-    } else {
-        let is_good = |value: f32| (0.0..=1.0).contains(&value);
-        (Box::new(is_good), "a probability from 0 to 1, or -1 for an abstention".to_owned())
-    };
-    let abstains = |value: f32| value.is_nan() || value == -1.0;
-    let bad = values.indexed_iter().find(|(_, value)| !abstains(**value) && !is_good(**value));
-    if let Some(((row, signal), value)) = bad {
+    if is_votes {
+        return votes_from_numbers(path, values, options.classes.len(), at);
+    }
+    let is_probability = |value: f32| (0.0..=1.0).contains(&value);
+    if let Some(((row, signal), value)) = first_bad(values, is_probability) {
+        let expected = "a probability from 0 to 1, or -1 for an abstention";
         return Err(at(row, signal, Error::content(path, expected, value)));
     }
-    let signals = if is_votes {
-        let n_classes = Some(options.classes.len()).filter(|&n_classes| n_classes > 0);
-        votes_from_numbers(path, values, n_classes, abstains)
-    } else {
-        let class1 = values.mapv(|value| if abstains(value) { f32::NAN } else { value });
-        WeakSignals::from_class1_probabilities(class1).map_err(Error::in_file(path))
-    };
-    signals
+    let class1 = values.mapv(|value| if abstains(value) { f32::NAN } else { value });
+    WeakSignals::from_class1_probabilities(class1).map_err(Error::in_file(path))
 }
 
+/// Votes for `n_classes` classes, or for as many as the largest vote tells when `n_classes` is 0.
 fn votes_from_numbers(
     path: &Path,
     values: &Array2<f32>,
-    n_classes: Option<usize>,
-    abstains: impl Fn(f32) -> bool,
+    n_classes: usize,
+    at: impl Fn(usize, usize, Error) -> Error,
 ) -> Result<WeakSignals> {
+    let n_most = if n_classes == 0 { usize::from(ABSTAIN) } else { n_classes };
+    let is_class = |value: f32| value.fract() == 0.0 && (0.0..n_most as f32).contains(&value);
+    if let Some(((row, signal), value)) = first_bad(values, is_class) {
+        let expected = format!("a class from 0 to {}, or -1 for an abstention", n_most - 1);
+        return Err(at(row, signal, Error::content(path, expected, value)));
+    }
     let largest = values.iter().copied().filter(|&value| !abstains(value)).fold(-1.0, f32::max);
-    let n_classes = match n_classes {
-        Some(n_classes) => n_classes,
-        None if largest < 1.0 => {
-            let found = if largest < 0.0 { "only abstentions" } else { "only votes for class 0" };
-            return Err(Error::content(path, "votes for at least two classes", found)
-                .with_hint("name the classes if others exist but got no vote"));
-        }
-        None => largest as usize + 1,
-    };
+    if n_classes == 0 && largest < 1.0 {
+        let found = if largest < 0.0 { "only abstentions" } else { "only votes for class 0" };
+        return Err(Error::content(path, "votes for at least two classes", found)
+            .with_hint("name the classes if others exist but got no vote"));
+    }
+    let n_classes = if n_classes == 0 { largest as usize + 1 } else { n_classes };
     let bytes = values.mapv(|value| if abstains(value) { ABSTAIN } else { value as u8 });
     Votes::from_bytes(bytes, n_classes)
         .and_then(WeakSignals::from_votes)
         .map_err(Error::in_file(path))
+}
+
+fn abstains(value: f32) -> bool {
+    value.is_nan() || value == -1.0
+}
+
+/// The first number that is neither good nor an abstention.
+fn first_bad(values: &Array2<f32>, is_good: impl Fn(f32) -> bool) -> Option<((usize, usize), f32)> {
+    let mut cells = values.indexed_iter().map(|(place, &value)| (place, value));
+    cells.find(|&(_, value)| !abstains(value) && !is_good(value))
 }
 
 /// Writes weak signals in the format that the extension names, so that [`read_signals`] reads the same numbers.
@@ -279,7 +295,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_votes() {
-        let signals = read("r1,r2\n0,\n2.0,-1\nNaN,1\n").unwrap();
+        let signals = read("r1,r2\n0,NA\n2.0,-1\nNaN,1\n").unwrap();
         assert_eq!(signals.labelers(), ["r1", "r2"]);
         assert_eq!(signals.n_classes(), 3);
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [2, A], [A, 1]]);
@@ -300,7 +316,7 @@ mod tests {
 
     #[test]
     fn names_are_votes() {
-        let signals = read("r1,r2\nspam,\nham,spam\n-1,ham\n").unwrap();
+        let signals = read("r1,r2\nspam,NA\nham,spam\n-1,ham\n").unwrap();
         assert_eq!(signals.classes(), ["ham", "spam"]);
         assert_eq!(signals.to_votes().bytes(), array![[1, A], [0, 1], [A, 0]]);
         let signals =
@@ -311,6 +327,8 @@ mod tests {
         assert_eq!(signals.to_votes().bytes(), array![[0, 1], [1, A]]);
         let signals = read_with("r1,r2\n0,1\n1,-1\n", &classes(&["ham", "spam"])).unwrap();
         assert_eq!(signals.classes(), ["ham", "spam"]);
+        let signals = read_with("r1,r2\n-1,1\n1,\n", &classes(&["-1", "1"])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, 1], [1, A]]);
     }
 
     #[test]
@@ -332,6 +350,7 @@ mod tests {
             ("a,b\n0,\n0,-1\n", classes(&[]), "only votes for class 0"),
             ("a,b\nham,\n,ham\n", classes(&[]), "found one"),
             ("a,a\n0,1\n", classes(&[]), "'a' twice"),
+            ("a,b\n0,1\n1,l\n", classes(&[]), "line 3, column 'b': expected a number, found 'l'"),
             ("a,b\n", classes(&[]), "at least"),
         ] {
             let error = read_with(text, &options).unwrap_err().to_string();

@@ -5,17 +5,7 @@
 //! bound[j][c] = mean over the rows where q[j][·][c] is given of the expected |1[Y = c] − q[j][i][c]| under p[i]
 //! ```
 //!
-//! Independent labelers agree more often than chance only through the truth, so who agrees with whom tells how often each
-//! errs. Three independent labelers are needed; with more rows the estimate gets as good as the model is true.
-//!
-//! **Copies.** Two labelers that copy each other agree for another reason, and would make each other look perfect. Labelers that agree
-//! almost always (Cohen's κ ≥ 0.9 on common rows, or on all rows with abstentions as an answer) are therefore merged
-//! before the fit. Independent labelers reach that only if both are right on more than 97 % of the rows, and
-//! then merging them costs little.
-//!
-//! **When it fails.** Labelers that share mistakes without being copies still look better than they are; labelers that are
-//! wrong more often than right, in their majority, turn the classes around; with a few dozen rows a labeler the estimate is noise. What can be
-//! seen of this is said in [`AutoBounds::warnings`].
+//! [`Bounds::auto`] says why this works and when it fails.
 
 use crate::vote_patterns::VotePatterns;
 use crate::{
@@ -46,9 +36,19 @@ pub struct AutoBounds {
 }
 
 impl Bounds {
-    /// Estimates bounds from agreement between labelers. How, and when it fails, is said in the source of this module:
-    /// it needs labelers whose errors are independent given the true class, three of them at least, most of which
-    /// are right more often than wrong.
+    /// Estimates bounds from agreement between labelers.
+    ///
+    /// Independent labelers agree more often than chance only through the truth, so who agrees with whom tells how
+    /// often each errs. Three independent labelers are needed; the estimate gets better with more rows.
+    ///
+    /// **Copies.** Two labelers that copy each other agree for another reason, and would make each other look perfect.
+    /// Labelers that agree almost always (Cohen's κ ≥ 0.9 on common rows, or on all rows with the abstention as an
+    /// answer) are therefore merged before the fit. Independent labelers of two balanced classes reach that only if
+    /// they are right on about 97 % of the rows, and then merging costs little.
+    ///
+    /// **When it fails.** Labelers that share mistakes without being copies still look better than they are. If most
+    /// labelers are wrong more often than right, the classes are turned around. With a few dozen rows a labeler the
+    /// estimate is noise. What can be seen of this is said in [`AutoBounds::warnings`].
     ///
     /// It is an error if no two labelers ever vote on the same row.
     ///
@@ -122,7 +122,8 @@ impl Groups {
         if groups.n_groups > 1 || n_signals == 1 {
             return groups;
         }
-        // All agree: either all are excellent or all are copies. Nothing can tell, and merging would leave nothing to compare.
+        // All agree: either all are excellent or all are copies. Nothing can tell, and merging would leave nothing to
+        // compare.
         warnings.push(
             "all labelers agree almost always: if they copy each other, the bounds are too low"
                 .to_owned(),
@@ -224,8 +225,8 @@ impl PairCounts {
     }
 }
 
-/// Cohen's κ from the number of agreements and how often each of two labelers gives each answer; 0 where both always give
-/// the same one, which is agreement that says nothing.
+/// Cohen's κ from the number of agreements and how often each of two labelers gives each answer; 0 where both always
+/// give the same one, which is agreement that says nothing.
 fn kappa(n_agree: f64, a: &[f64], b: &[f64]) -> f64 {
     let n: f64 = a.iter().sum();
     let by_chance: f64 = a.iter().zip(b).map(|(a, b)| a / n * (b / n)).sum();
@@ -270,7 +271,11 @@ impl Overlaps {
     fn warn(&self, groups: &Groups, names: &[String], warnings: &mut Vec<String>) {
         let triple_share = self.n_triples as f64 / self.n_covered as f64;
         if self.n_triples == 0 {
-            warnings.push("no row has votes of three independent labelers: the bounds assume that any two are equally good".to_owned());
+            warnings.push(
+                "no row has votes of three independent labelers: \
+                 the bounds assume that any two are equally good"
+                    .to_owned(),
+            );
         } else if triple_share < MIN_TRIPLE_SHARE {
             warnings.push(format!(
                 "only {} of {} rows have votes of three independent labelers: the bounds are weakly determined",
@@ -292,7 +297,8 @@ impl Overlaps {
     }
 }
 
-/// One column for each group that votes with another one: the majority of its members, an abstention where they are divided.
+/// One column for each group that votes with another one: the majority of its members, an abstention where they are
+/// divided.
 fn merge(votes: &Votes, groups: &Groups, overlaps: &Overlaps) -> Result<Votes> {
     let kept: Vec<usize> = (0..groups.n_groups).filter(|&g| overlaps.shared[g] > 0).collect();
     let mut column_of_group = vec![None; groups.n_groups];

@@ -134,8 +134,8 @@ fn soft_errors(
     })
 }
 
-/// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as far as
-/// they are probable.
+/// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as
+/// far as they are probable.
 fn add_vote_errors(votes: &[u8], labels: &[f64], errors: &mut [f64], n_given: &mut [f64]) {
     let n_classes = labels.len();
     let cells = errors.chunks_exact_mut(n_classes).zip(n_given.chunks_exact_mut(n_classes));

@@ -56,7 +56,8 @@ pub struct DawidSkene {
     pub max_iterations: usize,
     /// The sum of absolute changes of the parameters below which it stops. Default: 1e-5.
     pub tolerance: f64,
-    /// Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible. Default: 0.01.
+    /// Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible. Default:
+    /// 0.01.
     pub smoothing: f64,
     /// What an abstention says. Default: automatic.
     pub abstentions: Abstentions,
@@ -149,8 +150,8 @@ pub struct FittedDawidSkene {
     shape: SignalShape,
     /// π, `[n_classes]`.
     class_balance: Vec<f64>,
-    /// θ, `[n_signals, n_classes + 1 answers, n_classes]`: the classes lie side by side because every vote reads them all.
-    /// The last answer is the abstention; one that says nothing has probability 1 whatever the class.
+    /// θ, `[n_signals, n_classes + 1 answers, n_classes]`: the classes lie side by side because every vote reads them
+    /// all. The last answer is the abstention; one that says nothing has probability 1 whatever the class.
     answers: Vec<f64>,
     /// Whether an abstention of each labeler is an answer, `[n_signals]`.
     abstention_answers: Vec<bool>,
@@ -164,8 +165,9 @@ impl FittedDawidSkene {
         &self.class_balance
     }
 
-    /// The probability of each answer given the true class, `[n_signals, n_classes, n_classes + 1]`. The last answer is
-    /// the abstention, with probability 0 where abstentions say nothing: the other answers are then given that it votes.
+    /// The probability of each answer given the true class, `[n_signals, n_classes, n_classes + 1]`. The last answer
+    /// is the abstention, with probability 0 where abstentions say nothing: the other answers are then given that it
+    /// votes.
     pub fn confusions(&self) -> Array3<f64> {
         let n_classes = self.shape.n_classes;
         let shape = (self.shape.n_signals, n_classes, n_classes + 1);
@@ -277,8 +279,8 @@ impl Fit<'_> {
         }
     }
 
-    /// Posterior-weighted counts of answers `[n_signals, n_answers, n_classes]`, then of classes `[n_classes]`, then the sum
-    /// of what `posterior` returns. Never more than one row's posterior is kept.
+    /// Posterior-weighted counts of answers `[n_signals, n_answers, n_classes]`, then of classes `[n_classes]`, then
+    /// the sum of what `posterior` returns. Never more than one row's posterior is kept.
     fn expected_counts(&self, posterior: impl Fn(&[u8], &mut [f64]) -> f64 + Sync) -> Vec<f64> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let n_counts = n_signals * (n_classes + 1) * n_classes;
@@ -467,7 +469,8 @@ mod tests {
 
     #[test]
     fn labelers_of_one_class_only_are_read_by_their_silence() {
-        // Keyword rules: 0 and 1 speak for class 0, 2 and 3 for class 1, each on half of its class and 5 % of the other.
+        // Keyword rules: 0 and 1 speak for class 0, 2 and 3 for class 1, each on half of its class and 5 % of the
+        // other.
         let problem = Planted::keywords(4000, &[0, 0, 1, 1], 0.5, 0.05, 3);
         let accuracy = |abstentions| {
             let model = DawidSkene { abstentions, ..DawidSkene::default() };

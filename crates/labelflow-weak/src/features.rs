@@ -24,7 +24,7 @@ pub struct Features {
 impl Features {
     /// Checks the values; columns are named `x0`, `x1`, ….
     pub fn new(values: Array2<f32>) -> Result<Self> {
-        let names = (0..values.ncols()).map(|column| format!("x{column}")).collect();
+        let names = (0..values.ncols()).map(default_name).collect();
         Self::with_names(values, names)
     }
 
@@ -77,6 +77,22 @@ impl Features {
         self.values.ncols()
     }
 
+    /// Whether the columns are named `x0`, `x1`, …, as in a table without names.
+    pub fn has_default_names(&self) -> bool {
+        self.names.iter().enumerate().all(|(column, name)| *name == default_name(column))
+    }
+
+    /// The columns with these names, in this order.
+    pub fn select_columns(&self, names: &[String]) -> Result<Self> {
+        let column = |name: &String| {
+            self.names.iter().position(|known| known == name).ok_or_else(|| {
+                Error::data("features", format!("a column '{name}'"), self.names.join(", "))
+            })
+        };
+        let columns = names.iter().map(column).collect::<Result<Vec<usize>>>()?;
+        Ok(Self { names: names.to_vec(), values: self.values.select(Axis(1), &columns) })
+    }
+
     /// The rows with these indices, in this order.
     ///
     /// # Panics
@@ -120,4 +136,8 @@ fn check_finite(features: ArrayView2<'_, f32>) -> Result<()> {
         )
         .with_hint("fill or drop missing values first")),
     }
+}
+
+fn default_name(column: usize) -> String {
+    format!("x{column}")
 }

@@ -5,9 +5,9 @@
 //! α: f(x + α d) ≤ f(x) + c₁ α gᵀd   and   |g(x + α d)ᵀd| ≤ c₂ |gᵀd|         (strong Wolfe conditions)
 //! ```
 //!
-//! Close to a minimum, rounding hides the decrease that the first condition asks for. There a step is also accepted if f
-//! rises by no more than rounding and the slope has come down as it would on a parabola (Hager and Zhang's approximate
-//! condition), so that the gradient can be made small even where f no longer tells points apart.
+//! Close to a minimum, rounding hides the decrease that the first condition asks for. There a step is also accepted
+//! if f rises by no more than rounding and the slope has come down as it would on a parabola (Hager and Zhang's
+//! approximate condition), so that the gradient can be made small even where f no longer tells points apart.
 //!
 //! J. Nocedal and S. J. Wright, *Numerical Optimization*, 2006, chapters 3 and 7; W. W. Hager and H. Zhang, *A new
 //! conjugate gradient method with guaranteed descent and an efficient line search*, 2005.
@@ -211,8 +211,8 @@ struct End {
 
 /// A point along `direction` that satisfies the Wolfe conditions; failing that, one that is lower than `from`, if any.
 ///
-/// The low end of the interval always has sufficient decrease and a falling slope, the high end lacks decrease or rises,
-/// so a good step lies between them.
+/// The low end of the interval always has sufficient decrease and a falling slope, the high end lacks decrease or
+/// rises, so a good step lies between them.
 fn line_search(
     from: &Point,
     direction: &[f64],

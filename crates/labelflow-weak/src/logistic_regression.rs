@@ -372,7 +372,8 @@ impl<'a> Problem<'a> {
         Iterate { value: self.value_and_gradient(&parameters, &mut gradient), parameters, gradient }
     }
 
-    /// −H⁻¹ g. Where rounding makes H singular (all rows far on the right side), its diagonal is raised until it is not.
+    /// −H⁻¹ g. Where rounding makes H singular (all rows far on the right side), its diagonal is raised until it is
+    /// not.
     fn newton_direction(&self, here: &Iterate) -> Vec<f64> {
         let hessian = self.hessian(&here.parameters);
         let downhill = || here.gradient.iter().map(|g| -g).collect::<Vec<f64>>();

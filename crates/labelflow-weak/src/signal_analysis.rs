@@ -94,8 +94,8 @@ fn count(signals: &WeakSignals, truth: Option<&[usize]>) -> Vec<Counts> {
     counts
 }
 
-/// Whether at least two labelers vote on a row, and whether two differ. If two differ then everyone who votes has somebody
-/// who votes otherwise, so one answer serves the whole row.
+/// Whether at least two labelers vote on a row, and whether two differ. If two differ then everyone who votes has
+/// somebody who votes otherwise, so one answer serves the whole row.
 fn company(votes: &[u8]) -> (bool, bool) {
     let mut given = votes.iter().filter(|&&vote| vote != ABSTAIN);
     let Some(first) = given.next() else { return (false, false) };

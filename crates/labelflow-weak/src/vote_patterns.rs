@@ -1,9 +1,10 @@
 //! The different rows of votes, each with how often it occurs.
 //!
-//! A label model that ignores features cannot tell apart two rows with the same votes. Ten labelers and two classes make
-//! at most 3¹⁰ different rows, so a method that passes over the votes a hundred times passes over those instead of over
-//! a million rows. The patterns are sorted: permuting the rows changes nothing at all. With so many labelers that hardly any
-//! two rows are the same, looking for those that are would only cost time; then every row is its own pattern.
+//! A label model that ignores features cannot tell apart two rows with the same votes. Ten labelers and two classes
+//! make at most 3¹⁰ different rows, so a method that passes over the votes a hundred times passes over those instead
+//! of over a million rows. The patterns are sorted: permuting the rows changes nothing at all. With so many labelers
+//! that hardly any two rows are the same, looking for those that are would only cost time; then every row is its own
+//! pattern.
 
 use std::collections::HashMap;
 
@@ -37,7 +38,8 @@ impl VotePatterns {
         }
     }
 
-    /// Reads each row as a number with one digit a labeler; an abstention is the highest digit, as it is the highest byte.
+    /// Reads each row as a number with one digit a labeler; an abstention is the highest digit, as it is the highest
+    /// byte.
     fn by_table(votes: &Votes, n_possible: usize) -> Self {
         let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
         let mut table = vec![0u64; n_possible];

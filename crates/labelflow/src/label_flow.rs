@@ -262,6 +262,25 @@ impl FittedLabelFlow {
         Ok(self)
     }
 
+    /// The same model with another number of samples to average.
+    pub fn with_samples(mut self, n_samples: usize) -> Result<Self> {
+        if n_samples == 0 {
+            return Err(Error::config("samples", "at least 1", n_samples));
+        }
+        self.config.n_samples = n_samples;
+        Ok(self)
+    }
+
+    /// The columns that the model was trained on, in its order: by name, or by place when the table's columns have no names of their
+    /// own.
+    pub fn arrange(&self, features: Features) -> Result<Features> {
+        if features.names() == self.feature_names || features.has_default_names() {
+            self.check_features(&features)?;
+            return Ok(features);
+        }
+        Ok(features.select_columns(&self.feature_names)?)
+    }
+
     fn check_features(&self, features: &Features) -> Result<()> {
         let expected = self.feature_names.len();
         if features.d_features() == expected {

@@ -20,6 +20,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "d606af411f3e5be8a317a5a8b652b425aaf0ff38ca683d5327ffff94c3695f4a",
         bytes: 124_103,
         checksum: Checksum::File,
+        other_sha256: &[],
     }],
     licence: UCI_LICENCE,
     citation: "W. Wolberg, O. Mangasarian, N. Street, W. Street (1995), https://doi.org/10.24432/C5DW2B",

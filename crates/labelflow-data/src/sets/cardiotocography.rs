@@ -19,6 +19,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "58e98895589377b51f77fb6e0d1603417c86872a2d7638263039e0b7b9ca42c7",
         bytes: 1_743_872,
         checksum: Checksum::File,
+        other_sha256: &[],
     }],
     licence: UCI_LICENCE,
     citation: "D. Campos, J. Bernardes (2010), https://doi.org/10.24432/C51S4N",

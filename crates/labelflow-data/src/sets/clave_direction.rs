@@ -19,6 +19,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "a37d311a3675fe62d4ebcdab22cc965608f5176e949e2d1266225aefa63e800e",
         bytes: 432_169,
         checksum: Checksum::File,
+        other_sha256: &[],
     }],
     licence: UCI_LICENCE,
     citation: "M. Vurkaç (2015), https://doi.org/10.24432/C5GC9F",

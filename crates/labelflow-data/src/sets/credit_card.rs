@@ -17,6 +17,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "2752b044394958ab6dd193a0b56ca0f0b3a2d8bc7cb8c008e35a5e84bbec02f8",
         bytes: 102_000,
         checksum: Checksum::File,
+        other_sha256: &[],
     }],
     licence: UCI_LICENCE,
     citation: "H. Hofmann (1994), https://doi.org/10.24432/C5NC77",

@@ -43,6 +43,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
             sha256: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
             bytes: 47_040_016,
             checksum: Checksum::Unpacked,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "images/fashion-mnist/train-labels-idx1-ubyte.gz",
@@ -50,6 +51,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
             sha256: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
             bytes: 60_008,
             checksum: Checksum::Unpacked,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "images/fashion-mnist/t10k-images-idx3-ubyte.gz",
@@ -57,6 +59,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
             sha256: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
             bytes: 7_840_016,
             checksum: Checksum::Unpacked,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "images/fashion-mnist/t10k-labels-idx1-ubyte.gz",
@@ -64,6 +67,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
             sha256: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
             bytes: 10_008,
             checksum: Checksum::Unpacked,
+            other_sha256: &[],
         },
     ],
     licence: "MIT, copyright (c) 2017 Zalando SE",

@@ -20,6 +20,8 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "d72e9d742ce7e4c066070f5f81bfca19561bb2fb8d49e6c39d0928174ef93e91",
         bytes: 181_574,
         checksum: Checksum::File,
+        // The publisher\'s file still has the ARFF declarations that copies in circulation lack; both are read.
+        other_sha256: &["c573b83a9b8db30658be8dd53ef5769a94bc03a0695e78d6c130306c60cc69de"],
     }],
     licence: UCI_LICENCE,
     citation: "A. Rajab (2017), https://doi.org/10.24432/C51C81",
@@ -107,5 +109,36 @@ fn node_status(cell: &str) -> Option<f64> {
         "B" => Some(2.0),
         "P NB" => Some(3.0),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_skipped_and_rows_chosen() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let numbers = ["1"; 18].join(",");
+        let row = |missing: &str, status: &str, class: &str| {
+            format!("{missing},{numbers},{status},0.5,{class}\n")
+        };
+        let text = [
+            "@relation obs\n\n@attribute 'Node Status' {NB, B, 'P NB'}\n@data\n",
+            &row("3", "'P NB'", "'NB-No Block'"),
+            &row("9", "B", "NB-Wait"),
+            &row("9", "B", "Block"),
+            &row("?", "NB", "NB-Wait"),
+        ]
+        .concat();
+        std::fs::write(&path, &text).unwrap();
+        let table = read(dir.path()).unwrap();
+        assert_eq!(table.truth.labels(), [0, 1]);
+        assert_eq!(table.features.values().column(NODE_STATUS).to_vec(), [3.0, 2.0]);
+        std::fs::write(&path, text + &row("9", "X", "NB-Wait")).unwrap();
+        let error = read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("line 9, column 'node status'"), "{error}");
     }
 }

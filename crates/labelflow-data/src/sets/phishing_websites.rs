@@ -17,6 +17,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
         sha256: "0dfcd84ccdedca6e1be2ce26452c1f1089ac3f839b9a1b0ab1cdcf6d895f9a70",
         bytes: 800_856,
         checksum: Checksum::File,
+        other_sha256: &[],
     }],
     licence: UCI_LICENCE,
     citation: "R. Mohammad, L. McCluskey (2012), https://doi.org/10.24432/C51W2X",

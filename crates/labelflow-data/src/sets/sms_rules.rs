@@ -30,6 +30,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "2dad40fd3caf91e69968ef702e437b31b969f6c2eb52b63849cd4fc65291e17c",
             bytes: 11_390,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "votes/sms-rules/train.csv",
@@ -37,6 +38,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "ea4a8e46199dfeb199d6d55f6c0b6e209905a55c5b8b86308f9097763ed431ac",
             bytes: 390_499,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "votes/sms-rules/valid.csv",
@@ -44,6 +46,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "afbde3e1d58f01de389aa5a5f14c215832465aac62f77a79832eb1b7cec5272b",
             bytes: 44_098,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
         CatalogFile {
             path: "votes/sms-rules/test.csv",
@@ -51,6 +54,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "86df6eddd6bb1d60be73f8f077b6e798470013ad02096328c53508ee8d40981e",
             bytes: 42_506,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
     ],
     licence: "rules: Apache-2.0; messages: CC BY 4.0 (UCI Machine Learning Repository)",

@@ -20,6 +20,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "e896dc88a960fa2404160fc4c3cb3dc53fcf4afd80ba920bf2d261bd42d12613",
             bytes: 525_830,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
         CatalogFile {
             path: FILES[1],
@@ -27,6 +28,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "4b9167b8a92baafafed7c8809aef86d0683a5e685c19d98d119fa6974f0f2479",
             bytes: 236_745,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
     ],
     licence: UCI_LICENCE,

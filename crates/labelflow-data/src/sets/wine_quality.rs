@@ -20,6 +20,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
             bytes: 264_426,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
         CatalogFile {
             path: FILES[1],
@@ -27,6 +28,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
             sha256: "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
             bytes: 84_199,
             checksum: Checksum::File,
+            other_sha256: &[],
         },
     ],
     licence: UCI_LICENCE,

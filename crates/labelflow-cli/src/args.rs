@@ -1,0 +1,293 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use labelflow::DeviceKind;
+
+/// Turns unlabelled data and weak signals into labels that know how sure they are.
+#[derive(Debug, Parser)]
+#[command(name = "labelflow", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train on embedded data, compare with simpler methods, leave a model and labels to look at
+    Demo(DemoArgs),
+    /// Train a model from features and weak signals
+    Fit(FitArgs),
+    /// Label new rows with a trained model
+    Predict(PredictArgs),
+    /// Judge a trained model by true labels
+    Eval(EvalArgs),
+    /// Describe labelers: coverage, overlaps, conflicts, accuracy
+    Analyze(AnalyzeArgs),
+    /// Repeat experiments, such as the paper's tables, and compare with what is expected
+    Run(RunArgs),
+    /// List, download, check and make datasets
+    Data(DataArgs),
+    /// Print a completion script for a shell
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    /// Write man pages
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// Where to compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceName {
+    Cpu,
+    Cuda,
+    Wgpu,
+}
+
+impl From<DeviceName> for DeviceKind {
+    fn from(name: DeviceName) -> Self {
+        match name {
+            DeviceName::Cpu => Self::Cpu,
+            DeviceName::Cuda => Self::Cuda,
+            DeviceName::Wgpu => Self::Wgpu,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Which task to show
+    #[arg(value_enum, default_value = "classification")]
+    pub(crate) task: DemoTask,
+    /// The folder to write into
+    #[arg(long, value_name = "DIR", default_value = "labelflow-demo")]
+    pub(crate) out: PathBuf,
+    /// The seed of the split and of training
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The most passes over the data
+    #[arg(long, default_value_t = 500)]
+    pub(crate) epochs: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoTask {
+    Classification,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// A TOML file with any of the settings below, and a table [config] for the model; flags win over it
+    #[arg(value_name = "RUN.toml")]
+    pub(crate) run: Option<PathBuf>,
+    /// The input table: csv, tsv, parquet, npy or npz
+    #[arg(long, value_name = "FILE")]
+    pub(crate) features: Option<PathBuf>,
+    /// Weak signals, one column a labeler: class indices, class names, or probabilities of class 1; empty or -1 abstains
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
+    /// How often labelers may err: a number, a file, or 'auto' (estimated from their agreement) [default: auto]
+    #[arg(long, value_name = "BOUNDS")]
+    pub(crate) bounds: Option<String>,
+    /// Names of the classes in order, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) classes: Option<Vec<String>>,
+    /// True labels, used for nothing but an evaluation at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels_for_eval: Option<PathBuf>,
+    /// The model folder to write; a killed run goes on from its checkpoint there
+    #[arg(long, value_name = "MODEL_DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Forget the checkpoint of another run in the model folder
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// The number of epochs from one checkpoint to the next
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) checkpoint_every: usize,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+/// Settings of the model that have a flag of their own; a RUN.toml has them all.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// Where all randomness comes from
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The most passes over the data
+    #[arg(long)]
+    pub(crate) epochs: Option<usize>,
+    /// The weight of the likelihood term; 0 leaves it out
+    #[arg(long, value_name = "WEIGHT")]
+    pub(crate) likelihood_weight: Option<f64>,
+    /// Rows of a training step [default: all that fit]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) batch_size: Option<usize>,
+    /// Samples that a prediction averages
+    #[arg(long)]
+    pub(crate) samples: Option<usize>,
+    /// Where to compute
+    #[arg(long, value_enum)]
+    pub(crate) device: Option<DeviceName>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// A folder that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    pub(crate) model: PathBuf,
+    /// The rows to label
+    #[arg(long, value_name = "FILE")]
+    pub(crate) features: PathBuf,
+    /// Samples to average [default: as the model was trained with]
+    #[arg(long)]
+    pub(crate) samples: Option<usize>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: DeviceName,
+    /// Where to write labels and probabilities: csv, parquet or npz
+    #[arg(long, value_name = "FILE", default_value = "labels.csv")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// A folder that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    pub(crate) model: PathBuf,
+    /// The rows to judge by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: PathBuf,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: DeviceName,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnalyzeArgs {
+    /// Weak signals, one column a labeler
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: PathBuf,
+    /// Names of the classes in order, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) classes: Option<Vec<String>>,
+    /// True labels, if there are any
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Also write the table as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Experiment files, such as runs/table1/*.toml
+    #[arg(value_name = "RUN.toml", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The folder with the datasets
+    #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// Only these systems of each file, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) systems: Option<Vec<String>>,
+    /// These seeds instead of each file's, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) seeds: Option<Vec<u64>>,
+    /// Fewer passes over the data than the files say
+    #[arg(long)]
+    pub(crate) epochs: Option<usize>,
+    /// Where to compute
+    #[arg(long, value_enum)]
+    pub(crate) device: Option<DeviceName>,
+    /// Independent runs at the same time
+    #[arg(long, default_value_t = 1)]
+    pub(crate) jobs: usize,
+    /// Keep every finished run here, and do not repeat those that are there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Also write all runs as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    #[command(subcommand)]
+    pub(crate) command: DataCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// Show all datasets that are known
+    List {
+        /// Also write the list as JSON ('-' for standard output)
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Download a dataset from its publisher and check its hash
+    Fetch {
+        /// Its name, as `data list` shows it
+        name: String,
+        /// The folder with the datasets
+        #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+        data: Option<PathBuf>,
+    },
+    /// Compare files, row counts and hashes with the catalog
+    Check {
+        /// Names, as `data list` shows them; none for all
+        names: Vec<String>,
+        /// The folder with the datasets
+        #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+        data: Option<PathBuf>,
+    },
+    /// Make a problem whose best answer is known: features.csv, signals.csv, labels.csv
+    Synth {
+        /// Which kind
+        #[arg(value_enum)]
+        kind: SynthKind,
+        /// Number of rows
+        #[arg(long, default_value_t = 1000)]
+        rows: usize,
+        /// Number of classes
+        #[arg(long, default_value_t = 2)]
+        classes: usize,
+        /// Number of labelers
+        #[arg(long, default_value_t = 10)]
+        labelers: usize,
+        /// The seed
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// The folder to write into
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthKind {
+    /// Votes of independent labelers, no features
+    Votes,
+    /// Gaussian classes with votes: features tell more than votes
+    Gaussian,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder to write into
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}

@@ -1,0 +1,145 @@
+//! `labelflow data`: the datasets this project knows.
+
+use std::path::Path;
+
+use anyhow::Context;
+use labelflow::weak::{SoftLabels, Truth};
+use labelflow_data::{
+    CatalogEntry, CheckReport, FileState, PlantedGaussian, PlantedVotes, catalog, check, fetch,
+    find, write_features, write_labels, write_signals,
+};
+use ndarray::Array2;
+
+use crate::Outcome;
+use crate::args::{DataArgs, DataCommand, SynthKind};
+use crate::data_folder::data_folder;
+use crate::output;
+
+pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
+    match &args.command {
+        DataCommand::List { json } => list(json.as_deref()),
+        DataCommand::Fetch { name, data } => {
+            let folder = data_folder(data.as_ref());
+            for path in fetch(find(name)?, &folder)? {
+                output::print(&format!("{}", path.display()))?;
+            }
+            Ok(Outcome::Done)
+        }
+        DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
+        DataCommand::Synth { kind, rows, classes, labelers, seed, out } => {
+            std::fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
+            synth(*kind, *rows, *classes, *labelers, *seed, out)
+        }
+    }
+}
+
+fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
+    if let Some(path) = json {
+        output::write_json(path, &catalog())?;
+    }
+    if json != Some(Path::new("-")) {
+        let rows = catalog().iter().map(|entry| {
+            [
+                entry.name.to_owned(),
+                entry.n_rows.to_string(),
+                entry.d_features.to_string(),
+                entry.n_classes.to_string(),
+                entry.licence.to_owned(),
+            ]
+        });
+        output::print(&output::table(["dataset", "rows", "features", "classes", "licence"], rows))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// An expectation is missed when a file is missing or differs.
+fn check_sets(names: &[String], folder: &Path) -> anyhow::Result<Outcome> {
+    let entries: Vec<&CatalogEntry> = match names {
+        [] => catalog().iter().collect(),
+        names => names.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
+    };
+    let mut outcome = Outcome::Done;
+    let mut rows = Vec::new();
+    for entry in entries {
+        let report = check(entry, folder)?;
+        if !report.is_good() {
+            outcome = Outcome::Missed;
+        }
+        rows.push([entry.name.to_owned(), files(&report), counts(&report)]);
+    }
+    output::print(&output::table(["dataset", "files", "rows x features"], rows))?;
+    Ok(outcome)
+}
+
+fn files(report: &CheckReport) -> String {
+    let describe = |state: &FileState| match state {
+        FileState::Good => "good".to_owned(),
+        FileState::Missing => "missing".to_owned(),
+        FileState::Differs(sha256) => format!("sha256 differs: {sha256}"),
+    };
+    let bad: Vec<String> = report
+        .files
+        .iter()
+        .filter(|file| file.state != FileState::Good)
+        .map(|file| format!("{}: {}", file.path.display(), describe(&file.state)))
+        .collect();
+    if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("\n") }
+}
+
+fn counts(report: &CheckReport) -> String {
+    let expected = report.expected;
+    match report.counts {
+        None => "not loaded".to_owned(),
+        Some(counts) if counts == expected => format!("{} x {}", counts.n_rows, counts.d_features),
+        Some(counts) => format!(
+            "{} x {}, expected {} x {}",
+            counts.n_rows, counts.d_features, expected.n_rows, expected.d_features
+        ),
+    }
+}
+
+fn synth(
+    kind: SynthKind,
+    n_rows: usize,
+    n_classes: usize,
+    n_signals: usize,
+    seed: u64,
+    out: &Path,
+) -> anyhow::Result<Outcome> {
+    match kind {
+        SynthKind::Votes => {
+            let planted = PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() }
+                .generate()?;
+            write_signals(&out.join("signals.csv"), &planted.signals)?;
+            write_truth(out, &planted.truth, planted.signals.classes())?;
+            let best = planted.truth.accuracy(&planted.posterior.argmax());
+            output::print(&format!("best possible accuracy from these votes: {best:.4}"))?;
+        }
+        SynthKind::Gaussian => {
+            let planted = PlantedGaussian {
+                n_rows,
+                n_classes,
+                n_signals,
+                seed,
+                d_features: n_classes.max(10),
+                ..Default::default()
+            };
+            let planted = planted.generate()?;
+            write_features(&out.join("features.csv"), &planted.features)?;
+            write_signals(&out.join("signals.csv"), &planted.signals)?;
+            write_truth(out, &planted.truth, planted.signals.classes())?;
+            let best = planted.best_accuracy;
+            output::print(&format!("best possible accuracy from these features: {best:.4}"))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// True labels in the format of predicted ones.
+pub(crate) fn write_truth(folder: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
+    let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), |(row, class)| {
+        f64::from(u8::from(truth.labels()[row] == class))
+    });
+    write_labels(&folder.join("labels.csv"), &SoftLabels::new(certain)?, classes)?;
+    Ok(())
+}

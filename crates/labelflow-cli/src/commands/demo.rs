@@ -1,0 +1,104 @@
+//! `labelflow demo`: the whole of it on embedded data.
+
+use std::path::Path;
+
+use anyhow::Context;
+use labelflow::weak::{LabelModel, Labeler, MajorityVote};
+use labelflow::{
+    AverageClassifier, ClassificationMetrics, LabelFlow, SupervisedClassifier, TrainConfig,
+    classification_metrics,
+};
+use labelflow_data::{
+    BoundsFrom, WeakProblem, embedded, simulate, write_features, write_labels, write_signals,
+};
+
+use crate::Outcome;
+use crate::args::{DemoArgs, DemoTask};
+use crate::commands::data::write_truth;
+use crate::output::{self, percent};
+use crate::progress::Progress;
+
+/// The columns that the three labelers look at: mean, error and worst of the radius.
+const COLUMNS: [usize; 3] = [0, 10, 20];
+
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    match args.task {
+        DemoTask::Classification => classification(args),
+    }
+}
+
+fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    let table = embedded::breast_cancer();
+    let problem = simulate(&table, &COLUMNS, args.seed, BoundsFrom::Simulation)?;
+    output::print(&format!(
+        "Wisconsin breast cancer: {} rows to train on, without a single label; 3 weak signals, each a guess from one \
+         measurement; {} rows to test.\n",
+        problem.train.n_rows(),
+        problem.test.truth.n_rows()
+    ))?;
+    let config = LabelFlow {
+        seed: args.seed,
+        training: TrainConfig { max_epochs: args.epochs, ..TrainConfig::default() },
+        ..LabelFlow::default()
+    };
+    let mut progress = Progress::new();
+    let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
+    drop(progress);
+    let flow = model.predict_proba(&problem.test.features)?;
+
+    let test = &problem.test;
+    let majority = MajorityVote::default().fit(problem.train.signals())?;
+    let average = AverageClassifier::fit(&problem.train)?;
+    let supervised = SupervisedClassifier::fit(problem.train.features(), &problem.train_truth)?;
+    let rows = [
+        row("label learning flow", classification_metrics(&flow, &test.truth)?),
+        row(
+            "majority vote",
+            classification_metrics(&majority.predict_proba(&test.signals)?, &test.truth)?,
+        ),
+        row(
+            "averaged signals",
+            classification_metrics(&average.predict_proba(&test.features)?, &test.truth)?,
+        ),
+        row(
+            "supervised learning (true labels)",
+            classification_metrics(&supervised.predict_proba(&test.features)?, &test.truth)?,
+        ),
+    ];
+    let header = ["on test rows", "accuracy %", "calibration error %", "Brier score"];
+    output::print(&output::table(header, rows))?;
+    leave_files(&args.out, &problem)?;
+    model.save(&args.out.join("model"))?;
+    write_labels(&args.out.join("labels.csv"), &flow, model.classes())?;
+    explain(&args.out)?;
+    Ok(Outcome::Done)
+}
+
+fn row(name: &str, metrics: ClassificationMetrics) -> [String; 4] {
+    [
+        name.to_owned(),
+        percent(metrics.accuracy),
+        percent(metrics.ece),
+        format!("{:.4}", metrics.brier),
+    ]
+}
+
+/// The demo's own data as files, so that the other commands can be tried on them.
+fn leave_files(folder: &Path, problem: &WeakProblem) -> anyhow::Result<()> {
+    let test = folder.join("test");
+    std::fs::create_dir_all(&test).with_context(|| format!("creating {}", test.display()))?;
+    write_features(&folder.join("features.csv"), problem.train.features())?;
+    write_signals(&folder.join("signals.csv"), problem.train.signals())?;
+    write_features(&test.join("features.csv"), &problem.test.features)?;
+    write_truth(&test, &problem.test.truth, problem.test.signals.classes())
+}
+
+fn explain(folder: &Path) -> anyhow::Result<()> {
+    let folder = folder.display();
+    output::print(&format!(
+        "\n{folder}/labels.csv holds the test rows' labels with probabilities, {folder}/model the model. Try:\n\n  \
+         labelflow analyze --signals {folder}/signals.csv\n  \
+         labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \
+         labelflow fit --features {folder}/features.csv --signals {folder}/signals.csv --out {folder}/mine"
+    ))
+}

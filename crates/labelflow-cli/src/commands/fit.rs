@@ -1,0 +1,229 @@
+//! `labelflow fit`: a model from features and weak signals.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::weak::{Bounds, WeakDataset, WeakSignals};
+use labelflow::{
+    BatchSize, Checkpoint, CheckpointFile, FittedLabelFlow, LabelFlow, Observer, StopReason,
+    classification_metrics,
+};
+use labelflow_data::{SignalsOptions, read_bounds, read_features, read_labels, read_signals};
+use serde::Deserialize;
+
+use crate::Outcome;
+use crate::args::{FitArgs, ModelArgs};
+use crate::commands::eval::print_metrics;
+use crate::output;
+use crate::progress::Progress;
+
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// A `RUN.toml` for `fit`. Paths are relative to the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FitFile {
+    features: Option<PathBuf>,
+    signals: Option<PathBuf>,
+    bounds: Option<BoundsSetting>,
+    classes: Option<Vec<String>>,
+    labels_for_eval: Option<PathBuf>,
+    out: Option<PathBuf>,
+    config: LabelFlow,
+}
+
+/// A number, `auto`, or a file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum BoundsSetting {
+    Number(f64),
+    Named(String),
+}
+
+/// All settings of a fit, from the file and the flags.
+struct Settings {
+    features: PathBuf,
+    signals: PathBuf,
+    bounds: BoundsSetting,
+    classes: Vec<String>,
+    labels_for_eval: Option<PathBuf>,
+    out: PathBuf,
+    config: LabelFlow,
+}
+
+pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
+    let settings = Settings::gather(args)?;
+    let dataset = settings.dataset()?;
+    let truth = settings
+        .labels_for_eval
+        .as_ref()
+        .map(|path| read_labels(path, dataset.signals().classes()));
+    let truth = truth.transpose()?;
+    if let Some(truth) = &truth
+        && truth.n_rows() != dataset.n_rows()
+    {
+        bail!(
+            "labels for evaluation: expected {} rows, found {}",
+            dataset.n_rows(),
+            truth.n_rows()
+        );
+    }
+
+    let folder = &settings.out;
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let checkpoint = folder.join(CHECKPOINT);
+    let start = find_checkpoint(&checkpoint, &settings.config.run_digest(&dataset), args.restart)?;
+    let mut observer: Vec<Box<dyn Observer>> = vec![
+        Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
+        Box::new(Progress::new()),
+    ];
+    let model = settings.config.fit_with(&dataset, Vec::new(), start, &mut observer)?;
+    drop(observer);
+    if model.report().stop == StopReason::Interrupted {
+        bail!(
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            model.report().history.len(),
+            folder.display()
+        );
+    }
+    model.save(folder)?;
+    remove(&checkpoint)?;
+    summarize(&model, folder)?;
+    if let Some(truth) = truth {
+        let labels = model.predict_proba(dataset.features())?;
+        print_metrics(&classification_metrics(&labels, &truth)?)?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Settings {
+    fn gather(args: &FitArgs) -> anyhow::Result<Self> {
+        let file = match &args.run {
+            Some(path) => FitFile::read(path)?,
+            None => FitFile::default(),
+        };
+        let required = |flag: &Option<PathBuf>, file: Option<PathBuf>, name: &str| {
+            flag.clone().or(file).with_context(|| format!("--{name} is missing: name the file"))
+        };
+        let named = args.bounds.as_ref().map(|text| match text.parse() {
+            Ok(number) => BoundsSetting::Number(number),
+            Err(_) => BoundsSetting::Named(text.clone()),
+        });
+        Ok(Self {
+            features: required(&args.features, file.features, "features")?,
+            signals: required(&args.signals, file.signals, "signals")?,
+            bounds: named.or(file.bounds).unwrap_or(BoundsSetting::Named("auto".to_owned())),
+            classes: args.classes.clone().or(file.classes).unwrap_or_default(),
+            labels_for_eval: args.labels_for_eval.clone().or(file.labels_for_eval),
+            out: args
+                .out
+                .clone()
+                .or(file.out)
+                .context("--out is missing: name the model folder")?,
+            config: with_flags(file.config, &args.model),
+        })
+    }
+
+    fn dataset(&self) -> anyhow::Result<WeakDataset> {
+        let features = read_features(&self.features)?;
+        let options = SignalsOptions { classes: self.classes.clone(), ..Default::default() };
+        let signals = read_signals(&self.signals, &options)?;
+        let uncovered = signals.n_uncovered();
+        if uncovered > 0 {
+            output::note(&format!(
+                "{uncovered} of {} rows have no vote: their features are used, their labels are free",
+                signals.n_rows()
+            ));
+        }
+        let bounds = self.bounds(&signals)?;
+        Ok(WeakDataset::new(features, signals, bounds)?)
+    }
+
+    fn bounds(&self, signals: &WeakSignals) -> anyhow::Result<Bounds> {
+        Ok(match &self.bounds {
+            BoundsSetting::Number(bound) => Bounds::constant(*bound, signals)?,
+            BoundsSetting::Named(name) if name == "auto" => {
+                let auto = Bounds::auto(signals).context("bounds = auto")?;
+                for warning in &auto.warnings {
+                    output::note(&format!("bounds: {warning}"));
+                }
+                auto.bounds
+            }
+            BoundsSetting::Named(path) => read_bounds(Path::new(path), signals)?,
+        })
+    }
+}
+
+impl FitFile {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let context = || format!("reading {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(context)?;
+        let mut file: Self = toml::from_str(&text).with_context(context)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for place in
+            [&mut file.features, &mut file.signals, &mut file.labels_for_eval, &mut file.out]
+        {
+            *place = place.take().map(|path| folder.join(path));
+        }
+        if let Some(BoundsSetting::Named(name)) = &mut file.bounds
+            && name != "auto"
+        {
+            *name = folder.join(&*name).display().to_string();
+        }
+        Ok(file)
+    }
+}
+
+fn with_flags(mut config: LabelFlow, flags: &ModelArgs) -> LabelFlow {
+    config.seed = flags.seed.unwrap_or(config.seed);
+    config.training.max_epochs = flags.epochs.unwrap_or(config.training.max_epochs);
+    config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
+    config.n_samples = flags.samples.unwrap_or(config.n_samples);
+    config.device = flags.device.map_or(config.device, Into::into);
+    if let Some(rows) = flags.batch_size {
+        config.training.batch_size = BatchSize::Rows(rows);
+    }
+    config
+}
+
+/// The checkpoint to go on from, if this run left one.
+fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Option<Checkpoint>> {
+    if restart {
+        remove(path)?;
+    }
+    if !path.exists() {
+        return Ok(None);
+    }
+    let checkpoint = Checkpoint::load(path)?;
+    if checkpoint.run != run {
+        bail!(
+            "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
+            path.display()
+        );
+    }
+    output::note(&format!("going on after epoch {}", checkpoint.history.len()));
+    Ok(Some(checkpoint))
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn summarize(model: &FittedLabelFlow, folder: &Path) -> anyhow::Result<()> {
+    let report = model.report();
+    let why = match report.stop {
+        StopReason::Converged => "the loss settled",
+        StopReason::MaxEpochs => "no epochs left",
+        StopReason::Interrupted => "interrupted",
+    };
+    output::print(&format!(
+        "{}: trained for {} epochs ({why})",
+        folder.display(),
+        report.history.len()
+    ))
+}

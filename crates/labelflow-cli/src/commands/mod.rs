@@ -1,0 +1,11 @@
+//! One file a command.
+
+pub(crate) mod analyze;
+pub(crate) mod completions;
+pub(crate) mod data;
+pub(crate) mod demo;
+pub(crate) mod eval;
+pub(crate) mod fit;
+pub(crate) mod man;
+pub(crate) mod predict;
+pub(crate) mod run;

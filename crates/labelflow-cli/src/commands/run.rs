@@ -1,0 +1,259 @@
+//! `labelflow run`: experiments, repeated over seeds and compared with what is expected.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use labelflow::{LabelFlow, Observer};
+use labelflow_data::load;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Outcome;
+use crate::args::RunArgs;
+use crate::data_folder::data_folder;
+use crate::progress::{Progress, over_runs};
+use crate::run_file::{Expectation, RunFile};
+use crate::systems::System;
+use crate::{interrupt, output};
+
+/// One system on one dataset with one seed.
+struct Run<'a> {
+    file: &'a RunFile,
+    system: System,
+    seed: u64,
+    config: LabelFlow,
+}
+
+/// What machines read of a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RunResult {
+    table: String,
+    set: String,
+    system: String,
+    seed: u64,
+    metric: String,
+    /// In percent.
+    value: f64,
+    /// The expected calibration error, in percent.
+    ece: f64,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
+    let files =
+        args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let runs = plan(&files, args)?;
+    let results = carry_out(&runs, args)?;
+    if let Some(path) = &args.json {
+        output::write_json(path, &results)?;
+    }
+    let (rows, outcome) = summarize(&files, &results);
+    if args.json.as_deref() != Some(Path::new("-")) {
+        let header = [
+            "set",
+            "system",
+            "runs",
+            "accuracy %",
+            "paper",
+            "independent",
+            "ECE %",
+            "seconds a run",
+            "expected",
+        ];
+        output::print(&output::table(header, rows))?;
+    }
+    Ok(outcome)
+}
+
+/// All runs that the files and the flags ask for.
+fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>> {
+    let chosen = match &args.systems {
+        Some(names) => Some(
+            names.iter().map(|name| System::from_name(name)).collect::<anyhow::Result<Vec<_>>>()?,
+        ),
+        None => None,
+    };
+    let mut runs = Vec::new();
+    for file in files {
+        for name in file.systems.keys() {
+            let system = System::from_name(name)?;
+            if chosen.as_ref().is_some_and(|chosen| !chosen.contains(&system)) {
+                continue;
+            }
+            for &seed in args.seeds.as_ref().unwrap_or(&file.seeds) {
+                runs.push(Run { file, system, seed, config: config(file, args, seed) });
+            }
+        }
+    }
+    if runs.is_empty() {
+        bail!("nothing to run: none of the files has any of the systems asked for");
+    }
+    Ok(runs)
+}
+
+fn config(file: &RunFile, args: &RunArgs, seed: u64) -> LabelFlow {
+    let mut config = file.config.clone();
+    config.seed = seed;
+    config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
+    config.device = args.device.map_or(config.device, Into::into);
+    config
+}
+
+/// Carries out the runs, `jobs` at a time; results are in the order of the runs.
+fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>> {
+    interrupt::listen();
+    let bar = over_runs(runs.len());
+    let next = AtomicUsize::new(0);
+    let results: Mutex<BTreeMap<usize, anyhow::Result<RunResult>>> = Mutex::default();
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(run) = runs.get(index) else { return };
+            bar.set_message(format!("{} {} {}", run.file.set, run.system.name(), run.seed));
+            let result = carry_out_one(run, args);
+            bar.inc(1);
+            let failed = result.is_err();
+            results.lock().expect("no worker panics").insert(index, result);
+            if failed {
+                // The others finish what they have begun.
+                next.store(runs.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs.clamp(1, runs.len()) {
+            scope.spawn(worker);
+        }
+    });
+    bar.finish_and_clear();
+    results.into_inner().expect("no worker panics").into_values().collect()
+}
+
+fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
+    let kept = args.keep.as_ref().map(|folder| folder.join(run.file_name()));
+    if let Some(path) = &kept
+        && path.exists()
+    {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        return serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()));
+    }
+    let folder = data_folder(args.data.as_ref());
+    let problem = load(&run.file.set, &folder, run.seed, &run.file.data)?;
+    // With several jobs at a time there is only the bar over runs.
+    let mut observer: Box<dyn Observer> =
+        if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
+    let start = Instant::now();
+    let metrics = run.system.evaluate(&problem, &run.config, &mut *observer)?;
+    if interrupt::requested() {
+        bail!("interrupted; with --keep DIR, finished runs are not repeated");
+    }
+    let result = RunResult {
+        table: run.file.table.clone(),
+        set: run.file.set.clone(),
+        system: run.system.name().to_owned(),
+        seed: run.seed,
+        metric: "accuracy".to_owned(),
+        value: metrics.accuracy * 100.0,
+        ece: metrics.ece * 100.0,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    if let Some(path) = &kept {
+        let folder = path.parent().expect("a file in a folder");
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("creating {}", folder.display()))?;
+        output::write_json(path, &result)?;
+    }
+    Ok(result)
+}
+
+impl Run<'_> {
+    /// A name that changes with the settings, so that a kept result is never taken for that of other settings.
+    fn file_name(&self) -> String {
+        let config = toml::to_string(&self.config).expect("settings can be written as TOML");
+        let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
+        let digest = Sha256::digest(config + &data);
+        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{}-{digest}.json", self.file.set, self.system.name(), self.seed)
+    }
+}
+
+struct EndOnInterrupt;
+
+impl Observer for EndOnInterrupt {
+    fn observe(
+        &mut self,
+        _: labelflow::EpochEvent<'_>,
+    ) -> labelflow::Result<std::ops::ControlFlow<()>> {
+        Ok(match interrupt::requested() {
+            true => std::ops::ControlFlow::Break(()),
+            false => std::ops::ControlFlow::Continue(()),
+        })
+    }
+}
+
+/// One line a dataset and system, and whether all expectations hold.
+fn summarize(files: &[RunFile], results: &[RunResult]) -> (Vec<[String; 9]>, Outcome) {
+    let mut rows = Vec::new();
+    let mut outcome = Outcome::Done;
+    for file in files {
+        for (system, expectation) in &file.systems {
+            let runs: Vec<&RunResult> = results
+                .iter()
+                .filter(|run| {
+                    run.set == file.set && run.table == file.table && run.system == *system
+                })
+                .collect();
+            if runs.is_empty() {
+                continue;
+            }
+            let (mean, deviation) = mean_and_deviation(runs.iter().map(|run| run.value));
+            let (ece, _) = mean_and_deviation(runs.iter().map(|run| run.ece));
+            let (seconds, _) = mean_and_deviation(runs.iter().map(|run| run.seconds));
+            let verdict = verdict(expectation, mean);
+            if verdict.starts_with("missed") {
+                outcome = Outcome::Missed;
+            }
+            rows.push([
+                file.set.clone(),
+                system.clone(),
+                runs.len().to_string(),
+                format!("{mean:.1} ± {deviation:.1}"),
+                number_and_deviation(expectation.paper, expectation.paper_std),
+                expectation.independent.map(|n| format!("{n:.1}")).unwrap_or_default(),
+                format!("{ece:.1}"),
+                format!("{seconds:.1}"),
+                verdict,
+            ]);
+        }
+    }
+    (rows, outcome)
+}
+
+fn verdict(expectation: &Expectation, mean: f64) -> String {
+    match expectation.at_least {
+        None => String::new(),
+        Some(least) if mean >= least => format!("≥ {least:.1}"),
+        Some(least) => format!("missed: < {least:.1}"),
+    }
+}
+
+fn number_and_deviation(number: Option<f64>, deviation: Option<f64>) -> String {
+    match (number, deviation) {
+        (Some(number), Some(deviation)) => format!("{number:.1} ± {deviation:.1}"),
+        (Some(number), None) => format!("{number:.1}"),
+        _ => String::new(),
+    }
+}
+
+/// The mean and the population deviation.
+fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let n = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / n;
+    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    (mean, variance.sqrt())
+}

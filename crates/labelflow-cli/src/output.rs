@@ -1,0 +1,64 @@
+//! What is printed, and what is written for machines.
+
+// This is the one place that writes to the terminal.
+#![allow(clippy::print_stderr)]
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use serde::Serialize;
+
+/// Prints lines to standard output; a closed pipe is an error that ends the program quietly.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(b"\n")?;
+    Ok(())
+}
+
+/// Says something that is no result: to standard error, so that pipes carry results alone.
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+pub(crate) fn report_error(error: &anyhow::Error) {
+    eprintln!("labelflow: {error:#}");
+}
+
+/// A table for people; the first column holds names, the others numbers.
+pub(crate) fn table<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row.into_iter().enumerate().map(|(index, text)| {
+            let alignment = if index == 0 { CellAlignment::Left } else { CellAlignment::Right };
+            Cell::new(text).set_alignment(alignment)
+        }));
+    }
+    table.to_string()
+}
+
+/// A share as a percentage.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+/// Writes JSON for machines: to a file, atomically, or to standard output for `-`.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    if path == Path::new("-") {
+        return print(&text);
+    }
+    labelflow_data::write_atomically(path, |writer| {
+        writer.write_all(text.as_bytes())?;
+        writer.write_all(b"\n")
+    })
+    .with_context(|| format!("writing {}", path.display()))?;
+    Ok(())
+}

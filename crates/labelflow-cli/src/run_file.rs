@@ -1,0 +1,63 @@
+//! Experiment files: one a dataset, with the systems to compare and what is expected of them.
+//!
+//! ```toml
+//! table = "table1"
+//! set = "breast-cancer"
+//! seeds = [0, 10, 100, 123, 1234]
+//!
+//! [systems.llf]
+//! paper = 96.8
+//! at_least = 93.7
+//!
+//! [systems.mv]
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use labelflow::LabelFlow;
+use labelflow_data::LoadOptions;
+use serde::{Deserialize, Serialize};
+
+/// One experiment file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunFile {
+    /// The table that it belongs to.
+    pub(crate) table: String,
+    /// The dataset, by its name in the catalog.
+    pub(crate) set: String,
+    /// One run for each.
+    pub(crate) seeds: Vec<u64>,
+    /// Choices in loading the dataset.
+    #[serde(default)]
+    pub(crate) data: LoadOptions,
+    /// Settings of the flows.
+    #[serde(default)]
+    pub(crate) config: LabelFlow,
+    /// What is compared.
+    pub(crate) systems: BTreeMap<String, Expectation>,
+}
+
+/// What is known of a system's accuracy, in percent, beforehand.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Expectation {
+    /// The paper's mean.
+    pub(crate) paper: Option<f64>,
+    /// The paper's deviation.
+    pub(crate) paper_std: Option<f64>,
+    /// Of an independent program.
+    pub(crate) independent: Option<f64>,
+    /// A lower mean is a miss.
+    pub(crate) at_least: Option<f64>,
+}
+
+impl RunFile {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("reading {}", path.display()))
+    }
+}

@@ -1,0 +1,84 @@
+//! The systems that experiments compare: each is trained on what training may see, and judged on test rows.
+
+use labelflow::weak::{LabelModel, Labeler, MajorityVote, SoftLabels};
+use labelflow::{
+    AverageClassifier, ClassificationMetrics, LabelFlow, Observer, SupervisedClassifier,
+    classification_metrics,
+};
+use labelflow_data::WeakProblem;
+use serde::{Deserialize, Serialize};
+
+/// A system by the name it has in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum System {
+    /// Label learning flow.
+    Llf,
+    /// Label learning flow without the likelihood term.
+    LlfWoNll,
+    /// Logistic regression on averaged signals.
+    Avg,
+    /// Majority vote of the labelers on the test rows.
+    Mv,
+    /// Logistic regression on true labels.
+    Sl,
+}
+
+impl System {
+    pub(crate) const ALL: [Self; 5] = [Self::Llf, Self::LlfWoNll, Self::Avg, Self::Mv, Self::Sl];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Llf => "llf",
+            Self::LlfWoNll => "llf-wo-nll",
+            Self::Avg => "avg",
+            Self::Mv => "mv",
+            Self::Sl => "sl",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|system| system.name() == name)
+            .ok_or_else(|| anyhow::anyhow!("system: expected one of {}, found '{name}'", known()))
+    }
+
+    /// Trains on the training part of a problem and judges on its test part. `config` is for the flows.
+    pub(crate) fn evaluate(
+        self,
+        problem: &WeakProblem,
+        config: &LabelFlow,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<ClassificationMetrics> {
+        let labels = self.label_test_rows(problem, config, observer)?;
+        Ok(classification_metrics(&labels, &problem.test.truth)?)
+    }
+
+    fn label_test_rows(
+        self,
+        problem: &WeakProblem,
+        config: &LabelFlow,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<SoftLabels> {
+        let (train, test) = (&problem.train, &problem.test);
+        Ok(match self {
+            Self::Llf => {
+                let fitted = config.fit_with(train, Vec::new(), None, observer)?;
+                fitted.predict_proba(&test.features)?
+            }
+            Self::LlfWoNll => {
+                let config = LabelFlow { likelihood_weight: 0.0, ..config.clone() };
+                let fitted = config.fit_with(train, Vec::new(), None, observer)?;
+                fitted.predict_proba(&test.features)?
+            }
+            Self::Avg => AverageClassifier::fit(train)?.predict_proba(&test.features)?,
+            Self::Mv => {
+                MajorityVote::default().fit(train.signals())?.predict_proba(&test.signals)?
+            }
+            Self::Sl => SupervisedClassifier::fit(train.features(), &problem.train_truth)?
+                .predict_proba(&test.features)?,
+        })
+    }
+}
