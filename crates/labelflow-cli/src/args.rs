@@ -88,7 +88,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
     /// How often labelers may err: a number, a file, or 'auto' (estimated from their agreement) [default: auto]
-    #[arg(long, value_name = "BOUNDS")]
+    #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
     pub(crate) bounds: Option<String>,
     /// Names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -119,7 +119,7 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
     /// The weight of the likelihood term; 0 leaves it out
-    #[arg(long, value_name = "WEIGHT")]
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) likelihood_weight: Option<f64>,
     /// Rows of a training step [default: all that fit]
     #[arg(long, value_name = "ROWS")]

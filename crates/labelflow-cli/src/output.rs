@@ -1,8 +1,5 @@
 //! What is printed, and what is written for machines.
 
-// This is the one place that writes to the terminal.
-#![allow(clippy::print_stderr)]
-
 use std::io::Write;
 use std::path::Path;
 
@@ -13,18 +10,30 @@ use serde::Serialize;
 /// Prints lines to standard output; a closed pipe is an error that ends the program quietly.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.write_all(b"\n")?;
-    Ok(())
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.write_all(b"\n"))
+        .and_then(|()| stdout.flush());
+    written.context("writing to standard output")
 }
 
 /// Says something that is no result: to standard error, so that pipes carry results alone.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    // When nobody can hear it, that is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Says why a command failed: every cause once, though some errors quote their cause themselves.
 pub(crate) fn report_error(error: &anyhow::Error) {
-    eprintln!("labelflow: {error:#}");
+    let mut text = String::from("labelflow");
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(cause.trim_end()) {
+            text += ": ";
+            text += cause.trim_end();
+        }
+    }
+    note(&text);
 }
 
 /// A table for people; the first column holds names, the others numbers.

@@ -132,7 +132,7 @@ pub struct CheckReport {
     pub name: &'static str,
     /// The state of each file.
     pub files: Vec<FileCheck>,
-    /// Rows, features and classes as loaded, or nothing when a file is missing.
+    /// Rows, features and classes as loaded, or nothing when a file is missing or differs so much that it cannot be.
     pub counts: Option<Counts>,
     /// Rows, features and classes as the catalog says.
     pub expected: Counts,
@@ -191,15 +191,22 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
             Ok(FileCheck { path, state })
         })
         .collect::<Result<Vec<_>>>()?;
-    let counts = if files.iter().any(|file| file.state == FileState::Missing) {
-        None
-    } else {
+    let counts = || -> Result<Counts> {
         let problem = (entry.load)(dir, 0, &LoadOptions::default())?;
-        Some(Counts {
+        Ok(Counts {
             n_rows: problem.n_rows(),
             d_features: problem.train.features().d_features(),
             n_classes: problem.train.n_classes(),
         })
+    };
+    let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
+    let counts = if is(|state| *state == FileState::Missing) {
+        None
+    } else if is(|state| matches!(state, FileState::Differs(_))) {
+        // Who knows what such a file holds: that it cannot be loaded is no news.
+        counts().ok()
+    } else {
+        Some(counts()?)
     };
     let expected =
         Counts { n_rows: entry.n_rows, d_features: entry.d_features, n_classes: entry.n_classes };
@@ -250,7 +257,7 @@ mod tests {
             bytes in proptest::collection::vec(any::<u8>(), 0..200),
             text in "(([0-9]{1,2}[ ,;\t]){0,40}[0-9]\n){0,5}",
         ) {
-            for entry in catalog() {
+            for entry in catalog().iter().filter(|entry| !entry.files.is_empty()) {
                 for content in [&bytes[..], text.as_bytes()] {
                     let folder = tempfile::tempdir().unwrap();
                     for file in entry.files {
@@ -285,7 +292,6 @@ mod tests {
     fn entries_are_complete_and_names_differ() {
         for (index, entry) in catalog().iter().enumerate() {
             assert!(catalog()[..index].iter().all(|other| other.name != entry.name));
-            assert!(!entry.files.is_empty(), "{}", entry.name);
             for file in entry.files {
                 assert_eq!(file.sha256.len(), 64, "{}", file.path);
                 assert!(file.url.starts_with("http"), "{}", file.url);

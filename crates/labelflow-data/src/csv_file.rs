@@ -202,6 +202,17 @@ fn check_header(path: &Path, names: &[String]) -> Result<()> {
             "a table saved with its row numbers has such a column: save it without them",
         );
     }
+    if let Some(name) = names
+        .iter()
+        .enumerate()
+        .find_map(|(column, name)| names[..column].contains(name).then_some(name))
+    {
+        return error(
+            "names that differ",
+            format!("'{}' twice", shown(name)),
+            "columns are matched by name: give each its own",
+        );
+    }
     // Numbers 0, 1, 2, … are what a table library writes for columns without names; other numbers are data.
     let counts_up = names.len() >= 3
         && names.iter().enumerate().all(|(column, name)| *name == column.to_string());

@@ -140,7 +140,8 @@ mod tests {
             names in proptest::array::uniform3("[a-z \"',\n\t;é]{0,6}[a-z]"),
         ) {
             let values = Array2::from(rows).mapv(|value| if value.is_finite() { value } else { 0.5 });
-            let names = names.map(|name| name.trim().to_owned()).to_vec();
+            // Names must differ: each ends with its column.
+            let names = [0, 1, 2].map(|column| format!("{}{column}", names[column].trim())).to_vec();
             let features = Features::with_names(values, names).unwrap();
             let folder = tempfile::tempdir().unwrap();
             for extension in ["csv", "tsv", "parquet"] {

@@ -53,6 +53,10 @@ pub enum SignalsKind {
 /// With `options.classes`, cells that are all among these names are read as names, even when they look like numbers.
 /// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
 pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
+    if options.classes.len() == 1 {
+        let found = format!("only '{}'", options.classes[0]);
+        return Err(Error::config("classes", "at least two names", found));
+    }
     let signals = match Source::open(path)? {
         Source::Table(table) => read_table(path, &table, options)?,
         Source::Array => read_array(path, options)?,
@@ -199,6 +203,9 @@ fn votes_from_numbers(
     if let Some(((row, signal), value)) = first_bad(values, is_class) {
         let expected = format!("a class from 0 to {}, or -1 for an abstention", n_most - 1);
         return Err(at(row, signal, Error::content(path, expected, value)));
+    }
+    if values.is_empty() {
+        return Err(Error::content(path, "at least one row of votes", "none"));
     }
     let largest = values.iter().copied().filter(|&value| !abstains(value)).fold(-1.0, f32::max);
     if n_classes == 0 && largest < 1.0 {

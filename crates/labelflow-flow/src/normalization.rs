@@ -57,20 +57,24 @@ impl Normalization {
     ///
     /// - input and result: `[n_groups, n_rows, d_channels]`
     pub fn forward(&self, input: Tensor<3>, mode: Mode<'_>) -> Tensor<3> {
-        let normalized = match mode {
-            Mode::Train(recorder) => self.normalize_batch(input, recorder),
-            Mode::Predict => {
-                let deviation = (self.running_variance.val() + EPSILON).sqrt();
-                (input - self.running_mean.val()) / deviation
-            }
+        let (centred, variance) = match mode {
+            Mode::Train(recorder) => self.batch_statistics(input, recorder),
+            Mode::Predict => (input - self.running_mean.val(), self.running_variance.val()),
         };
+        // One factor a channel: the rows are passed over once for deviation and scale together.
+        let factor = (variance + EPSILON).sqrt().recip();
         match (&self.scale, &self.shift) {
-            (Some(scale), Some(shift)) => normalized * scale.val() + shift.val(),
-            _ => normalized,
+            (Some(scale), Some(shift)) => centred * (factor * scale.val()) + shift.val(),
+            _ => centred * factor,
         }
     }
 
-    fn normalize_batch(&self, input: Tensor<3>, recorder: &StatisticsRecorder) -> Tensor<3> {
+    /// The input less its mean, and its variance; both statistics are recorded.
+    fn batch_statistics(
+        &self,
+        input: Tensor<3>,
+        recorder: &StatisticsRecorder,
+    ) -> (Tensor<3>, Tensor<3>) {
         let n_rows = input.dims()[1] as f64;
         let mean = input.clone().mean_dim(1);
         let centred = input - mean.clone();
@@ -78,7 +82,7 @@ impl Normalization {
         recorder.record(self.running_mean.id, mean.detach());
         let unbiased = variance.clone().detach() * (n_rows / (n_rows - 1.0).max(1.0));
         recorder.record(self.running_variance.id, unbiased);
-        centred / (variance + EPSILON).sqrt()
+        (centred, variance)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The input table x.
 
+use std::collections::HashSet;
+
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::{Error, Result};
@@ -43,6 +45,11 @@ impl Features {
                 "at least one row and one column",
                 format!("{} rows and {} columns", values.nrows(), values.ncols()),
             ));
+        }
+        let mut known = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+            let found = format!("'{name}' twice");
+            return Err(Error::data("features", "column names that differ", found));
         }
         if let Some(((row, column), value)) =
             values.indexed_iter().find(|(_, value)| !value.is_finite())

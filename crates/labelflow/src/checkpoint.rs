@@ -34,6 +34,7 @@ pub struct Checkpoint {
     pub tracked_labels: Option<TensorData>,
 }
 
+/// The part that is no tensor. Written as TOML, which keeps every number to the last bit and knows infinity; JSON does neither.
 #[derive(Serialize, Deserialize)]
 struct Header {
     run: String,
@@ -53,7 +54,7 @@ impl Checkpoint {
         if let Some(labels) = &self.tracked_labels {
             tensors.insert(TRACKED_LABELS.to_owned(), labels);
         }
-        let header = serde_json::to_string(&header).expect("a header of numbers and strings");
+        let header = toml::to_string(&header).expect("a header of numbers and strings");
         atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
     }
 
@@ -66,7 +67,7 @@ impl Checkpoint {
         };
         let header = header.ok_or_else(|| not_a_checkpoint("metadata"))?;
         let header: Header =
-            serde_json::from_str(&header).map_err(|_| not_a_checkpoint("readable metadata"))?;
+            toml::from_str(&header).map_err(|_| not_a_checkpoint("readable metadata"))?;
         let mut take = |name: &str| tensors.remove(name).ok_or_else(|| not_a_checkpoint(name));
         Ok(Self {
             run: header.run,

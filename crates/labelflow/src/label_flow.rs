@@ -83,7 +83,8 @@ impl LabelFlow {
         observer: &mut dyn Observer,
     ) -> Result<FittedLabelFlow> {
         self.check(dataset)?;
-        let run = self.run_digest(dataset);
+        let own = penalties.iter().map(|penalty| format!("+{penalty:?}"));
+        let run = self.run_digest(dataset) + &own.collect::<String>();
         if let Some(checkpoint) = &checkpoint
             && checkpoint.run != run
         {
@@ -147,6 +148,15 @@ impl LabelFlow {
     }
 
     fn check(&self, dataset: &WeakDataset) -> Result<()> {
+        self.check_settings()?;
+        if dataset.n_rows() < 2 {
+            return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
+        }
+        Ok(())
+    }
+
+    /// Checks all that can be checked without data.
+    pub(crate) fn check_settings(&self) -> Result<()> {
         for (setting, value) in
             [("n_steps", self.n_steps), ("d_hidden", self.d_hidden), ("n_samples", self.n_samples)]
         {
@@ -157,9 +167,6 @@ impl LabelFlow {
         if !self.likelihood_weight.is_finite() {
             let weight = self.likelihood_weight;
             return Err(Error::config("likelihood_weight", "a finite number", weight));
-        }
-        if dataset.n_rows() < 2 {
-            return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
         }
         self.training.check()
     }
@@ -196,6 +203,15 @@ impl FittedLabelFlow {
     /// A row's probabilities depend on its features alone, never on the other rows.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         let samples = self.sample(features, self.config.n_samples)?;
+        if let Some(((_, row, _), _)) = samples.indexed_iter().find(|(_, label)| label.is_nan()) {
+            return Err(labelflow_weak::Error::data(
+                format!("features, row {row}"),
+                "numbers in the range of the training rows",
+                "numbers so far from it that the flow overflows",
+            )
+            .with_hint("check the units of this row, or drop it")
+            .into());
+        }
         let mean = samples
             .mapv(|label| f64::from(label.clamp(0.0, 1.0)))
             .mean_axis(Axis(0))

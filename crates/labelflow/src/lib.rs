@@ -73,3 +73,8 @@ pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Report, StopReason, TrainConfig};
+
+/// The README's Rust block, run as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! A model on disk: a folder with `model.toml`, `weights.safetensors` and `metrics.jsonl`.
 //!
-//! `model.toml` carries the digest of its weights. Both files are first written beside their places, then the weights are moved, then
-//! `model.toml`; whichever of the two `model.toml` fits the weights that are there is the valid one, so that a crash at any moment leaves
+//! `model.toml` carries the digest of its weights. All files are first written beside their places, then the weights are moved, then
+//! `model.toml`, then the metrics, which nothing but people depend on; whichever of the two `model.toml` fits the weights that are there is the valid one, so that a crash at any moment leaves
 //! either the old or the new model.
 
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ const MODEL_NEW: &str = "model.toml.new";
 const WEIGHTS: &str = "weights.safetensors";
 const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
+const METRICS_NEW: &str = "metrics.jsonl.new";
 
 /// What `model.toml` holds.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +40,13 @@ struct Manifest {
     features: Vec<String>,
     scaler: Option<StandardScaler>,
     config: LabelFlow,
+}
+
+/// The part of `model.toml` that all versions share.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+    labelflow: String,
 }
 
 impl FittedLabelFlow {
@@ -68,11 +76,24 @@ impl FittedLabelFlow {
             .iter()
             .map(|record| serde_json::to_string(record).expect("numbers and names") + "\n")
             .collect();
-        atomic_file::write(&folder.join(WEIGHTS_NEW), &weights)?;
-        atomic_file::write(&folder.join(MODEL_NEW), manifest.as_bytes())?;
+        settle(folder)?;
+        let files = [
+            (WEIGHTS_NEW, weights.as_slice()),
+            (MODEL_NEW, manifest.as_bytes()),
+            (METRICS_NEW, metrics.as_bytes()),
+        ];
+        for (name, contents) in files {
+            if let Err(error) = atomic_file::write(&folder.join(name), contents) {
+                // Nothing was replaced yet: the old model stays, and nothing of the new one.
+                for (name, _) in files {
+                    let _ = std::fs::remove_file(folder.join(name));
+                }
+                return Err(error);
+            }
+        }
         rename(folder, WEIGHTS_NEW, WEIGHTS)?;
         rename(folder, MODEL_NEW, MODEL)?;
-        atomic_file::write(&folder.join(METRICS), metrics.as_bytes())
+        rename(folder, METRICS_NEW, METRICS)
     }
 
     /// Reads a model, onto the device cpu.
@@ -88,7 +109,7 @@ impl FittedLabelFlow {
         }
         let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
         let digest = sha256(&weights);
-        let manifest = manifest_of(&manifests, &digest)?;
+        let manifest = manifest_of(&manifests, &path, &digest)?;
         let (state, _) = from_safetensors(&path, &weights)?;
         Self::assemble(manifest, state, &path, read_metrics(&folder.join(METRICS))?)
     }
@@ -100,6 +121,7 @@ impl FittedLabelFlow {
         history: Vec<EpochRecord>,
     ) -> Result<Self> {
         let config = LabelFlow { device: DeviceKind::Cpu, ..manifest.config };
+        config.check_settings()?;
         let shape = config.flow_config(manifest.features.len(), manifest.classes.len());
         let flow = shape.init(config.seed, &config.device.open()?);
         let flow = load_state(flow, state).map_err(|error| {
@@ -116,15 +138,33 @@ impl FittedLabelFlow {
     }
 }
 
+/// Ends what a save that was killed between its two moves left: its `model.toml` is still beside its place, though the weights are its own.
+fn settle(folder: &Path) -> Result<()> {
+    let Ok(weights) = std::fs::read(folder.join(WEIGHTS)) else {
+        return Ok(());
+    };
+    match read_manifest(&folder.join(MODEL_NEW)) {
+        Ok(manifest) if manifest.weights_sha256 == sha256(&weights) => {
+            rename(folder, MODEL_NEW, MODEL)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The manifest that belongs to these weights.
-fn manifest_of(paths: &[PathBuf], digest: &str) -> Result<Manifest> {
+fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<Manifest> {
     let mut failure = None;
     for path in paths.iter().filter(|path| path.exists()) {
         match read_manifest(path) {
             Ok(manifest) if manifest.weights_sha256 == digest => return Ok(manifest),
             Ok(manifest) => {
-                let expected = format!("weights with sha256 {}", manifest.weights_sha256);
-                failure.get_or_insert(Error::format(path, expected, digest));
+                let expected = format!(
+                    "the weights that {} names, with sha256 {}",
+                    path.display(),
+                    manifest.weights_sha256
+                );
+                let found = format!("sha256 {digest}, as if cut off or of another model");
+                failure.get_or_insert(Error::format(weights, expected, found));
             }
             Err(error) => {
                 failure.get_or_insert(error);
@@ -136,12 +176,19 @@ fn manifest_of(paths: &[PathBuf], digest: &str) -> Result<Manifest> {
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-    let manifest: Manifest = toml::from_str(&text)
-        .map_err(|error| Error::format(path, "a model of labelflow", error.message()))?;
-    if manifest.format > FORMAT {
-        let found =
-            format!("format {}, written by labelflow {}", manifest.format, manifest.labelflow);
+    let broken =
+        |error: toml::de::Error| Error::format(path, "a model of labelflow", error.message());
+    // First the version alone: a later format may have other fields.
+    let Version { format, labelflow } = toml::from_str(&text).map_err(broken)?;
+    if format > FORMAT {
+        let found = format!("format {format}, written by labelflow {labelflow}");
         return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+    }
+    let manifest: Manifest = toml::from_str(&text).map_err(broken)?;
+    if manifest.features.is_empty() || manifest.classes.len() < 2 {
+        let found =
+            format!("{} features and {} classes", manifest.features.len(), manifest.classes.len());
+        return Err(Error::format(path, "at least one feature and two classes", found));
     }
     Ok(manifest)
 }

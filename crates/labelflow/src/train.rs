@@ -76,8 +76,14 @@ pub struct EpochRecord {
     pub terms: BTreeMap<String, f64>,
     /// Adam's step size.
     pub learning_rate: f64,
-    /// The length of the gradient before clipping.
+    /// The length of the gradient before clipping; NaN or infinite when the step was skipped.
+    #[serde(deserialize_with = "number_or_null")]
     pub gradient_norm: f64,
+}
+
+/// JSON has no NaN and no infinity: both are written as null.
+fn number_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// Why training ended.
@@ -387,6 +393,23 @@ fn summarize(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_of_a_skipped_step_can_be_read_again() {
+        let record = EpochRecord {
+            epoch: 0,
+            loss: 0.1,
+            terms: BTreeMap::new(),
+            learning_rate: 1e-3,
+            gradient_norm: f64::INFINITY,
+        };
+        let json = serde_json::to_string(&record).unwrap();
+        let read: EpochRecord = serde_json::from_str(&json).unwrap();
+        assert!(read.gradient_norm.is_nan());
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        let toml = toml::to_string(&record).unwrap();
+        assert_eq!(toml::from_str::<EpochRecord>(&toml).unwrap(), record);
+    }
 
     #[test]
     fn the_step_size_reaches_its_floor_after_1149_epochs() {

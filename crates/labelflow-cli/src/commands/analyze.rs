@@ -1,5 +1,6 @@
 //! `labelflow analyze`: what labelers do.
 
+use anyhow::Context;
 use labelflow::weak::analyze;
 use labelflow_data::{SignalsOptions, read_labels, read_signals};
 
@@ -13,7 +14,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     let signals = read_signals(&args.signals, &options)?;
     let truth =
         args.labels.as_ref().map(|path| read_labels(path, signals.classes())).transpose()?;
-    let summaries = analyze(&signals, truth.as_ref())?;
+    let summaries = analyze(&signals, truth.as_ref()).with_context(|| match &args.labels {
+        Some(labels) => format!("{}, {}", args.signals.display(), labels.display()),
+        None => format!("{}", args.signals.display()),
+    })?;
     if let Some(path) = &args.json {
         output::write_json(path, &summaries)?;
     }

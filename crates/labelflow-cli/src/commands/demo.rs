@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use labelflow::weak::{LabelModel, Labeler, MajorityVote};
 use labelflow::{
-    AverageClassifier, ClassificationMetrics, LabelFlow, SupervisedClassifier, TrainConfig,
-    classification_metrics,
+    AverageClassifier, ClassificationMetrics, LabelFlow, StopReason, SupervisedClassifier,
+    TrainConfig, classification_metrics,
 };
 use labelflow_data::{
     BoundsFrom, WeakProblem, embedded, simulate, write_features, write_labels, write_signals,
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
 fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let table = embedded::breast_cancer();
     let problem = simulate(&table, &COLUMNS, args.seed, BoundsFrom::Simulation)?;
+    leave_files(&args.out, &problem)?;
     output::print(&format!(
         "Wisconsin breast cancer: {} rows to train on, without a single label; 3 weak signals, each a guess from one \
          measurement; {} rows to test.\n",
@@ -44,6 +45,9 @@ fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let mut progress = Progress::new();
     let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
     drop(progress);
+    if model.report().stop == StopReason::Interrupted {
+        bail!("interrupted after {} epochs; there is no model", model.report().history.len());
+    }
     let flow = model.predict_proba(&problem.test.features)?;
 
     let test = &problem.test;
@@ -67,7 +71,6 @@ fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
     ];
     let header = ["on test rows", "accuracy %", "calibration error %", "Brier score"];
     output::print(&output::table(header, rows))?;
-    leave_files(&args.out, &problem)?;
     model.save(&args.out.join("model"))?;
     write_labels(&args.out.join("labels.csv"), &flow, model.classes())?;
     explain(&args.out)?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use labelflow::{ClassificationMetrics, classification_metrics};
 use labelflow_data::read_labels;
 
@@ -14,7 +15,8 @@ pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     let model = load_model(&args.model, args.device)?;
     let truth = read_labels(&args.labels, model.classes())?;
     let labels = label(&model, &args.features)?;
-    let metrics = classification_metrics(&labels, &truth)?;
+    let metrics = classification_metrics(&labels, &truth)
+        .with_context(|| format!("{}, {}", args.features.display(), args.labels.display()))?;
     if let Some(path) = &args.json {
         output::write_json(path, &metrics)?;
     }

@@ -1,12 +1,13 @@
 //! `labelflow fit`: a model from features and weak signals.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::weak::{Bounds, WeakDataset, WeakSignals};
+use labelflow::weak::{Bounds, Truth, WeakDataset, WeakSignals};
 use labelflow::{
-    BatchSize, Checkpoint, CheckpointFile, FittedLabelFlow, LabelFlow, Observer, StopReason,
-    classification_metrics,
+    BatchSize, Checkpoint, CheckpointFile, EpochEvent, FittedLabelFlow, LabelFlow, Observer,
+    StopReason, classification_metrics,
 };
 use labelflow_data::{SignalsOptions, read_bounds, read_features, read_labels, read_signals};
 use serde::Deserialize;
@@ -14,8 +15,8 @@ use serde::Deserialize;
 use crate::Outcome;
 use crate::args::{FitArgs, ModelArgs};
 use crate::commands::eval::print_metrics;
-use crate::output;
 use crate::progress::Progress;
+use crate::{interrupt, output};
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
 
@@ -54,46 +55,37 @@ struct Settings {
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     let settings = Settings::gather(args)?;
     let dataset = settings.dataset()?;
-    let truth = settings
-        .labels_for_eval
-        .as_ref()
-        .map(|path| read_labels(path, dataset.signals().classes()));
-    let truth = truth.transpose()?;
-    if let Some(truth) = &truth
-        && truth.n_rows() != dataset.n_rows()
-    {
-        bail!(
-            "labels for evaluation: expected {} rows, found {}",
-            dataset.n_rows(),
-            truth.n_rows()
-        );
-    }
-
+    let truth = settings.truth(&dataset)?;
     let folder = &settings.out;
+    let is_new = !folder.exists();
+    // Before training: better to know at once that there is no place for its result.
     std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-    let checkpoint = folder.join(CHECKPOINT);
-    let start = find_checkpoint(&checkpoint, &settings.config.run_digest(&dataset), args.restart)?;
-    let mut observer: Vec<Box<dyn Observer>> = vec![
-        Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
-        Box::new(Progress::new()),
-    ];
-    let model = settings.config.fit_with(&dataset, Vec::new(), start, &mut observer)?;
-    drop(observer);
-    if model.report().stop == StopReason::Interrupted {
-        bail!(
-            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
-            model.report().history.len(),
-            folder.display()
-        );
-    }
-    model.save(folder)?;
-    remove(&checkpoint)?;
+    let model = settings.train_and_save(&dataset, args).inspect_err(|_| {
+        if is_new {
+            // Only an empty folder can be removed: a checkpoint stays.
+            let _ = std::fs::remove_dir(folder);
+        }
+    })?;
     summarize(&model, folder)?;
     if let Some(truth) = truth {
         let labels = model.predict_proba(dataset.features())?;
         print_metrics(&classification_metrics(&labels, &truth)?)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Saves the last epoch's state when Ctrl-C ends training, so that nothing is lost. Stands behind [`Progress`], which ends it: what that one
+/// has seen, this one sees too.
+struct CheckpointOnInterrupt(PathBuf);
+
+impl Observer for CheckpointOnInterrupt {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+        if !interrupt::requested() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        (event.snapshot)().save(&self.0)?;
+        Ok(ControlFlow::Break(()))
+    }
 }
 
 impl Settings {
@@ -124,6 +116,50 @@ impl Settings {
         })
     }
 
+    fn train_and_save(
+        &self,
+        dataset: &WeakDataset,
+        args: &FitArgs,
+    ) -> anyhow::Result<FittedLabelFlow> {
+        let folder = &self.out;
+        let checkpoint = folder.join(CHECKPOINT);
+        let start = find_checkpoint(&checkpoint, &self.config.run_digest(dataset), args.restart)?;
+        let mut observer: Vec<Box<dyn Observer>> = vec![
+            Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
+            Box::new(Progress::new()),
+            Box::new(CheckpointOnInterrupt(checkpoint.clone())),
+        ];
+        let model = self.config.fit_with(dataset, Vec::new(), start, &mut observer)?;
+        drop(observer);
+        if model.report().stop == StopReason::Interrupted {
+            bail!(
+                "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+                model.report().history.len(),
+                folder.display()
+            );
+        }
+        model.save(folder)?;
+        remove(&checkpoint)?;
+        Ok(model)
+    }
+
+    fn truth(&self, dataset: &WeakDataset) -> anyhow::Result<Option<Truth>> {
+        let Some(path) = &self.labels_for_eval else {
+            return Ok(None);
+        };
+        let truth = read_labels(path, dataset.signals().classes())?;
+        if truth.n_rows() != dataset.n_rows() {
+            bail!(
+                "{}: expected {} rows, as many as {} has, found {}",
+                path.display(),
+                dataset.n_rows(),
+                self.features.display(),
+                truth.n_rows()
+            );
+        }
+        Ok(Some(truth))
+    }
+
     fn dataset(&self) -> anyhow::Result<WeakDataset> {
         let features = read_features(&self.features)?;
         let options = SignalsOptions { classes: self.classes.clone(), ..Default::default() };
@@ -136,11 +172,15 @@ impl Settings {
             ));
         }
         let bounds = self.bounds(&signals)?;
-        Ok(WeakDataset::new(features, signals, bounds)?)
+        WeakDataset::new(features, signals, bounds)
+            .with_context(|| format!("{}, {}", self.features.display(), self.signals.display()))
     }
 
     fn bounds(&self, signals: &WeakSignals) -> anyhow::Result<Bounds> {
         Ok(match &self.bounds {
+            BoundsSetting::Number(bound) if !(0.0..=1.0).contains(bound) => {
+                bail!("bounds: expected an error rate from 0 to 1, 'auto' or a file, found {bound}")
+            }
             BoundsSetting::Number(bound) => Bounds::constant(*bound, signals)?,
             BoundsSetting::Named(name) if name == "auto" => {
                 let auto = Bounds::auto(signals).context("bounds = auto")?;
@@ -194,7 +234,8 @@ fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Opti
     if !path.exists() {
         return Ok(None);
     }
-    let checkpoint = Checkpoint::load(path)?;
+    let checkpoint =
+        Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
     if checkpoint.run != run {
         bail!(
             "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",

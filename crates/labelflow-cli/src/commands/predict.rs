@@ -36,5 +36,5 @@ pub(crate) fn label(
 ) -> anyhow::Result<SoftLabels> {
     let rows = read_features(features)?;
     let rows = model.arrange(rows).with_context(|| format!("{}", features.display()))?;
-    Ok(model.predict_proba(&rows)?)
+    model.predict_proba(&rows).with_context(|| format!("{}", features.display()))
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use labelflow::{LabelFlow, Observer};
-use labelflow_data::load;
+use labelflow_data::{find, load};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -78,9 +78,11 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
         None => None,
     };
     let mut runs = Vec::new();
-    for file in files {
+    for (file, path) in files.iter().zip(&args.files) {
+        // Before hours of other runs.
+        find(&file.set).with_context(|| format!("{}", path.display()))?;
         for name in file.systems.keys() {
-            let system = System::from_name(name)?;
+            let system = System::from_name(name).with_context(|| format!("{}", path.display()))?;
             if chosen.as_ref().is_some_and(|chosen| !chosen.contains(&system)) {
                 continue;
             }
@@ -90,7 +92,7 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
         }
     }
     if runs.is_empty() {
-        bail!("nothing to run: none of the files has any of the systems asked for");
+        bail!("nothing to run: none of the files has a seed and any of the systems asked for");
     }
     Ok(runs)
 }

@@ -12,6 +12,7 @@ pub(crate) mod breast_cancer;
 mod cardiotocography;
 mod clave_direction;
 mod credit_card;
+mod digits_planted;
 mod fashion_mnist;
 mod obs_network;
 mod phishing_websites;
@@ -33,6 +34,7 @@ pub(crate) const ALL: &[CatalogEntry] = &[
     fashion_mnist::SANDAL_BOOT,
     fashion_mnist::COAT_BAG,
     sms_rules::ENTRY,
+    digits_planted::ENTRY,
 ];
 
 const UCI_LICENCE: &str = "CC BY 4.0 (UCI Machine Learning Repository)";

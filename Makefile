@@ -1,0 +1,37 @@
+# Build output lives outside the checkout, so that a clean clone starts warm.
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check table1 beyond growth bench
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Train on embedded data and compare with simpler methods
+	cargo run --release --quiet --package labelflow-cli -- demo
+
+test: nextest ## Run all tests
+	cargo nextest run --workspace --no-fail-fast
+	cargo test --workspace --doc --quiet
+
+# One process a test: burn keeps its float type for the whole process.
+.PHONY: nextest
+nextest:
+	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
+
+check: ## Format, lints, documentation: what a change must pass besides the tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
+
+table1: ## The paper's first table: eleven sets, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
+	cargo run --release --quiet --package labelflow-cli -- run runs/table1/*.toml --keep target/table1 --json target/table1.json
+
+beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
+	cargo run --release --quiet --package labelflow-cli -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
+
+growth: ## Time and memory of an epoch for 1k, 10k and 100k rows
+	cargo bench --package labelflow --bench growth
+
+bench: ## Criterion benches of a training step and of prediction
+	cargo bench --package labelflow --bench learner

@@ -1,0 +1,357 @@
+//! What holds of the learner, whatever the data.
+
+#![allow(clippy::unwrap_used)]
+
+use std::ops::ControlFlow;
+
+use burn::tensor::Tensor;
+use labelflow::flow::state;
+use labelflow::weak::{
+    Bounds, Features, LabelModel, Labeler, MajorityVote, Truth, Votes, WeakDataset, WeakSignals,
+};
+use labelflow::{
+    Batch, BatchSize, Checkpoint, Constraint, ConstraintConfig, EpochEvent, FittedLabelFlow,
+    LabelFlow, Observer, Penalty, Relation, Residual, StopReason, TrainConfig,
+};
+use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
+
+fn problem(n_rows: usize, n_classes: usize) -> PlantedGaussianProblem {
+    PlantedGaussian { n_rows, n_classes, n_signals: 5, seed: 3, ..PlantedGaussian::default() }
+        .generate()
+        .unwrap()
+}
+
+fn dataset(problem: &PlantedGaussianProblem) -> WeakDataset {
+    let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
+    WeakDataset::new(problem.features.clone(), problem.signals.clone(), bounds).unwrap()
+}
+
+fn small(max_epochs: usize) -> LabelFlow {
+    LabelFlow {
+        n_steps: 2,
+        d_hidden: 16,
+        // A small flow on an easy problem: larger steps save time.
+        training: TrainConfig { max_epochs, learning_rate: 5e-3, ..TrainConfig::default() },
+        ..LabelFlow::default()
+    }
+}
+
+fn in_batches(config: LabelFlow, rows: usize) -> LabelFlow {
+    let training = TrainConfig { batch_size: BatchSize::Rows(rows), ..config.training };
+    LabelFlow { training, ..config }
+}
+
+fn accuracy(model: &FittedLabelFlow, features: &Features, truth: &Truth) -> f64 {
+    truth.accuracy(&model.predict(features).unwrap())
+}
+
+fn majority(signals: &WeakSignals, truth: &Truth) -> f64 {
+    let fitted = MajorityVote::default().fit(signals).unwrap();
+    truth.accuracy(&fitted.predict_proba(signals).unwrap().argmax())
+}
+
+#[test]
+fn features_carry_it_past_the_votes() {
+    for n_classes in [2, 3] {
+        let problem = problem(400, n_classes);
+        let model = small(200).fit(&dataset(&problem)).unwrap();
+        let ours = accuracy(&model, &problem.features, &problem.truth);
+        let votes = majority(&problem.signals, &problem.truth);
+        assert!(ours > votes + 0.05, "k = {n_classes}: {ours}, majority vote {votes}");
+        assert!(ours > problem.best_accuracy - 0.06, "{ours}, best {}", problem.best_accuracy);
+    }
+}
+
+#[test]
+fn mini_batches_end_at_the_same_accuracy() {
+    let problem = problem(600, 2);
+    let dataset = dataset(&problem);
+    let full = small(200).fit(&dataset).unwrap();
+    let batched = in_batches(small(60), 150).fit(&dataset).unwrap();
+    let [full, batched] =
+        [full, batched].map(|model| accuracy(&model, &problem.features, &problem.truth));
+    assert!((full - batched).abs() < 0.02, "full batch {full}, mini-batches {batched}");
+}
+
+/// Keeps the checkpoint after an epoch.
+struct Keep {
+    epoch: usize,
+    kept: Option<Checkpoint>,
+}
+
+impl Observer for Keep {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+        if event.record.epoch == self.epoch {
+            self.kept = Some((event.snapshot)());
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_with_the_same_weights() {
+    let problem = problem(60, 3);
+    let dataset = dataset(&problem);
+    for config in [small(25), in_batches(small(25), 25)] {
+        let mut keep = Keep { epoch: 11, kept: None };
+        let whole = config.fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
+        // Through a file, as a killed run would find it.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.safetensors");
+        keep.kept.unwrap().save(&path).unwrap();
+        let checkpoint = Checkpoint::load(&path).unwrap();
+        let resumed = config.fit_with(&dataset, Vec::new(), Some(checkpoint), &mut ()).unwrap();
+        assert_eq!(state(whole.flow()), state(resumed.flow()));
+        assert_eq!(whole.report(), resumed.report());
+    }
+}
+
+#[test]
+fn the_checkpoint_of_another_run_is_refused() {
+    let problem = problem(40, 2);
+    let dataset = dataset(&problem);
+    let mut keep = Keep { epoch: 0, kept: None };
+    small(1).fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
+    let other = LabelFlow { seed: 1, ..small(1) };
+    assert!(other.fit_with(&dataset, Vec::new(), keep.kept, &mut ()).is_err());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
+    let problem = problem(300, 2);
+    let dataset = dataset(&problem);
+    let config = LabelFlow { d_hidden: 64, ..small(4) };
+    let fit = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| config.fit(&dataset).unwrap())
+    };
+    let one = fit(1);
+    for threads in [2, 5] {
+        let many = fit(threads);
+        assert_eq!(state(one.flow()), state(many.flow()), "{threads} threads");
+        let [a, b] = [&one, &many].map(|model| model.sample(&problem.features, 2).unwrap());
+        assert_eq!(a, b);
+    }
+    let other = LabelFlow { seed: 1, ..config.clone() }.fit(&dataset).unwrap();
+    assert_ne!(state(one.flow()), state(other.flow()));
+}
+
+#[test]
+fn a_saved_model_predicts_the_same() {
+    let problem = problem(60, 3);
+    let model = small(5).fit(&dataset(&problem)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    model.save(folder.path()).unwrap();
+    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    assert_eq!(
+        model.predict_proba(&problem.features).unwrap(),
+        loaded.predict_proba(&problem.features).unwrap()
+    );
+    assert_eq!((model.report(), model.classes()), (loaded.report(), loaded.classes()));
+    // Saving over it leaves the new one.
+    let other = LabelFlow { seed: 9, ..small(5) }.fit(&dataset(&problem)).unwrap();
+    other.save(folder.path()).unwrap();
+    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    assert_eq!(state(loaded.flow()), state(other.flow()));
+}
+
+#[test]
+fn a_crash_between_the_two_renames_leaves_a_whole_model() {
+    let problem = problem(40, 2);
+    let folder = tempfile::tempdir().unwrap();
+    let [old, new] =
+        [1, 2].map(|seed| LabelFlow { seed, ..small(2) }.fit(&dataset(&problem)).unwrap());
+    let at = |name: &str| folder.path().join(name);
+    new.save(folder.path()).unwrap();
+    let [new_model, new_weights] =
+        ["model.toml", "weights.safetensors"].map(|name| std::fs::read(at(name)).unwrap());
+    old.save(folder.path()).unwrap();
+    // Both new files are written, none is moved: the old model.
+    std::fs::write(at("model.toml.new"), new_model).unwrap();
+    std::fs::write(at("weights.safetensors.new"), &new_weights).unwrap();
+    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    assert_eq!(state(loaded.flow()), state(old.flow()));
+    // The weights are moved, the manifest is not: the new model.
+    std::fs::rename(at("weights.safetensors.new"), at("weights.safetensors")).unwrap();
+    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    assert_eq!(state(loaded.flow()), state(new.flow()));
+}
+
+#[test]
+fn a_row_is_predicted_the_same_whatever_stands_beside_it() {
+    let problem = problem(50, 3);
+    let model = small(5).fit(&dataset(&problem)).unwrap();
+    let all = model.predict_proba(&problem.features).unwrap();
+    let some = [41, 3, 17];
+    let alone = model.predict_proba(&problem.features.select_rows(&some)).unwrap();
+    for (index, &row) in some.iter().enumerate() {
+        assert_eq!(alone.values().row(index), all.values().row(row));
+    }
+}
+
+/// Rows that nobody votes on change the normalisation and the likelihood, not the statistics of the labelers.
+#[test]
+fn rows_without_votes_are_used_for_their_features() {
+    let votes = |last| {
+        let mut votes = ndarray::Array2::from_shape_fn((20, 2), |(row, _)| i64::from(row % 2 == 0));
+        votes.row_mut(19).fill(last);
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap()
+    };
+    let features = Features::new(ndarray::Array2::from_shape_fn((20, 2), |(row, column)| {
+        (row % 2) as f32 + (row * column) as f32 * 0.1
+    }))
+    .unwrap();
+    let fit = |signals: WeakSignals| {
+        let bounds = Bounds::constant(0.1, &signals).unwrap();
+        small(100).fit(&WeakDataset::new(features.clone(), signals, bounds).unwrap()).unwrap()
+    };
+    let model = fit(votes(-1));
+    let expected: Vec<usize> = (0..20).map(|row| usize::from(row % 2 == 0)).collect();
+    let predicted = model.predict(&features).unwrap();
+    assert_eq!(predicted[..19], expected[..19]);
+}
+
+/// Class 1 is at most a tenth of all labels.
+struct Rare;
+
+impl Constraint for Rare {
+    fn name(&self) -> String {
+        "rare".to_owned()
+    }
+    fn relation(&self) -> Relation {
+        Relation::AtMost
+    }
+    fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
+        let n_rows = labels.dims()[0] as f64;
+        let total = batch.total(labels, |labels, _| labels.clone().narrow(1, 1, 1).sum());
+        Residual::Overall(total / n_rows - 0.1)
+    }
+}
+
+#[test]
+fn a_constraint_of_ones_own_is_heard() {
+    let problem = problem(100, 2);
+    let dataset = dataset(&problem);
+    let config = LabelFlow {
+        constraints: vec![
+            ConstraintConfig::Range { weight: 10.0 },
+            ConstraintConfig::SumToOne { weight: 10.0 },
+        ],
+        ..small(300)
+    };
+    let penalty = Penalty::new(Rare, 100.0).unwrap();
+    let model = config.fit_with(&dataset, vec![penalty], None, &mut ()).unwrap();
+    let share = model.predict_proba(&problem.features).unwrap().values().column(1).mean().unwrap();
+    assert!(share < 0.2, "{share}");
+    assert!(model.report().history[0].terms.contains_key("rare"));
+}
+
+#[test]
+fn group_means_in_a_configuration_are_heard() {
+    let problem = problem(100, 2);
+    let features = problem.features.values();
+    let rule = ConstraintConfig::GroupMean {
+        weight: 100.0,
+        feature: "x0".to_owned(),
+        threshold: 0.0,
+        class: 1,
+        above: 0.9,
+        below: 0.1,
+    };
+    let config = LabelFlow {
+        constraints: vec![ConstraintConfig::SumToOne { weight: 10.0 }, rule],
+        ..small(200)
+    };
+    let model = config.fit(&dataset(&problem)).unwrap();
+    let labels = model.predict_proba(&problem.features).unwrap();
+    let mean = |above: bool| {
+        let members: Vec<f64> = (0..100)
+            .filter(|&row| (features[[row, 0]] >= 0.0) == above)
+            .map(|row| labels.values()[[row, 1]])
+            .collect();
+        members.iter().sum::<f64>() / members.len() as f64
+    };
+    assert!((mean(true) - 0.9).abs() < 0.1, "{}", mean(true));
+    assert!((mean(false) - 0.1).abs() < 0.1, "{}", mean(false));
+}
+
+struct NotANumber;
+
+impl Constraint for NotANumber {
+    fn name(&self) -> String {
+        "not-a-number".to_owned()
+    }
+    fn relation(&self) -> Relation {
+        Relation::Equal
+    }
+    fn residual(&self, labels: &Tensor<2>, _: &Batch<'_>) -> Residual {
+        Residual::Overall((labels.clone().sum() * 0.0 - 1.0).log())
+    }
+}
+
+#[test]
+fn a_loss_that_is_no_number_names_its_constraint() {
+    let problem = problem(20, 2);
+    let penalty = Penalty::new(NotANumber, 1.0).unwrap();
+    let error = small(3).fit_with(&dataset(&problem), vec![penalty], None, &mut ()).unwrap_err();
+    assert!(error.to_string().contains("not-a-number term is NaN at epoch 0"), "{error}");
+}
+
+/// Ends training after an epoch.
+struct Stop(usize);
+
+impl Observer for Stop {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+        let done = event.record.epoch == self.0;
+        Ok(if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}
+
+#[test]
+fn the_reason_to_stop_is_told() {
+    let problem = problem(40, 2);
+    let dataset = dataset(&problem);
+    let stopped = small(10).fit_with(&dataset, Vec::new(), None, &mut Stop(2)).unwrap();
+    assert_eq!(stopped.report().stop, StopReason::Interrupted);
+    assert_eq!(stopped.report().history.len(), 3);
+    assert_eq!(small(3).fit(&dataset).unwrap().report().stop, StopReason::MaxEpochs);
+    let mut config = small(10);
+    (config.training.min_epochs, config.training.tolerance) = (4, 10.0);
+    let report = config.fit(&dataset).unwrap().report().clone();
+    assert_eq!((report.stop, report.history.len()), (StopReason::Converged, 5));
+}
+
+#[test]
+fn without_the_likelihood_its_weight_changes_nothing_else() {
+    let problem = problem(60, 2);
+    let dataset = dataset(&problem);
+    let config = LabelFlow { likelihood_weight: 0.0, ..small(30) };
+    let model = config.fit(&dataset).unwrap();
+    let with = small(30).fit(&dataset).unwrap();
+    let likelihood = |model: &FittedLabelFlow| model.report().history[29].terms["likelihood"];
+    assert!(
+        likelihood(&with) < likelihood(&model),
+        "the likelihood term pulls when it has a weight"
+    );
+}
+
+#[test]
+fn settings_outside_their_range_are_refused() {
+    let problem = problem(20, 2);
+    let dataset = dataset(&problem);
+    let with = |change: &dyn Fn(&mut LabelFlow)| {
+        let mut config = small(1);
+        change(&mut config);
+        config.fit(&dataset).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(with(&|c| c.n_steps = 0).contains("n_steps"));
+    assert!(with(&|c| c.d_hidden = 0).contains("d_hidden"));
+    assert!(with(&|c| c.likelihood_weight = f64::NAN).contains("likelihood_weight"));
+    assert!(with(&|c| c.training.max_epochs = 0).contains("max_epochs"));
+    assert!(with(&|c| c.training.learning_rate = -1.0).contains("learning_rate"));
+    assert!(with(&|c| c.training.learning_rate_decay = 1.5).contains("learning_rate_decay"));
+    assert!(with(&|c| c.training.batch_size = BatchSize::Rows(1)).contains("batch_size"));
+    assert!(
+        with(&|c| c.constraints[0] = ConstraintConfig::Range { weight: -1.0 }).contains("range")
+    );
+}
