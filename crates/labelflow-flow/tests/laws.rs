@@ -93,8 +93,9 @@ fn ln_abs_det(mut a: Vec<Vec<f64>>) -> f64 {
         sum += a[column][column].abs().ln();
         for row in column + 1..n {
             let factor = a[row][column] / a[column][column];
-            for k in column..n {
-                a[row][k] -= factor * a[column][k];
+            let pivot = a[column].clone();
+            for (entry, pivot) in a[row].iter_mut().zip(pivot) {
+                *entry -= factor * pivot;
             }
         }
     }

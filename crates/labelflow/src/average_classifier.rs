@@ -21,7 +21,7 @@ impl AverageClassifier {
         let covered: Vec<usize> =
             (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
         let signals = signals.select_rows(&covered);
-        let labels = AverageSignals::default().fit(&signals)?.predict_proba(&signals)?.argmax();
+        let labels = AverageSignals.fit(&signals)?.predict_proba(&signals)?.argmax();
         let features = dataset.features().select_rows(&covered);
         let regression = LogisticRegression::default();
         Ok(Self(regression.fit(features.values(), &labels, signals.n_classes())?))

@@ -15,19 +15,19 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Which rows of the data a tensor's rows are.
 #[derive(Debug, Clone)]
-pub enum Rows {
-    /// All of them, in order.
-    All,
-    /// Those with these indices.
-    Some(Tensor<1, Int>),
+pub struct Rows {
+    /// Their indices; none for all rows, in order.
+    indices: Option<Tensor<1, Int>>,
 }
 
 impl Rows {
+    const ALL: Self = Self { indices: None };
+
     /// The part of `tensor`, whose dimension `dim` runs over all rows, that belongs to these rows.
     pub fn select<const D: usize>(&self, tensor: &Tensor<D>, dim: usize) -> Tensor<D> {
-        match self {
-            Self::All => tensor.clone(),
-            Self::Some(indices) => tensor.clone().select(dim, indices.clone()),
+        match &self.indices {
+            None => tensor.clone(),
+            Some(indices) => tensor.clone().select(dim, indices.clone()),
         }
     }
 }
@@ -51,7 +51,7 @@ struct Tracking<'a> {
 impl Batch<'_> {
     /// All rows at once.
     pub fn full() -> Self {
-        Self { rows: Rows::All, tracking: None }
+        Self { rows: Rows::ALL, tracking: None }
     }
 
     /// The rows of the batch.
@@ -118,13 +118,13 @@ impl Tracker {
                 scale: n_rows as f64 / indices.len() as f64,
                 next_slot: Cell::new(0),
             }),
-            rows: Rows::Some(rows),
+            rows: Rows { indices: Some(rows) },
         }
     }
 
     /// Remembers the labels of a batch.
     pub(crate) fn remember(&self, batch: &Batch<'_>, labels: Tensor<2>) {
-        let (Rows::Some(rows), Some(tracking)) = (&batch.rows, &batch.tracking) else {
+        let (Some(rows), Some(tracking)) = (&batch.rows.indices, &batch.tracking) else {
             return;
         };
         // Adding the change is burn's way to assign selected rows.
@@ -140,7 +140,7 @@ impl Tracker {
 
     fn total(&self, slot: usize, sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>) -> Tensor<1> {
         let known = self.totals.borrow().get(slot).cloned();
-        known.unwrap_or_else(|| sums(&self.labels.borrow(), &Rows::All))
+        known.unwrap_or_else(|| sums(&self.labels.borrow(), &Rows::ALL))
     }
 
     fn set(&self, slot: usize, total: Tensor<1>) {

@@ -124,7 +124,7 @@ impl TrainConfig {
                 return Err(Error::config(setting, "at most 1", share));
             }
         }
-        if !(self.tolerance >= 0.0) {
+        if self.tolerance.is_nan() || self.tolerance < 0.0 {
             return Err(Error::config(
                 "tolerance",
                 "a number that is not negative",
