@@ -7,6 +7,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod run_file;
+mod summary;
 mod systems;
 
 use std::process::ExitCode;

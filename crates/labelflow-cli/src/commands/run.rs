@@ -16,7 +16,8 @@ use crate::Outcome;
 use crate::args::RunArgs;
 use crate::data_folder::data_folder;
 use crate::progress::{Progress, over_runs};
-use crate::run_file::{Expectation, RunFile};
+use crate::run_file::RunFile;
+use crate::summary::{self, Summary, summarize};
 use crate::systems::System;
 use crate::{interrupt, output};
 
@@ -30,17 +31,17 @@ struct Run<'a> {
 
 /// What machines read of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct RunResult {
-    table: String,
-    set: String,
-    system: String,
-    seed: u64,
-    metric: String,
+pub(crate) struct RunResult {
+    pub(crate) table: String,
+    pub(crate) set: String,
+    pub(crate) system: String,
+    pub(crate) seed: u64,
+    pub(crate) metric: String,
     /// In percent.
-    value: f64,
+    pub(crate) value: f64,
     /// The expected calibration error, in percent.
-    ece: f64,
-    seconds: f64,
+    pub(crate) ece: f64,
+    pub(crate) seconds: f64,
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
@@ -51,22 +52,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.json {
         output::write_json(path, &results)?;
     }
-    let (rows, outcome) = summarize(&files, &results);
+    let summaries = summarize(&files, &results);
     if args.json.as_deref() != Some(Path::new("-")) {
-        let header = [
-            "set",
-            "system",
-            "runs",
-            "accuracy %",
-            "paper",
-            "independent",
-            "ECE %",
-            "seconds a run",
-            "expected",
-        ];
-        output::print(&output::table(header, rows))?;
+        output::print(&summary::table(&summaries))?;
     }
-    Ok(outcome)
+    let missed = summaries.iter().any(Summary::is_missed);
+    Ok(if missed { Outcome::Missed } else { Outcome::Done })
 }
 
 /// All runs that the files and the flags ask for.
@@ -196,66 +187,4 @@ impl Observer for EndOnInterrupt {
             false => std::ops::ControlFlow::Continue(()),
         })
     }
-}
-
-/// One line a dataset and system, and whether all expectations hold.
-fn summarize(files: &[RunFile], results: &[RunResult]) -> (Vec<[String; 9]>, Outcome) {
-    let mut rows = Vec::new();
-    let mut outcome = Outcome::Done;
-    for file in files {
-        for (system, expectation) in &file.systems {
-            let runs: Vec<&RunResult> = results
-                .iter()
-                .filter(|run| {
-                    run.set == file.set && run.table == file.table && run.system == *system
-                })
-                .collect();
-            if runs.is_empty() {
-                continue;
-            }
-            let (mean, deviation) = mean_and_deviation(runs.iter().map(|run| run.value));
-            let (ece, _) = mean_and_deviation(runs.iter().map(|run| run.ece));
-            let (seconds, _) = mean_and_deviation(runs.iter().map(|run| run.seconds));
-            let verdict = verdict(expectation, mean);
-            if verdict.starts_with("missed") {
-                outcome = Outcome::Missed;
-            }
-            rows.push([
-                file.set.clone(),
-                system.clone(),
-                runs.len().to_string(),
-                format!("{mean:.1} ± {deviation:.1}"),
-                number_and_deviation(expectation.paper, expectation.paper_std),
-                expectation.independent.map(|n| format!("{n:.1}")).unwrap_or_default(),
-                format!("{ece:.1}"),
-                format!("{seconds:.1}"),
-                verdict,
-            ]);
-        }
-    }
-    (rows, outcome)
-}
-
-fn verdict(expectation: &Expectation, mean: f64) -> String {
-    match expectation.at_least {
-        None => String::new(),
-        Some(least) if mean >= least => format!("≥ {least:.1}"),
-        Some(least) => format!("missed: < {least:.1}"),
-    }
-}
-
-fn number_and_deviation(number: Option<f64>, deviation: Option<f64>) -> String {
-    match (number, deviation) {
-        (Some(number), Some(deviation)) => format!("{number:.1} ± {deviation:.1}"),
-        (Some(number), None) => format!("{number:.1}"),
-        _ => String::new(),
-    }
-}
-
-/// The mean and the population deviation.
-fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let n = values.clone().count() as f64;
-    let mean = values.clone().sum::<f64>() / n;
-    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / n;
-    (mean, variance.sqrt())
 }

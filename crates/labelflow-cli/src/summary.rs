@@ -1,0 +1,179 @@
+//! Many runs in one table: a line a dataset and system, and their means over datasets.
+
+use crate::commands::run::RunResult;
+use crate::output;
+use crate::run_file::{Expectation, RunFile};
+
+/// What the runs of one system on one dataset come to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Summary {
+    set: String,
+    system: String,
+    n_runs: usize,
+    /// Mean and population deviation over the runs, in percent.
+    accuracy: (f64, f64),
+    ece: f64,
+    seconds: f64,
+    expectation: Expectation,
+}
+
+impl Summary {
+    /// Whether the mean is below what is expected.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.expectation.at_least.is_some_and(|least| self.accuracy.0 < least)
+    }
+
+    fn verdict(&self) -> String {
+        match self.expectation.at_least {
+            None => String::new(),
+            Some(least) if self.is_missed() => format!("missed: < {least:.1}"),
+            Some(least) => format!("≥ {least:.1}"),
+        }
+    }
+}
+
+/// Summaries of all systems on all datasets that were run, and for systems with several datasets the means over them.
+pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary> {
+    let mut summaries = Vec::new();
+    for file in files {
+        for (system, expectation) in &file.systems {
+            let belongs = |run: &&RunResult| {
+                run.set == file.set && run.table == file.table && run.system == *system
+            };
+            let runs: Vec<&RunResult> = results.iter().filter(belongs).collect();
+            if !runs.is_empty() {
+                summaries.push(Summary {
+                    set: file.set.clone(),
+                    system: system.clone(),
+                    n_runs: runs.len(),
+                    accuracy: mean_and_deviation(&runs, |run| run.value),
+                    ece: mean_and_deviation(&runs, |run| run.ece).0,
+                    seconds: mean_and_deviation(&runs, |run| run.seconds).0,
+                    expectation: expectation.clone(),
+                });
+            }
+        }
+    }
+    let means = means_over_sets(&summaries);
+    summaries.extend(means);
+    summaries
+}
+
+/// One line a system that ran on several datasets. Its mean is expected to reach the independent program's where all are known.
+fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
+    let mut systems: Vec<&String> = summaries.iter().map(|summary| &summary.system).collect();
+    systems.sort_unstable();
+    systems.dedup();
+    let mut means = Vec::new();
+    for system in systems {
+        let sets: Vec<&Summary> =
+            summaries.iter().filter(|summary| summary.system == *system).collect();
+        if sets.len() < 2 {
+            continue;
+        }
+        let known = |number: &dyn Fn(&Expectation) -> Option<f64>| {
+            let numbers: Option<Vec<f64>> =
+                sets.iter().map(|summary| number(&summary.expectation)).collect();
+            numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len() as f64)
+        };
+        let independent = known(&|expectation| expectation.independent);
+        means.push(Summary {
+            set: format!("mean of {} sets", sets.len()),
+            system: system.clone(),
+            n_runs: sets.iter().map(|summary| summary.n_runs).sum(),
+            accuracy: mean_and_deviation(&sets, |summary| summary.accuracy.0),
+            ece: mean_and_deviation(&sets, |summary| summary.ece).0,
+            seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,
+            expectation: Expectation {
+                paper: known(&|expectation| expectation.paper),
+                paper_std: None,
+                independent,
+                at_least: independent,
+            },
+        });
+    }
+    means
+}
+
+/// The table for people.
+pub(crate) fn table(summaries: &[Summary]) -> String {
+    let header = [
+        "set",
+        "system",
+        "runs",
+        "accuracy %",
+        "paper",
+        "independent",
+        "ECE %",
+        "seconds a run",
+        "expected",
+    ];
+    let rows = summaries.iter().map(|summary| {
+        let expectation = &summary.expectation;
+        [
+            summary.set.clone(),
+            summary.system.clone(),
+            summary.n_runs.to_string(),
+            with_deviation(Some(summary.accuracy.0), Some(summary.accuracy.1)),
+            with_deviation(expectation.paper, expectation.paper_std),
+            with_deviation(expectation.independent, None),
+            format!("{:.1}", summary.ece),
+            format!("{:.1}", summary.seconds),
+            summary.verdict(),
+        ]
+    });
+    output::table(header, rows)
+}
+
+fn with_deviation(number: Option<f64>, deviation: Option<f64>) -> String {
+    match (number, deviation) {
+        (Some(number), Some(deviation)) => format!("{number:.1} ± {deviation:.1}"),
+        (Some(number), None) => format!("{number:.1}"),
+        (None, _) => String::new(),
+    }
+}
+
+/// The mean and the population deviation.
+fn mean_and_deviation<T>(items: &[T], value: impl Fn(&T) -> f64) -> (f64, f64) {
+    let n = items.len() as f64;
+    let mean = items.iter().map(&value).sum::<f64>() / n;
+    let variance = items.iter().map(|item| (value(item) - mean).powi(2)).sum::<f64>() / n;
+    (mean, variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(set: &str, value: f64) -> RunResult {
+        RunResult {
+            table: "t".to_owned(),
+            set: set.to_owned(),
+            system: "llf".to_owned(),
+            seed: 0,
+            metric: "accuracy".to_owned(),
+            value,
+            ece: 1.0,
+            seconds: 2.0,
+        }
+    }
+
+    fn file(set: &str, independent: f64, at_least: f64) -> RunFile {
+        let text = format!(
+            "table = 't'\nset = '{set}'\nseeds = [0]\n[systems.llf]\nindependent = {independent}\nat_least = {at_least}"
+        );
+        toml::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_mean_below_its_expectation_is_missed() {
+        let files = [file("a", 90.0, 89.0), file("b", 80.0, 79.0)];
+        let summaries =
+            summarize(&files, &[result("a", 88.0), result("a", 92.0), result("b", 78.0)]);
+        assert_eq!(summaries[0].accuracy, (90.0, 2.0));
+        let missed: Vec<bool> = summaries.iter().map(Summary::is_missed).collect();
+        // The last line is the mean over both sets: 84, expected 85.
+        assert_eq!(missed, [false, true, true]);
+        assert!(table(&summaries).contains("mean of 2 sets"));
+    }
+}
