@@ -11,6 +11,10 @@
 //!
 //! (Lu et al., Weakly Supervised Label Learning Flows; couplings after Dinh et al., 2017, <https://arxiv.org/abs/1605.08803>.)
 
+// Deviation: in the paper's code the kept labels are scaled too, by √(1 + 1e-6), with 5e-7 each in the log-determinant. Here they are
+// left alone.
+// Deviation: the paper and its code have two classes. With more, each coupling warps one class given all others.
+
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;

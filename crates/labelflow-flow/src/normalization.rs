@@ -7,6 +7,8 @@
 //! In training, mean and variance are those of the batch (biased variance); running statistics follow them with momentum 0.1, the
 //! variance unbiased. In prediction the running ones are used. (Ioffe and Szegedy, 2015, <https://arxiv.org/abs/1502.03167>.)
 
+// Deviation: the paper's code uses batch statistics at prediction too, so that a row's label depends on the rows beside it.
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 

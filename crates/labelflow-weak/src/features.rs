@@ -6,6 +6,9 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::{Error, Result};
 
+/// An error shows at most so many column names.
+const SHOWN_NAMES: usize = 12;
+
 /// A table of finite numbers with named columns, `[n_rows, d_features]`.
 ///
 /// ```
@@ -89,14 +92,21 @@ impl Features {
         self.names.iter().enumerate().all(|(column, name)| *name == default_name(column))
     }
 
+    /// The place of the column with this name.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        self.names.iter().position(|known| known == name).ok_or_else(|| {
+            let shown = self.names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
+            let found = match self.names.len() {
+                n if n > SHOWN_NAMES => format!("{shown}, … ({n} columns)"),
+                _ => shown,
+            };
+            Error::data("features", format!("a column '{name}'"), found)
+        })
+    }
+
     /// The columns with these names, in this order.
     pub fn select_columns(&self, names: &[String]) -> Result<Self> {
-        let column = |name: &String| {
-            self.names.iter().position(|known| known == name).ok_or_else(|| {
-                Error::data("features", format!("a column '{name}'"), self.names.join(", "))
-            })
-        };
-        let columns = names.iter().map(column).collect::<Result<Vec<usize>>>()?;
+        let columns = names.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         Ok(Self { names: names.to_vec(), values: self.values.select(Axis(1), &columns) })
     }
 

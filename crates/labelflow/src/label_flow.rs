@@ -1,5 +1,9 @@
 //! The learner: features and weak signals in, a conditional density over labels out.
 
+// Deviation: the paper adds up samples; its code averages them after clipping, as here, and here the means are also scaled to add up to
+// one, which changes no largest class.
+// Deviation: the noise of a prediction is seeded by the row's own features, so that a row keeps its label in any file.
+
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{Bijection, Coupling, CouplingFlowConfig, Flow, Mode};

@@ -1,5 +1,7 @@
 //! The training loop.
 
+// Deviation: the paper trains on all rows at once. So does this while a step fits into memory; above that it takes mini-batches.
+
 use std::collections::BTreeMap;
 
 use burn::tensor::{Tensor, TensorData};

@@ -100,8 +100,9 @@ fn explain(folder: &Path) -> anyhow::Result<()> {
     let folder = folder.display();
     output::print(&format!(
         "\n{folder}/labels.csv holds the test rows' labels with probabilities, {folder}/model the model. Try:\n\n  \
-         labelflow analyze --signals {folder}/signals.csv\n  \
+         labelflow analyze --signals {folder}/signals.csv --classes benign,malignant\n  \
          labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \
-         labelflow fit --features {folder}/features.csv --signals {folder}/signals.csv --out {folder}/mine"
+         labelflow fit --features {folder}/features.csv --signals {folder}/signals.csv \
+         --classes benign,malignant --out {folder}/mine"
     ))
 }

@@ -26,10 +26,7 @@ impl Group {
         above: f64,
         below: f64,
     ) -> Result<Vec<Self>> {
-        let names = features.names();
-        let column = names.iter().position(|name| name == feature).ok_or_else(|| {
-            Error::config("feature", format!("one of {}", names.join(", ")), format!("'{feature}'"))
-        })?;
+        let column = features.column(feature)?;
         let is_above: Vec<bool> = features
             .values()
             .column(column)
@@ -138,7 +135,7 @@ mod tests {
     fn unknown_features_and_empty_groups_are_told() {
         let features = Features::new(array![[1.0], [2.0]]).unwrap();
         let error = Group::on_both_sides(&features, "size", 0.0, 0, 0.5, 0.5).unwrap_err();
-        assert!(error.to_string().contains("one of x0"), "{error}");
+        assert!(error.to_string().contains("a column 'size', found x0"), "{error}");
         let nobody = Group { members: vec![false, false], label: 0, mean: 0.5 };
         assert!(GroupMean::new(&[nobody], 2, &Device::flex()).is_err());
     }
