@@ -36,11 +36,17 @@ pub struct ObjectiveValue {
 }
 
 impl Objective {
-    /// The names of the terms: the likelihood, then the constraints.
+    /// The names of the terms: the likelihood, then the constraints. A second constraint of the same name gets the number 2.
     pub fn terms(&self) -> Vec<String> {
-        std::iter::once(LIKELIHOOD.to_owned())
-            .chain(self.penalties.iter().map(Penalty::name))
-            .collect()
+        let mut names = vec![LIKELIHOOD.to_owned()];
+        for penalty in &self.penalties {
+            let name = penalty.name();
+            let numbered = (2..).map(|number| format!("{name}-{number}"));
+            let mut candidates = std::iter::once(name.clone()).chain(numbered);
+            let free = candidates.find(|candidate| !names.contains(candidate));
+            names.push(free.expect("there is always another number"));
+        }
+        names
     }
 
     /// The objective for sampled labels and their log-probabilities.
@@ -72,5 +78,19 @@ impl Objective {
             loss: loss.unwrap_or_else(|| terms[0].zeros_like()),
             terms: Tensor::cat(terms, 0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SumToOne;
+
+    #[test]
+    fn constraints_of_the_same_name_are_told_apart() {
+        let penalties = (0..3).map(|_| Penalty::new(SumToOne, 1.0).unwrap()).collect();
+        let objective = Objective { likelihood_weight: 1.0, penalties };
+        let expected = ["likelihood", "sum-to-one", "sum-to-one-2", "sum-to-one-3"];
+        assert_eq!(objective.terms(), expected);
     }
 }

@@ -17,6 +17,17 @@ pub struct Group {
 }
 
 impl Group {
+    /// All rows, once for each class: the mean of a class over them is its share.
+    pub fn class_balance(n_rows: usize, n_classes: usize, shares: &[f64]) -> Result<Vec<Self>> {
+        let sum: f64 = shares.iter().sum();
+        if shares.len() != n_classes || sum.is_nan() || (sum - 1.0).abs() > 1e-6 {
+            let expected = format!("{n_classes} shares that add up to 1");
+            return Err(Error::config("shares", expected, format!("{shares:?}")));
+        }
+        let group = |(label, &mean)| Self { members: vec![true; n_rows], label, mean };
+        Ok(shares.iter().enumerate().map(group).collect())
+    }
+
     /// The two groups that a threshold of a feature makes: rows at or above it, and rows below it.
     pub fn on_both_sides(
         features: &Features,
@@ -44,6 +55,7 @@ impl Group {
 /// The means of groups have given values. Groups without members are left out.
 #[derive(Debug)]
 pub struct GroupMean {
+    name: &'static str,
     /// 1/N for members of each group, 0 for others, `[n_groups, n_rows]`.
     shares: Tensor<2>,
     /// 1 for the label of each group, `[n_groups, d_labels]`.
@@ -84,6 +96,7 @@ impl GroupMean {
         let means: Vec<f32> = groups.iter().map(|group| group.mean as f32).collect();
         let n_groups = groups.len();
         Ok(Self {
+            name: "group-mean",
             shares: Tensor::from_data(TensorData::new(shares, [n_groups, n_rows]), device),
             labels: Tensor::from_data(TensorData::new(labels, [n_groups, d_labels]), device),
             means: Tensor::from_data(TensorData::new(means, [n_groups]), device),
@@ -91,9 +104,17 @@ impl GroupMean {
     }
 }
 
+impl GroupMean {
+    /// The same constraint under a more telling name.
+    #[must_use]
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+}
+
 impl Constraint for GroupMean {
     fn name(&self) -> String {
-        "group-mean".to_owned()
+        self.name.to_owned()
     }
 
     fn relation(&self) -> Relation {
@@ -129,6 +150,22 @@ mod tests {
         assert!(violation([0.0, 1.0, 0.5, 1.0]) < 1e-12);
         // Below: mean 0 instead of 0.5; above: mean 1 instead of 0.75.
         assert!((violation([0.0, 0.0, 1.0, 1.0]) - (0.25 + 0.0625)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn shares_of_classes_are_means_over_all_rows() {
+        let device = Device::flex();
+        let groups = Group::class_balance(4, 2, &[0.75, 0.25]).unwrap();
+        let penalty = Penalty::new(GroupMean::new(&groups, 2, &device).unwrap(), 1.0).unwrap();
+        let labels =
+            Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], &device);
+        assert!(penalty.violation(&labels, &Batch::full()).into_scalar::<f32>() < 1e-12);
+        let even = Tensor::<2>::full([4, 2], 0.5, &device);
+        let violation: f32 = penalty.violation(&even, &Batch::full()).into_scalar();
+        assert!((violation - 0.125).abs() < 1e-6);
+        for wrong in [vec![1.0], vec![0.5, 0.6], vec![f64::NAN, 0.5]] {
+            assert!(Group::class_balance(4, 2, &wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -35,6 +35,13 @@ pub enum ConstraintConfig {
         /// λ
         weight: f64,
     },
+    /// The shares of the classes among all rows are known.
+    ClassBalance {
+        /// λ
+        weight: f64,
+        /// The share of each class; they add up to one.
+        shares: Vec<f64>,
+    },
     /// The mean of a class is known above and below a threshold of a feature.
     GroupMean {
         /// λ
@@ -65,6 +72,11 @@ impl ConstraintConfig {
             Self::Range { weight } => Penalty::new(Range::unit(), *weight),
             Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
             Self::ErrorBound { weight } => Penalty::new(ErrorBound::new(dataset, device), *weight),
+            Self::ClassBalance { weight, shares } => {
+                let groups = Group::class_balance(dataset.n_rows(), dataset.n_classes(), shares)?;
+                let constraint = GroupMean::new(&groups, dataset.n_classes(), device)?;
+                Penalty::new(constraint.named("class-balance"), *weight)
+            }
             Self::GroupMean { weight, feature, threshold, class, above, below } => {
                 let features = dataset.features();
                 let groups =
