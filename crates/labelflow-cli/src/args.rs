@@ -78,7 +78,7 @@ pub(crate) enum DemoTask {
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
-    /// A TOML file with any of the settings below, and a table [config] for the model; flags win over it
+    /// A TOML file with any of the settings below, and a table `config` for the model; flags win over it
     #[arg(value_name = "RUN.toml")]
     pub(crate) run: Option<PathBuf>,
     /// The input table: csv, tsv, parquet, npy or npz
