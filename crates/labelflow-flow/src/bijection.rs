@@ -3,7 +3,8 @@
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
-use crate::StatisticsRecorder;
+use crate::chain::fold_inverse;
+use crate::{Flow, StatisticsRecorder};
 
 /// An invertible map between labels and noise, given what the features of each row say.
 ///
@@ -38,6 +39,21 @@ pub trait Bijection: Module + ModuleDisplay {
         condition: Tensor<3>,
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>);
+
+    /// The inverse of maps one after another. A map that knows a faster way than one by one says so here.
+    fn inverse_chain(
+        maps: &[Self],
+        noise: Tensor<2>,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        fold_inverse(maps, noise, condition, mode)
+    }
+
+    /// Samples with running statistics; see [`Flow::samples`].
+    fn samples(flow: &Flow<Self>, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
+        flow.composed_samples(noise, features)
+    }
 }
 
 /// Which statistics normalisation layers use.

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 /// Keeps the scale above zero where the exponential underflows.
-const FLOOR: f64 = 1e-6;
+pub(crate) const FLOOR: f64 = 1e-6;
 
 /// Turns a network's output h into a scale and its logarithm.
 ///

@@ -14,18 +14,30 @@ pub struct Chain<B: Module> {
     pub maps: Vec<B>,
 }
 
-impl<B: Bijection> Chain<B> {
-    /// Each map with its part of the condition.
-    fn conditioned(&self, condition: &Tensor<3>) -> Vec<(&B, Tensor<3>)> {
-        let mut start = 0;
-        let part = |map: &B| {
-            let n = map.n_conditioners();
-            start += n;
-            condition.clone().narrow(0, start - n, n)
-        };
-        let parts: Vec<_> = self.maps.iter().map(part).collect();
-        self.maps.iter().zip(parts).collect()
-    }
+/// Each map with its part of the condition.
+fn conditioned<'a, B: Bijection>(maps: &'a [B], condition: &Tensor<3>) -> Vec<(&'a B, Tensor<3>)> {
+    let mut start = 0;
+    let part = |map: &B| {
+        let n = map.n_conditioners();
+        start += n;
+        condition.clone().narrow(0, start - n, n)
+    };
+    let parts: Vec<_> = maps.iter().map(part).collect();
+    maps.iter().zip(parts).collect()
+}
+
+/// The inverse map by map.
+pub fn fold_inverse<B: Bijection>(
+    maps: &[B],
+    noise: Tensor<2>,
+    condition: Tensor<3>,
+    mode: Mode<'_>,
+) -> (Tensor<2>, Tensor<1>) {
+    let start = no_change(noise);
+    conditioned(maps, &condition).into_iter().fold(start, |(value, log_det), (map, c)| {
+        let (value, change) = map.inverse(value, c, mode);
+        (value, log_det + change)
+    })
 }
 
 impl<B: Bijection> Bijection for Chain<B> {
@@ -40,7 +52,7 @@ impl<B: Bijection> Bijection for Chain<B> {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let start = no_change(labels);
-        self.conditioned(&condition).into_iter().rev().fold(start, |(value, log_det), (map, c)| {
+        conditioned(&self.maps, &condition).into_iter().rev().fold(start, |(value, log_det), (map, c)| {
             let (value, change) = map.forward(value, c, mode);
             (value, log_det + change)
         })
@@ -52,11 +64,7 @@ impl<B: Bijection> Bijection for Chain<B> {
         condition: Tensor<3>,
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
-        let start = no_change(noise);
-        self.conditioned(&condition).into_iter().fold(start, |(value, log_det), (map, c)| {
-            let (value, change) = map.inverse(value, c, mode);
-            (value, log_det + change)
-        })
+        B::inverse_chain(&self.maps, noise, condition, mode)
     }
 }
 

@@ -11,7 +11,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
-use crate::{Initializer, Linear, Mode, Normalization};
+use crate::{Initializer, Linear, Mode, Normalization, fused};
 
 /// Configuration of a [`ConditionerBank`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,16 @@ impl ConditionerBank {
     /// - features: `[n_rows, d_features]`
     /// - returns: `[n_networks, n_rows, d_hidden]`
     pub fn forward(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
+        match mode {
+            Mode::Train(recorder) if fused::applies(&features) => {
+                fused::bank(self, features, recorder)
+            }
+            _ => self.composed(features, mode),
+        }
+    }
+
+    /// [`forward`](Self::forward) as a composition of tensor operations.
+    pub fn composed(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
         let first = self.first.forward(features.unsqueeze_dim::<3>(0));
         self.second.forward(silu(self.norm.forward(first, mode)))
     }

@@ -20,12 +20,13 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bijection, Initializer, Linear, Mode, Normalization, bounded_scale};
+use crate::chain::fold_inverse;
+use crate::{Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fused};
 
 /// Keeps a gain above zero where the exponential underflows.
-const GAIN_FLOOR: f64 = 1e-6;
+pub(crate) const GAIN_FLOOR: f64 = 1e-6;
 /// Scale and shift.
-const N_HEADS: usize = 2;
+pub(crate) const N_HEADS: usize = 2;
 
 /// Configuration of a [`Coupling`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,6 +132,30 @@ impl Coupling {
 }
 
 impl Bijection for Coupling {
+    /// On the CPU, training goes through all couplings in one operation.
+    fn inverse_chain(
+        maps: &[Self],
+        noise: Tensor<2>,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        match mode {
+            Mode::Train(recorder) if fused::applies(&noise) => {
+                fused::couplings(maps, noise, condition, recorder)
+            }
+            _ => fold_inverse(maps, noise, condition, mode),
+        }
+    }
+
+    /// On the CPU, all samples go through the flow in one operation.
+    fn samples(flow: &Flow<Self>, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
+        if fused::applies_without_gradient(&noise) {
+            fused::samples(flow, noise, features)
+        } else {
+            flow.composed_samples(noise, features)
+        }
+    }
+
     fn n_conditioners(&self) -> usize {
         2 * N_HEADS
     }

@@ -136,6 +136,31 @@ impl<B: Bijection> Flow<B> {
         self.chain.inverse(noise, self.condition(features, mode), mode).0
     }
 
+    /// Any number of samples of the same rows, with running statistics: what the features say is computed once.
+    ///
+    /// # Shapes
+    ///
+    /// - noise: `[n_samples, n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
+    /// - returns: `[n_samples, n_rows, d_labels]`
+    pub fn samples(&self, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
+        B::samples(self, noise, features)
+    }
+
+    /// [`samples`](Self::samples) as a composition of tensor operations.
+    pub fn composed_samples(&self, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
+        let condition = self.condition(features, Mode::Predict);
+        let [n_samples, ..] = noise.dims();
+        let sample = |index: usize| {
+            let noise = noise.clone().narrow(0, index, 1).squeeze_dim::<2>(0);
+            let (labels, _) = self.chain.inverse(noise, condition.clone(), Mode::Predict);
+            labels.unsqueeze_dim::<3>(0)
+        };
+        match n_samples {
+            0 => noise,
+            _ => Tensor::cat((0..n_samples).map(sample).collect(), 0),
+        }
+    }
+
     /// The labels that this noise becomes, and ln p of them: one pass gives both.
     ///
     /// # Shapes

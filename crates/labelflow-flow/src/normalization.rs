@@ -17,7 +17,7 @@ use burn::tensor::Tensor;
 
 use crate::{Initializer, Mode};
 
-const EPSILON: f64 = 1e-5;
+pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
 /// Normalises each channel of each group over the rows.
@@ -81,9 +81,8 @@ impl Normalization {
         let mean = input.clone().mean_dim(1);
         let centred = input - mean.clone();
         let variance = centred.clone().square().mean_dim(1);
-        recorder.record(self.running_mean.id, mean.detach());
         let unbiased = variance.clone().detach() * (n_rows / (n_rows - 1.0).max(1.0));
-        recorder.record(self.running_variance.id, unbiased);
+        recorder.record(self, mean.detach(), unbiased);
         (centred, variance)
     }
 }
@@ -97,8 +96,11 @@ pub struct StatisticsRecorder {
 }
 
 impl StatisticsRecorder {
-    fn record(&self, running: ParamId, batch: Tensor<3>) {
-        self.batch.borrow_mut().insert(running, batch);
+    /// Mean and unbiased variance of the batch at one layer.
+    pub(crate) fn record(&self, layer: &Normalization, mean: Tensor<3>, variance: Tensor<3>) {
+        let mut batch = self.batch.borrow_mut();
+        batch.insert(layer.running_mean.id, mean);
+        batch.insert(layer.running_variance.id, variance);
     }
 }
 

@@ -1,0 +1,376 @@
+//! The conditioner bank, forward and backward: for every network g
+//!
+//! ```text
+//! pre = x W₁,   h = (pre − mean) · factor · scale + shift,   condition = SiLU(h) W₂ + c₂
+//! ```
+//!
+//! Networks are independent of each other, so each is one thread's work from the first product to the last, tile by tile. Only `pre` is
+//! kept for the way back; what follows it is computed again, which costs less than reading it from memory.
+
+use rayon::prelude::*;
+
+use super::buffers::{give_back, take};
+use super::float::Float;
+use super::matmul::{Matrix, Target, matmul};
+use super::rows::{Moments, add_rows, tile_len, vectorized};
+
+/// The weights of all networks, one after another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bank<'a, T> {
+    pub(super) n_rows: usize,
+    pub(super) d_features: usize,
+    pub(super) d_hidden: usize,
+    /// `[n_networks, d_features, d_hidden]`
+    pub(super) first: &'a [T],
+    /// `[n_networks, d_hidden]`, of the normalisation; here and below.
+    pub(super) scale: &'a [T],
+    pub(super) shift: &'a [T],
+    /// `[n_networks, d_hidden, d_hidden]`
+    pub(super) second: &'a [T],
+    /// `[n_networks, d_hidden]`
+    pub(super) second_bias: &'a [T],
+}
+
+/// What the way back needs of the way forward.
+#[derive(Debug, Clone)]
+pub(super) struct Saved<T> {
+    /// `[n_networks, n_rows, d_hidden]`
+    pre: Vec<T>,
+    /// `[n_networks][d_hidden]`
+    networks: Vec<Moments<T>>,
+}
+
+/// Mean and unbiased variance of each channel of each network.
+#[derive(Debug, Clone)]
+pub(super) struct Statistics<T> {
+    pub(super) mean: Vec<T>,
+    pub(super) variance: Vec<T>,
+}
+
+impl<T: Float> Saved<T> {
+    pub(super) fn statistics(&self) -> Statistics<T> {
+        Statistics::of(&self.networks)
+    }
+
+    /// When there is no way back.
+    pub(super) fn give_back(self) {
+        give_back(self.pre);
+    }
+}
+
+impl<T: Float> Statistics<T> {
+    pub(super) fn of(moments: &[Moments<T>]) -> Self {
+        Self {
+            mean: moments.iter().flat_map(|moments| moments.mean.iter().copied()).collect(),
+            variance: moments.iter().flat_map(Moments::unbiased_variance).collect(),
+        }
+    }
+}
+
+/// The gradients of all that the bank depends on.
+#[derive(Debug)]
+pub(super) struct Gradients<T> {
+    /// `[n_rows, d_features]`, when asked for.
+    pub(super) features: Option<Vec<T>>,
+    pub(super) first: Vec<T>,
+    pub(super) scale: Vec<T>,
+    pub(super) shift: Vec<T>,
+    pub(super) second: Vec<T>,
+    pub(super) second_bias: Vec<T>,
+}
+
+/// One network: its part of every weight.
+#[derive(Debug, Clone, Copy)]
+struct Network<'a, T> {
+    d_features: usize,
+    d_hidden: usize,
+    first: &'a [T],
+    scale: &'a [T],
+    shift: &'a [T],
+    second: &'a [T],
+    second_bias: &'a [T],
+}
+
+impl<'a, T: Float> Bank<'a, T> {
+    fn network(&self, index: usize) -> Network<'a, T> {
+        let (d, h) = (self.d_features, self.d_hidden);
+        let channels = index * h..(index + 1) * h;
+        Network {
+            d_features: d,
+            d_hidden: h,
+            first: &self.first[index * d * h..][..d * h],
+            scale: &self.scale[channels.clone()],
+            shift: &self.shift[channels.clone()],
+            second: &self.second[index * h * h..][..h * h],
+            second_bias: &self.second_bias[channels],
+        }
+    }
+
+    fn n_networks(&self) -> usize {
+        self.scale.len() / self.d_hidden
+    }
+
+    /// The condition, `[n_networks, n_rows, d_hidden]`, with statistics of the batch.
+    pub(super) fn forward(&self, features: &[T]) -> (Vec<T>, Saved<T>) {
+        let n_values = self.n_rows * self.d_hidden;
+        let mut pre = take(self.n_networks() * n_values);
+        let mut condition = take(self.n_networks() * n_values);
+        let networks = pre
+            .par_chunks_mut(n_values)
+            .zip(condition.par_chunks_mut(n_values))
+            .enumerate()
+            .map(|(index, (pre, condition))| self.network(index).forward(features, pre, condition))
+            .collect();
+        (condition, Saved { pre, networks })
+    }
+
+    /// Gradients from that of the condition, whose memory is used up.
+    pub(super) fn backward(
+        &self,
+        features: &[T],
+        saved: Saved<T>,
+        mut gradient: Vec<T>,
+        wants_features: bool,
+    ) -> Gradients<T> {
+        let (d, h) = (self.d_features, self.d_hidden);
+        let n_networks = self.n_networks();
+        let mut first = take(n_networks * d * h);
+        let mut second = take(n_networks * h * h);
+        let sums: Vec<NetworkSums<T>> = gradient
+            .par_chunks_mut(self.n_rows * h)
+            .zip(saved.pre.par_chunks(self.n_rows * h))
+            .zip(first.par_chunks_mut(d * h).zip(second.par_chunks_mut(h * h)))
+            .enumerate()
+            .map(|(index, ((gradient, pre), (first, second)))| {
+                let network = self.network(index);
+                network.backward(features, pre, &saved.networks[index], gradient, first, second)
+            })
+            .collect();
+        let features = wants_features.then(|| self.features_gradient(&gradient));
+        give_back(saved.pre);
+        give_back(gradient);
+        let collect = |part: fn(NetworkSums<T>) -> Vec<T>| -> Vec<T> {
+            sums.iter().cloned().flat_map(part).collect()
+        };
+        Gradients {
+            features,
+            first,
+            scale: collect(|sums| sums.scale),
+            shift: collect(|sums| sums.shift),
+            second,
+            second_bias: collect(|sums| sums.second_bias),
+        }
+    }
+
+    /// Σ_networks (gradient of pre) · W₁ᵀ
+    fn features_gradient(&self, gradient_of_pre: &[T]) -> Vec<T> {
+        let (d, h) = (self.d_features, self.d_hidden);
+        let mut features = take(self.n_rows * d);
+        let tile_rows = tile_len(self.n_rows, 1);
+        features.par_chunks_mut(tile_rows * d).enumerate().for_each(|(tile, features)| {
+            features.fill(T::ZERO);
+            for index in 0..self.n_networks() {
+                let start = (index * self.n_rows + tile * tile_rows) * h;
+                let gradient = &gradient_of_pre[start..][..features.len() / d * h];
+                let first = Matrix::new(self.network(index).first, h).transposed();
+                matmul(features, Target::AddTo, Matrix::new(gradient, h), first);
+            }
+        });
+        features
+    }
+}
+
+/// Gradients of one network that are sums over rows.
+#[derive(Debug, Clone)]
+struct NetworkSums<T> {
+    scale: Vec<T>,
+    shift: Vec<T>,
+    second_bias: Vec<T>,
+}
+
+impl<T: Float> Network<'_, T> {
+    /// h = pre · slope + offset: normalisation and its affine part in one.
+    fn slopes_and_offsets(&self, moments: &Moments<T>) -> (Vec<T>, Vec<T>) {
+        let slopes: Vec<T> =
+            moments.factors().iter().zip(self.scale).map(|(&factor, &scale)| factor * scale).collect();
+        let offset = |channel: usize| {
+            (-moments.mean[channel]).mul_add(slopes[channel], self.shift[channel])
+        };
+        let offsets = (0..self.d_hidden).map(offset).collect();
+        (slopes, offsets)
+    }
+
+    fn forward(&self, features: &[T], pre: &mut [T], condition: &mut [T]) -> Moments<T> {
+        let h = self.d_hidden;
+        let tile_len = tile_len(pre.len() / h, h);
+        let mut moments = Moments::new(h);
+        let feature_tiles = features.chunks(tile_len / h * self.d_features);
+        for (tile, features) in pre.chunks_mut(tile_len).zip(feature_tiles) {
+            let features = Matrix::new(features, self.d_features);
+            matmul(tile, Target::Replace, features, Matrix::new(self.first, h));
+            vectorized(|| moments.add_tile(tile));
+        }
+        let (slopes, offsets) = self.slopes_and_offsets(&moments);
+        let mut hidden = vec![T::ZERO; tile_len];
+        for (pre, condition) in pre.chunks(tile_len).zip(condition.chunks_mut(tile_len)) {
+            let hidden = &mut hidden[..pre.len()];
+            vectorized(|| activate(hidden, pre, &slopes, &offsets));
+            self.second_layer(hidden, condition);
+        }
+        moments
+    }
+
+    /// hidden · W₂ + c₂
+    fn second_layer(&self, hidden: &[T], output: &mut [T]) {
+        let h = self.d_hidden;
+        output.chunks_exact_mut(h).for_each(|row| row.copy_from_slice(self.second_bias));
+        matmul(output, Target::AddTo, Matrix::new(hidden, h), Matrix::new(self.second, h));
+    }
+
+    /// Turns the gradient of the condition into that of `pre`, in place.
+    fn backward(
+        &self,
+        features: &[T],
+        pre: &[T],
+        moments: &Moments<T>,
+        gradient: &mut [T],
+        first: &mut [T],
+        second: &mut [T],
+    ) -> NetworkSums<T> {
+        let h = self.d_hidden;
+        let tile_len = tile_len(pre.len() / h, h);
+        let (slopes, offsets) = self.slopes_and_offsets(moments);
+        let mut hidden = vec![T::ZERO; tile_len];
+        let mut hidden_slope = vec![T::ZERO; tile_len];
+        let mut of_hidden = vec![T::ZERO; tile_len];
+        let mut sums =
+            NetworkSums { scale: vec![T::ZERO; h], shift: vec![T::ZERO; h], second_bias: vec![T::ZERO; h] };
+        second.fill(T::ZERO);
+        for (pre, gradient) in pre.chunks(tile_len).zip(gradient.chunks_mut(tile_len)) {
+            let n_values = pre.len();
+            let (hidden, hidden_slope) = (&mut hidden[..n_values], &mut hidden_slope[..n_values]);
+            let of_hidden = &mut of_hidden[..n_values];
+            vectorized(|| activate_with_slope(hidden, hidden_slope, pre, &slopes, &offsets));
+            let second_transposed = Matrix::new(self.second, h).transposed();
+            matmul(of_hidden, Target::Replace, Matrix::new(gradient, h), second_transposed);
+            let hidden = Matrix::new(hidden, h).transposed();
+            matmul(second, Target::AddTo, hidden, Matrix::new(gradient, h));
+            vectorized(|| {
+                add_rows(&mut sums.second_bias, gradient);
+                let tile = Tile { pre, hidden_slope, of_hidden, gradient };
+                tile.through_activation(&moments.mean, &mut sums.scale, &mut sums.shift);
+            });
+        }
+        let factors = moments.factors();
+        for (scale, &factor) in sums.scale.iter_mut().zip(&factors) {
+            *scale = *scale * factor;
+        }
+        let backward = BackwardNormalization::new(moments, &factors, self.scale, &sums);
+        vectorized(|| backward.apply(pre, gradient));
+        let features = Matrix::new(features, self.d_features).transposed();
+        matmul(first, Target::Replace, features, Matrix::new(gradient, h));
+        sums
+    }
+}
+
+/// hidden = SiLU(pre · slopes + offsets)
+#[inline(always)]
+fn activate<T: Float>(hidden: &mut [T], pre: &[T], slopes: &[T], offsets: &[T]) {
+    let d_hidden = slopes.len();
+    for (hidden, pre) in hidden.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden)) {
+        for (((hidden, &pre), &slope), &offset) in hidden.iter_mut().zip(pre).zip(slopes).zip(offsets) {
+            *hidden = pre.mul_add(slope, offset).silu();
+        }
+    }
+}
+
+/// Like [`activate`], with the derivative of SiLU as well.
+#[inline(always)]
+fn activate_with_slope<T: Float>(
+    hidden: &mut [T],
+    hidden_slope: &mut [T],
+    pre: &[T],
+    slopes: &[T],
+    offsets: &[T],
+) {
+    let d_hidden = slopes.len();
+    let tiles = hidden.chunks_exact_mut(d_hidden).zip(hidden_slope.chunks_exact_mut(d_hidden));
+    for ((hidden, hidden_slope), pre) in tiles.zip(pre.chunks_exact(d_hidden)) {
+        let channels = pre.iter().zip(slopes).zip(offsets);
+        for ((hidden, hidden_slope), ((&pre, &slope), &offset)) in
+            hidden.iter_mut().zip(hidden_slope).zip(channels)
+        {
+            (*hidden, *hidden_slope) = pre.mul_add(slope, offset).silu_with_slope();
+        }
+    }
+}
+
+/// A tile on the way back.
+struct Tile<'a, T> {
+    pre: &'a [T],
+    hidden_slope: &'a [T],
+    /// The gradient of SiLU's value.
+    of_hidden: &'a [T],
+    /// Becomes the gradient of SiLU's argument.
+    gradient: &'a mut [T],
+}
+
+impl<T: Float> Tile<'_, T> {
+    /// Adds up Σ dh · (pre − mean) and Σ dh.
+    #[inline(always)]
+    fn through_activation(self, mean: &[T], products: &mut [T], sums: &mut [T]) {
+        let d_hidden = mean.len();
+        let rows = self.gradient.chunks_exact_mut(d_hidden).zip(self.pre.chunks_exact(d_hidden));
+        let slopes = self.hidden_slope.chunks_exact(d_hidden);
+        for ((gradient, pre), (slope, of_hidden)) in
+            rows.zip(slopes.zip(self.of_hidden.chunks_exact(d_hidden)))
+        {
+            for channel in 0..d_hidden {
+                let dh = of_hidden[channel] * slope[channel];
+                gradient[channel] = dh;
+                sums[channel] += dh;
+                products[channel] = dh.mul_add(pre[channel] - mean[channel], products[channel]);
+            }
+        }
+    }
+}
+
+/// d pre = scale · factor · (dh − mean(dh) − (pre − mean) · factor² · mean(dh · (pre − mean))), as a linear map of dh and pre.
+struct BackwardNormalization<T> {
+    of_gradient: Vec<T>,
+    of_pre: Vec<T>,
+    offset: Vec<T>,
+}
+
+impl<T: Float> BackwardNormalization<T> {
+    fn new(moments: &Moments<T>, factors: &[T], scale: &[T], sums: &NetworkSums<T>) -> Self {
+        let share = T::from_f64(1.0 / moments.n_rows() as f64);
+        let d_hidden = factors.len();
+        let mut map = Self {
+            of_gradient: Vec::with_capacity(d_hidden),
+            of_pre: Vec::with_capacity(d_hidden),
+            offset: Vec::with_capacity(d_hidden),
+        };
+        for channel in 0..d_hidden {
+            let slope = factors[channel] * scale[channel];
+            // `sums.scale` holds Σ dh · (pre − mean) · factor.
+            let of_pre = -slope * factors[channel] * sums.scale[channel] * share;
+            map.of_gradient.push(slope);
+            map.of_pre.push(of_pre);
+            map.offset.push(-slope * sums.shift[channel] * share - of_pre * moments.mean[channel]);
+        }
+        map
+    }
+
+    #[inline(always)]
+    fn apply(&self, pre: &[T], gradient: &mut [T]) {
+        let d_hidden = self.offset.len();
+        for (gradient, pre) in gradient.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden)) {
+            let (of_gradient, of_pre) = (&self.of_gradient[..d_hidden], &self.of_pre[..d_hidden]);
+            for channel in 0..d_hidden {
+                let rest = pre[channel].mul_add(of_pre[channel], self.offset[channel]);
+                gradient[channel] = gradient[channel].mul_add(of_gradient[channel], rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The numbers that the fused operations compute with: f32, and f64 for tests and exact work.
+
+use std::fmt::Debug;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::sync::Mutex;
+
+use burn::backend::Element;
+
+/// A floating-point number whose functions the compiler can vectorise: no branches, no calls.
+pub(super) trait Float:
+    Element
+    + bytemuck::Pod
+    + Copy
+    + Default
+    + Debug
+    + Send
+    + Sync
+    + PartialOrd
+    + Sum
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + 'static
+{
+    const ZERO: Self;
+    const ONE: Self;
+
+    fn from_f64(value: f64) -> Self;
+    /// self · factor + term, rounded once.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+    fn sqrt(self) -> Self;
+    fn ln(self) -> Self;
+    fn abs(self) -> Self;
+    /// e^self, to the last digit or two; beyond the range of normal numbers it stays at the range's end.
+    fn exp(self) -> Self;
+
+    /// Large buffers that wait for their next use.
+    fn spare_buffers() -> &'static Mutex<Vec<Vec<Self>>>;
+
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::ONE / self
+    }
+
+    /// 1 / (1 + e^−self)
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        (Self::ONE + (-self).exp()).recip()
+    }
+
+    #[inline(always)]
+    fn silu(self) -> Self {
+        self * self.sigmoid()
+    }
+
+    /// SiLU and its derivative.
+    #[inline(always)]
+    fn silu_with_slope(self) -> (Self, Self) {
+        let sigmoid = self.sigmoid();
+        let value = self * sigmoid;
+        (value, sigmoid.mul_add(Self::ONE - value, value))
+    }
+}
+
+/// e^x = 2ⁿ · e^r with n = round(x / ln 2): adding 1.5 · 2^(digits) rounds, and leaves n in the lowest bits, from where it is
+/// shifted into the exponent of the polynomial's value.
+macro_rules! float {
+    ($float:ident, $n_digits:literal, $range:expr, $ln_2:expr, $polynomial:expr) => {
+        impl Float for $float {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $float
+            }
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $float::mul_add(self, factor, term)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $float::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn ln(self) -> Self {
+                $float::ln(self)
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $float::abs(self)
+            }
+
+            #[inline(always)]
+            fn exp(self) -> Self {
+                const ROUND: $float = 1.5 * (1u64 << $n_digits) as $float;
+                const LN_2: [$float; 2] = $ln_2;
+                let (low, high) = $range;
+                let x = self.clamp(low, high);
+                let shifted = x.mul_add(std::$float::consts::LOG2_E, ROUND);
+                let n = shifted - ROUND;
+                let r = n.mul_add(-LN_2[1], n.mul_add(-LN_2[0], x));
+                let mut value = 0.0;
+                for coefficient in $polynomial {
+                    value = r.mul_add(value, coefficient);
+                }
+                $float::from_bits(value.to_bits().wrapping_add(shifted.to_bits() << $n_digits))
+            }
+
+            fn spare_buffers() -> &'static Mutex<Vec<Vec<Self>>> {
+                static SPARE: Mutex<Vec<Vec<$float>>> = Mutex::new(Vec::new());
+                &SPARE
+            }
+        }
+    };
+}
+
+/// 1 / n!, from the highest power of a Taylor polynomial to the lowest.
+const fn taylor<const N: usize>() -> [f64; N] {
+    let mut coefficients = [1.0; N];
+    let mut power = 1;
+    while power < N {
+        coefficients[N - 1 - power] = coefficients[N - power] / power as f64;
+        power += 1;
+    }
+    coefficients
+}
+
+const TAYLOR_F32: [f32; 8] = {
+    let exact = taylor::<8>();
+    let mut rounded = [0.0; 8];
+    let mut power = 0;
+    while power < 8 {
+        rounded[power] = exact[power] as f32;
+        power += 1;
+    }
+    rounded
+};
+const TAYLOR_F64: [f64; 14] = taylor();
+
+// ln 2 in two parts, the first with zeros at its end, so that n times it is exact.
+float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], TAYLOR_F32);
+float!(f64, 52, (-708.0, 709.0), [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], TAYLOR_F64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_exact_to_two_digits_of_the_last_place() {
+        for step in -8700..8800 {
+            let x = f64::from(step) / 100.0 + 0.000_7;
+            let exact = x.exp();
+            assert!((Float::exp(x) / exact - 1.0).abs() < 1e-15, "f64 at {x}");
+            let x = x as f32;
+            let relative = f64::from(Float::exp(x)) / f64::from(x).exp() - 1.0;
+            assert!(relative.abs() < 2.4e-7, "f32 at {x}: {relative}");
+        }
+    }
+
+    #[test]
+    fn beyond_its_range_the_exponential_is_finite_and_nan_stays_nan() {
+        assert!(Float::exp(-1e30f32) < 1e-37 && Float::exp(1e30f32) > 1e38);
+        assert!(Float::exp(-1e30f64) < 1e-300 && Float::exp(1e30f64) > 1e300);
+        assert!(Float::exp(f32::NAN).is_nan() && Float::exp(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn the_slope_of_silu_is_its_derivative() {
+        for x in [-30.0, -2.0, -0.1, 0.0, 0.7, 5.0, 40.0f64] {
+            let (value, slope) = x.silu_with_slope();
+            assert_eq!(value, x.silu());
+            let numeric = ((x + 1e-6).silu() - (x - 1e-6).silu()) / 2e-6;
+            assert!((slope - numeric).abs() < 1e-8, "at {x}: {slope} against {numeric}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The hot block of training and prediction on the CPU, each as one operation.
+//!
+//! | here | the same as a composition of tensor operations |
+//! |---|---|
+//! | [`bank`] | `ConditionerBank::composed` |
+//! | [`couplings`] | `Chain` folding over `Coupling` |
+//! | [`samples`] | `Flow::composed_samples` |
+//!
+//! The compositions are what other devices run, and what tests hold these operations against. An operation here saves what its
+//! hand-written way back needs, passes over memory a few times instead of dozens, and reuses its large buffers from step to step.
+//! To burn they are operations like any other, so that constraints, losses and the optimiser stay ordinary tensor code.
+
+mod backend;
+mod bank;
+mod buffers;
+mod couplings;
+mod float;
+mod matmul;
+mod rows;
+mod sampling;
+
+use burn::backend::Dispatch;
+use burn::module::Param;
+use burn::tensor::{DType, Device, Tensor};
+
+use self::backend::{FlowWeights, FusedSampling, FusedTraining};
+pub use self::buffers::release_buffers;
+use crate::{ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder};
+
+/// Whether there is a fused operation for tensors like this one.
+pub(crate) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
+    matches!(tensor.dtype(), DType::F32 | DType::F64) && tensor.device().inner() == Device::flex()
+}
+
+/// Whether samples of tensors like this one can be fused: they have no way back.
+pub(crate) fn applies_without_gradient<const D: usize>(tensor: &Tensor<D>) -> bool {
+    matches!(tensor.dtype(), DType::F32 | DType::F64) && tensor.device() == Device::flex()
+}
+
+/// [`ConditionerBank::forward`] with statistics of the batch.
+pub(crate) fn bank(
+    bank: &ConditionerBank,
+    features: Tensor<2>,
+    recorder: &StatisticsRecorder,
+) -> Tensor<3> {
+    let (scale, shift) = affine_part(&bank.norm);
+    let (condition, mean, variance) = <Dispatch as FusedTraining>::fused_bank(
+        features.into_dispatch(),
+        bank.first.weight.val().into_dispatch(),
+        scale.val().into_dispatch(),
+        shift.val().into_dispatch(),
+        bank.second.weight.val().into_dispatch(),
+        bias(&bank.second).val().into_dispatch(),
+    );
+    recorder.record(&bank.norm, Tensor::from_dispatch(mean), Tensor::from_dispatch(variance));
+    Tensor::from_dispatch(condition)
+}
+
+/// The inverse of a chain of couplings with statistics of the batch.
+pub(crate) fn couplings(
+    maps: &[Coupling],
+    noise: Tensor<2>,
+    condition: Tensor<3>,
+    recorder: &StatisticsRecorder,
+) -> (Tensor<2>, Tensor<1>) {
+    let d_labels = noise.dims()[1];
+    let output = <Dispatch as FusedTraining>::fused_couplings(
+        noise.into_dispatch(),
+        condition.into_dispatch(),
+        stacked(maps, |map| &map.first.weight).into_dispatch(),
+        stacked(maps, |map| affine_part(&map.first_norm).0).into_dispatch(),
+        stacked(maps, |map| affine_part(&map.first_norm).1).into_dispatch(),
+        stacked(maps, |map| &map.second.weight).into_dispatch(),
+        stacked(maps, |map| &map.merge.weight).into_dispatch(),
+        stacked(maps, |map| bias(&map.merge)).into_dispatch(),
+        maps.iter().map(|map| map.warped).collect(),
+    );
+    let (labels_and_log_det, first_mean, first_variance, second_mean, second_variance) = output;
+    record_all(maps, |map| &map.first_norm, first_mean, first_variance, recorder);
+    // The operation leaves out the second layer's bias, which cancels in the normalisation after it but not in its running mean.
+    let second_bias = stacked(maps, |map| bias(&map.second)).detach();
+    let second_mean = Tensor::<3>::from_dispatch(second_mean) + second_bias;
+    record_all(maps, |map| &map.second_norm, second_mean.into_dispatch(), second_variance, recorder);
+    let output = Tensor::<2>::from_dispatch(labels_and_log_det);
+    let log_det = output.clone().narrow(1, d_labels, 1).squeeze_dim::<1>(1);
+    (output.narrow(1, 0, d_labels), log_det)
+}
+
+/// Labels drawn with running statistics, any number of samples of each row.
+///
+/// # Shapes
+///
+/// - noise and result: `[n_samples, n_rows, d_labels]`, features: `[n_rows, d_features]`
+pub(crate) fn samples(flow: &Flow<Coupling>, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
+    let (bank, maps) = (&flow.bank, &flow.chain.maps);
+    let own = |weight: &Param<Tensor<3>>| weight.val().into_dispatch();
+    let all = |weight: fn(&Coupling) -> &Param<Tensor<3>>| stacked(maps, weight).into_dispatch();
+    let weights = FlowWeights {
+        bank_first: own(&bank.first.weight),
+        bank_mean: own(&bank.norm.running_mean),
+        bank_variance: own(&bank.norm.running_variance),
+        bank_scale: own(affine_part(&bank.norm).0),
+        bank_shift: own(affine_part(&bank.norm).1),
+        bank_second: own(&bank.second.weight),
+        bank_second_bias: own(bias(&bank.second)),
+        first: all(|map| &map.first.weight),
+        first_mean: all(|map| &map.first_norm.running_mean),
+        first_variance: all(|map| &map.first_norm.running_variance),
+        first_scale: all(|map| affine_part(&map.first_norm).0),
+        first_shift: all(|map| affine_part(&map.first_norm).1),
+        second: all(|map| &map.second.weight),
+        second_bias: all(|map| bias(&map.second)),
+        second_mean: all(|map| &map.second_norm.running_mean),
+        second_variance: all(|map| &map.second_norm.running_variance),
+        merge: all(|map| &map.merge.weight),
+        merge_bias: all(|map| bias(&map.merge)),
+    };
+    Tensor::from_dispatch(<Dispatch as FusedSampling>::fused_samples(
+        noise.into_dispatch(),
+        features.into_dispatch(),
+        weights,
+        maps.iter().map(|map| map.warped).collect(),
+    ))
+}
+
+/// One weight of all couplings.
+fn stacked(maps: &[Coupling], weight: impl Fn(&Coupling) -> &Param<Tensor<3>>) -> Tensor<3> {
+    Tensor::cat(maps.iter().map(|map| weight(map).val()).collect(), 0)
+}
+
+fn record_all(
+    maps: &[Coupling],
+    norm: impl Fn(&Coupling) -> &Normalization,
+    mean: burn::backend::tensor::FloatTensor<Dispatch>,
+    variance: burn::backend::tensor::FloatTensor<Dispatch>,
+    recorder: &StatisticsRecorder,
+) {
+    let n_groups = 2;
+    let (mean, variance) = (Tensor::<3>::from_dispatch(mean), Tensor::<3>::from_dispatch(variance));
+    for (index, map) in maps.iter().enumerate() {
+        let part = |all: &Tensor<3>| all.clone().narrow(0, index * n_groups, n_groups);
+        recorder.record(norm(map), part(&mean), part(&variance));
+    }
+}
+
+fn affine_part(norm: &Normalization) -> (&Param<Tensor<3>>, &Param<Tensor<3>>) {
+    let part = norm.scale.as_ref().zip(norm.shift.as_ref());
+    part.expect("this layer has an affine part")
+}
+
+fn bias(linear: &Linear) -> &Param<Tensor<3>> {
+    linear.bias.as_ref().expect("this layer has a bias")
+}

@@ -1,0 +1,216 @@
+//! Samples of a trained flow: running statistics, no way back.
+//!
+//! A tile of rows goes through the whole flow at once. What the features say is computed once a row; the couplings then take all samples
+//! of the tile together.
+
+use rayon::prelude::*;
+
+use super::float::Float;
+use super::matmul::{Matrix, Target, matmul};
+use super::rows::{dot, hidden_layer, normalizer, vectorized};
+use crate::coupling::{GAIN_FLOOR, N_HEADS};
+use super::couplings::Scale;
+
+/// Rows of a tile: the conditions of 64 networks for so many rows fit into the second cache.
+/// Every tile is full, the last one with rows of zeros, so that a row's bits do not depend on how many rows are beside it.
+const TILE_ROWS: usize = 32;
+
+/// A normalisation with running statistics: values · slopes + offsets.
+#[derive(Debug)]
+pub(super) struct Affine<T> {
+    slopes: Vec<T>,
+    offsets: Vec<T>,
+}
+
+impl<T: Float> Affine<T> {
+    /// (value − mean) / √(variance + ε)
+    pub(super) fn new(mean: &[T], variance: &[T]) -> Self {
+        let slopes: Vec<T> = variance.iter().map(|&variance| normalizer(variance)).collect();
+        let offsets = mean.iter().zip(&slopes).map(|(&mean, &slope)| -mean * slope).collect();
+        Self { slopes, offsets }
+    }
+
+    /// And then · scale + shift.
+    pub(super) fn then(mut self, scale: &[T], shift: &[T]) -> Self {
+        for channel in 0..scale.len() {
+            self.slopes[channel] = self.slopes[channel] * scale[channel];
+            self.offsets[channel] = self.offsets[channel] * scale[channel] + shift[channel];
+        }
+        self
+    }
+}
+
+/// A trained flow, its networks one after another.
+#[derive(Debug)]
+pub(super) struct Sampler<'a, T> {
+    pub(super) d_features: usize,
+    pub(super) d_labels: usize,
+    pub(super) d_hidden: usize,
+    pub(super) warped: &'a [usize],
+    /// Of the bank: `[n_networks, …]`.
+    pub(super) bank_first: &'a [T],
+    pub(super) bank_norm: Affine<T>,
+    pub(super) bank_second: &'a [T],
+    pub(super) bank_second_bias: &'a [T],
+    /// Of the couplings: `[2 · n_couplings, …]`.
+    pub(super) first: &'a [T],
+    pub(super) first_norm: Affine<T>,
+    pub(super) second: &'a [T],
+    pub(super) second_bias: &'a [T],
+    pub(super) second_norm: Affine<T>,
+    pub(super) merge: &'a [T],
+    pub(super) merge_bias: &'a [T],
+}
+
+impl<T: Float> Sampler<'_, T> {
+    /// # Shapes
+    ///
+    /// - features: `[n_rows, d_features]`, noise and result: `[n_samples, n_rows, d_labels]`
+    pub(super) fn sample(&self, features: &[T], noise: &[T]) -> Vec<T> {
+        if noise.is_empty() {
+            return Vec::new();
+        }
+        let (d, k) = (self.d_features, self.d_labels);
+        let n_rows = features.len() / d;
+        let n_samples = noise.len() / (n_rows * k);
+        let tiles: Vec<Vec<T>> = features
+            .par_chunks(TILE_ROWS * d)
+            .enumerate()
+            .map(|(tile, features)| {
+                let start = tile * TILE_ROWS;
+                let rows = features.len() / d;
+                let mut full = vec![T::ZERO; TILE_ROWS * d];
+                full[..features.len()].copy_from_slice(features);
+                let mut labels = vec![T::ZERO; n_samples * TILE_ROWS * k];
+                for (labels, noise) in
+                    labels.chunks_exact_mut(TILE_ROWS * k).zip(noise.chunks_exact(n_rows * k))
+                {
+                    labels[..rows * k].copy_from_slice(&noise[start * k..][..rows * k]);
+                }
+                self.warp_tile(&full, &mut labels);
+                labels
+            })
+            .collect();
+        let mut samples = vec![T::ZERO; noise.len()];
+        for (sample, samples) in samples.chunks_exact_mut(n_rows * k).enumerate() {
+            for (rows, tile) in samples.chunks_mut(TILE_ROWS * k).zip(&tiles) {
+                rows.copy_from_slice(&tile[sample * TILE_ROWS * k..][..rows.len()]);
+            }
+        }
+        samples
+    }
+
+    /// Noise of all samples of a tile becomes labels.
+    fn warp_tile(&self, features: &[T], labels: &mut [T]) {
+        let (h, k) = (self.d_hidden, self.d_labels);
+        let n_values = TILE_ROWS * h;
+        let n_draws = labels.len() / k;
+        let mut scratch = Scratch {
+            kept: vec![T::ZERO; n_draws * (k - 1)],
+            hidden: vec![T::ZERO; n_draws * h],
+            second: vec![T::ZERO; n_draws * h],
+        };
+        let mut condition = vec![T::ZERO; 2 * N_HEADS * n_values];
+        let mut outputs = [vec![T::ZERO; n_draws], vec![T::ZERO; n_draws]];
+        for (coupling, &warped) in self.warped.iter().enumerate() {
+            for (index, condition) in condition.chunks_exact_mut(n_values).enumerate() {
+                let network = coupling * 2 * N_HEADS + index;
+                self.condition(network, features, &mut scratch.hidden[..n_values], condition);
+            }
+            let (log_gains, offsets) = condition.split_at_mut(N_HEADS * n_values);
+            vectorized(|| {
+                for gain in log_gains.iter_mut() {
+                    *gain = gain.exp() + T::from_f64(GAIN_FLOOR);
+                }
+            });
+            for (row, kept) in labels.chunks_exact(k).zip(scratch.kept.chunks_exact_mut(k - 1)) {
+                kept[..warped].copy_from_slice(&row[..warped]);
+                kept[warped..].copy_from_slice(&row[warped + 1..]);
+            }
+            for (head, outputs) in outputs.iter_mut().enumerate() {
+                let gain = &log_gains[head * n_values..][..n_values];
+                let offset = &offsets[head * n_values..][..n_values];
+                self.head(N_HEADS * coupling + head, gain, offset, &mut scratch, outputs);
+            }
+            vectorized(|| {
+                let outputs = outputs[0].iter().zip(&outputs[1]);
+                for (row, (&raw, &shift)) in labels.chunks_exact_mut(k).zip(outputs) {
+                    row[warped] = Scale::new(raw).value.mul_add(row[warped], shift);
+                }
+            });
+        }
+    }
+
+    /// What one network of the bank says of a tile.
+    fn condition(&self, network: usize, features: &[T], hidden: &mut [T], condition: &mut [T]) {
+        let (d, h) = (self.d_features, self.d_hidden);
+        let channels = network * h..(network + 1) * h;
+        let first = Matrix::new(&self.bank_first[network * d * h..][..d * h], h);
+        matmul(hidden, Target::Replace, Matrix::new(features, d), first);
+        let slopes = &self.bank_norm.slopes[channels.clone()];
+        let offsets = &self.bank_norm.offsets[channels.clone()];
+        vectorized(|| {
+            for row in hidden.chunks_exact_mut(h) {
+                for channel in 0..h {
+                    row[channel] = row[channel].mul_add(slopes[channel], offsets[channel]).silu();
+                }
+            }
+        });
+        let bias = &self.bank_second_bias[channels];
+        condition.chunks_exact_mut(h).for_each(|row| row.copy_from_slice(bias));
+        let second = Matrix::new(&self.bank_second[network * h * h..][..h * h], h);
+        matmul(condition, Target::AddTo, Matrix::new(hidden, h), second);
+    }
+
+    /// The output of one head for all samples of a tile.
+    fn head(
+        &self,
+        index: usize,
+        gain: &[T],
+        offset: &[T],
+        scratch: &mut Scratch<T>,
+        outputs: &mut [T],
+    ) {
+        let (h, d_kept) = (self.d_hidden, self.d_labels - 1);
+        let channels = index * h..(index + 1) * h;
+        let first_slopes = &self.first_norm.slopes[channels.clone()];
+        let mut slopes = self.first[index * d_kept * h..][..d_kept * h].to_vec();
+        for row in slopes.chunks_exact_mut(h) {
+            for (slope, &normal) in row.iter_mut().zip(first_slopes) {
+                *slope = *slope * normal;
+            }
+        }
+        let Scratch { kept, hidden, second } = scratch;
+        vectorized(|| hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()]));
+        let weights = Matrix::new(&self.second[index * h * h..][..h * h], h);
+        matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
+        let slopes = &self.second_norm.slopes[channels.clone()];
+        let mut offsets = self.second_norm.offsets[channels.clone()].to_vec();
+        for ((offset, &bias), &slope) in
+            offsets.iter_mut().zip(&self.second_bias[channels.clone()]).zip(slopes)
+        {
+            *offset += bias * slope;
+        }
+        let merge = &self.merge[channels];
+        vectorized(|| {
+            let samples = second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
+            for (second, outputs) in samples {
+                let rows = gain.chunks_exact(h).zip(offset.chunks_exact(h)).zip(outputs);
+                for (second, ((gain, offset), output)) in second.chunks_exact_mut(h).zip(rows) {
+                    for channel in 0..h {
+                        let normal = second[channel].mul_add(slopes[channel], offsets[channel]);
+                        second[channel] = gain[channel].mul_add(normal, offset[channel]).silu();
+                    }
+                    *output = dot(second, merge) + self.merge_bias[index];
+                }
+            }
+        });
+    }
+}
+
+/// Memory for one tile, used by every coupling.
+struct Scratch<T> {
+    kept: Vec<T>,
+    hidden: Vec<T>,
+    second: Vec<T>,
+}
