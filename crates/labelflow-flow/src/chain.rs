@@ -52,10 +52,13 @@ impl<B: Bijection> Bijection for Chain<B> {
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
         let start = no_change(labels);
-        conditioned(&self.maps, &condition).into_iter().rev().fold(start, |(value, log_det), (map, c)| {
-            let (value, change) = map.forward(value, c, mode);
-            (value, log_det + change)
-        })
+        conditioned(&self.maps, &condition).into_iter().rev().fold(
+            start,
+            |(value, log_det), (map, c)| {
+                let (value, change) = map.forward(value, c, mode);
+                (value, log_det + change)
+            },
+        )
     }
 
     fn inverse(

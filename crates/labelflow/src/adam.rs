@@ -5,11 +5,13 @@
 //! w ← w − lr · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
 //! ```
 //!
-//! The moments are two flat vectors over all weights, so that a step is a dozen operations, not a dozen for every tensor.
+//! The moments are two flat vectors over all weights. On a GPU a step is then a dozen operations, not a dozen for every tensor; on the
+//! CPU it is one pass over the weights, in place.
 //! (Kingma and Ba, 2015, <https://arxiv.org/abs/1412.6980>.)
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Device, Gradients, Tensor};
+use burn::tensor::{DType, Device, Element, Gradients, Tensor, TensorData};
+use rayon::prelude::*;
 
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
@@ -37,6 +39,17 @@ impl Adam {
     /// The module after one step along a [flat gradient](flat_gradient).
     pub(crate) fn step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
         self.n_steps += 1;
+        if gradient.device() == Device::flex() {
+            return match gradient.dtype() {
+                DType::F64 => self.step_in_place::<f64, M>(module, gradient, lr),
+                _ => self.step_in_place::<f32, M>(module, gradient, lr),
+            };
+        }
+        self.composed_step(module, gradient, lr)
+    }
+
+    /// [`step`](Self::step) as a composition of tensor operations.
+    fn composed_step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
         let t = self.n_steps as i32;
         let m = self.first_moment.clone() * BETA_1 + gradient.clone() * (1.0 - BETA_1);
         let v = self.second_moment.clone() * BETA_2 + gradient.square() * (1.0 - BETA_2);
@@ -45,6 +58,109 @@ impl Adam {
         let deviation = v.sqrt() / (1.0 - BETA_2.powi(t)).sqrt() + EPSILON;
         let change = m / deviation * (-lr / (1.0 - BETA_1.powi(t)));
         add_flat(module, change)
+    }
+
+    /// [`step`](Self::step) on the CPU: weights and moments are read once and written once.
+    fn step_in_place<T: Number, M: Module>(
+        &mut self,
+        module: M,
+        gradient: Tensor<1>,
+        lr: f64,
+    ) -> M {
+        let t = self.n_steps as i32;
+        let device = gradient.device();
+        let take = |moment: &mut Tensor<1>| {
+            let nothing = Tensor::empty([0], &device);
+            into_vec::<T, 1>(std::mem::replace(moment, nothing))
+        };
+        let mut update = InPlace {
+            gradient: into_vec(gradient),
+            first_moment: take(&mut self.first_moment),
+            second_moment: take(&mut self.second_moment),
+            rate: T::from_f64(lr / (1.0 - BETA_1.powi(t))),
+            correction: T::from_f64((1.0 - BETA_2.powi(t)).sqrt().recip()),
+            start: 0,
+        };
+        let module = module.map(&mut update);
+        self.first_moment = from_vec(update.first_moment, &device);
+        self.second_moment = from_vec(update.second_moment, &device);
+        module
+    }
+}
+
+/// f32 or f64.
+trait Number: Element + num_traits::Float + Send + Sync {
+    fn from_f64(value: f64) -> Self {
+        Self::from(value).expect("a float takes any float")
+    }
+}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// A tensor's values, without a copy when no other tensor shares them.
+fn into_vec<T: Element, const D: usize>(tensor: Tensor<D>) -> Vec<T> {
+    tensor.into_data().try_into_vec().expect("all tensors of a module are of one type")
+}
+
+fn from_vec<T: Element>(values: Vec<T>, device: &Device) -> Tensor<1> {
+    let n_values = values.len();
+    Tensor::from_data(TensorData::new(values, [n_values]), device)
+}
+
+/// A step on the CPU in progress.
+struct InPlace<T> {
+    gradient: Vec<T>,
+    first_moment: Vec<T>,
+    second_moment: Vec<T>,
+    /// lr / (1 − β₁ᵗ)
+    rate: T,
+    /// 1 / √(1 − β₂ᵗ)
+    correction: T,
+    start: usize,
+}
+
+impl<T: Number> ModuleMapper for InPlace<T> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !param.is_require_grad() {
+            return param;
+        }
+        param.map(|weight| {
+            let weight = weight.inner();
+            let (shape, device) = (weight.shape(), weight.device());
+            let mut weights = into_vec::<T, D>(weight);
+            self.update(&mut weights);
+            Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device))
+                .require_grad()
+        })
+    }
+}
+
+impl<T: Number> InPlace<T> {
+    /// The next weights.
+    fn update(&mut self, weights: &mut [T]) {
+        /// What one task updates.
+        const LEN: usize = 1 << 15;
+        let range = self.start..self.start + weights.len();
+        self.start = range.end;
+        let (rate, correction) = (self.rate, self.correction);
+        let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::from_f64);
+        let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
+        let moments = self.first_moment[range.clone()]
+            .par_chunks_mut(LEN)
+            .zip(self.second_moment[range.clone()].par_chunks_mut(LEN));
+        weights
+            .par_chunks_mut(LEN)
+            .zip(self.gradient[range].par_chunks(LEN))
+            .zip(moments)
+            .for_each(|((weights, gradient), (first, second))| {
+                let moments = first.iter_mut().zip(second);
+                for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
+                    *m = *m * beta_1 + g * rest_1;
+                    *v = *v * beta_2 + g * g * rest_2;
+                    *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
+                }
+            });
     }
 }
 
@@ -92,4 +208,33 @@ fn add_flat<M: Module>(module: M, change: Tensor<1>) -> M {
         }
     }
     module.map(&mut Add { change, start: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_flow::{CouplingFlowConfig, n_parameters, state};
+
+    use super::*;
+
+    #[test]
+    fn in_place_and_composed_steps_are_the_same() {
+        let device = Device::flex();
+        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1 };
+        let start = config.init(0, &device.clone().autodiff());
+        let n_weights = n_parameters(&start);
+        let (mut in_place, mut composed) = (start.clone(), start);
+        let (mut one, mut other) = (Adam::new(n_weights, &device), Adam::new(n_weights, &device));
+        for step in 1..5 {
+            let values = (0..n_weights).map(|i| ((i * step) as f32).sin()).collect::<Vec<_>>();
+            let gradient = Tensor::from_data(TensorData::new(values, [n_weights]), &device);
+            in_place = one.step(in_place, gradient.clone(), 1e-2);
+            other.n_steps += 1;
+            composed = other.composed_step(composed, gradient, 1e-2);
+        }
+        for ((name, one), other) in state(&in_place).iter().zip(state(&composed).values()) {
+            for (one, other) in one.iter::<f32>().zip(other.iter::<f32>()) {
+                assert!((one - other).abs() < 1e-6, "{name}: {one} and {other}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::{Bijection, Coupling, CouplingFlowConfig, Flow, Mode};
+use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
 use labelflow_weak::{Features, SoftLabels, StandardScaler, WeakDataset};
 use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis};
 use rand_distr::{Distribution, StandardNormal};
@@ -235,17 +235,14 @@ impl FittedLabelFlow {
         for start in (0..n_rows).step_by(rows_at_once) {
             let rows = start..n_rows.min(start + rows_at_once);
             let part = scaled.slice(ndarray::s![rows.clone(), ..]);
-            let condition = self.flow.condition(to_tensor(part, &device), Mode::Predict);
-            let mut noise = Vec::with_capacity(rows.len());
-            for row in rows.clone() {
-                noise.push(self.noise(features.values().row(row), n_samples));
-            }
-            for sample in 0..n_samples {
-                let noise = noise_of_sample(&noise, sample, n_classes, &device);
-                let (labels, _) = self.flow.chain.inverse(noise, condition.clone(), Mode::Predict);
-                let labels = to_array(labels);
-                samples.slice_mut(ndarray::s![sample, rows.clone(), ..]).assign(&labels);
-            }
+            let noise =
+                self.noise(features.values().slice(ndarray::s![rows.clone(), ..]), n_samples);
+            let noise = Tensor::from_data(
+                TensorData::new(noise, [n_samples, rows.len(), n_classes]),
+                &device,
+            );
+            let labels = to_array(self.flow.samples(noise, to_tensor(part, &device)));
+            samples.slice_mut(ndarray::s![.., rows, ..]).assign(&labels);
         }
         Ok(samples)
     }
@@ -316,9 +313,24 @@ impl FittedLabelFlow {
         ((64 << 20) / (n_networks * d_hidden * size_of::<f32>())).clamp(1, 8192)
     }
 
+    /// The noise of rows, `[n_samples, n_rows, n_classes]` one after another.
+    fn noise(&self, features: ArrayView2<'_, f32>, n_samples: usize) -> Vec<f32> {
+        let n_classes = self.classes.len();
+        let n_rows = features.nrows();
+        let mut noise = vec![0.0; n_samples * n_rows * n_classes];
+        for (row, features) in features.axis_iter(Axis(0)).enumerate() {
+            let draws = self.noise_of_row(features, n_samples);
+            let samples = noise.chunks_exact_mut(n_rows * n_classes);
+            for (noise, draw) in samples.zip(draws.chunks_exact(n_classes)) {
+                noise[row * n_classes..][..n_classes].copy_from_slice(draw);
+            }
+        }
+        noise
+    }
+
     /// The noise of a row, seeded by its features: the same row has the same noise wherever it stands, and different rows have
     /// independent noise.
-    fn noise(&self, features: ArrayView1<'_, f32>, n_samples: usize) -> Vec<f32> {
+    fn noise_of_row(&self, features: ArrayView1<'_, f32>, n_samples: usize) -> Vec<f32> {
         let mut hash = FNV_OFFSET;
         for value in features {
             // Adding zero makes −0 and 0 the same.
@@ -333,17 +345,6 @@ impl FittedLabelFlow {
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-fn noise_of_sample(
-    noise: &[Vec<f32>],
-    sample: usize,
-    n_classes: usize,
-    device: &Device,
-) -> Tensor<2> {
-    let row = |noise: &Vec<f32>| noise[sample * n_classes..][..n_classes].to_vec();
-    let values: Vec<f32> = noise.iter().flat_map(row).collect();
-    Tensor::from_data(TensorData::new(values, [noise.len(), n_classes]), device)
-}
-
 fn scale(scaler: Option<&StandardScaler>, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
     Ok(match scaler {
         Some(scaler) => scaler.transform(features)?,
@@ -357,8 +358,8 @@ fn to_tensor(values: ArrayView2<'_, f32>, device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-fn to_array(labels: Tensor<2>) -> Array2<f32> {
-    let [n_rows, n_classes] = labels.dims();
+fn to_array(labels: Tensor<3>) -> Array3<f32> {
+    let shape = labels.dims();
     let values: Vec<f32> = labels.into_data().iter::<f32>().collect();
-    Array2::from_shape_vec((n_rows, n_classes), values).expect("as many values as the shape says")
+    Array3::from_shape_vec(shape, values).expect("as many values as the shape says")
 }

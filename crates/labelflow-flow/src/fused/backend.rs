@@ -11,6 +11,7 @@ use burn::tensor::{DType, TensorData};
 use super::bank::{self, Bank, Statistics};
 use super::couplings::{self, Couplings};
 use super::float::Float;
+use super::rows::in_pool;
 use super::sampling::{Affine, Sampler};
 
 /// The operations of a training step.
@@ -143,7 +144,7 @@ type BankOutput<T> = ((FlexTensor, FlexTensor, FlexTensor), bank::Saved<T>);
 
 fn bank_forward<T: Float>(inputs: &BankInputs) -> BankOutput<T> {
     let bank = bank_of::<T>(inputs);
-    let (condition, saved) = bank.forward(values(&inputs[0]));
+    let (condition, saved) = in_pool(|| bank.forward(values(&inputs[0])));
     let n_networks = condition.len() / (bank.n_rows * bank.d_hidden);
     let condition = tensor(condition, [n_networks, bank.n_rows, bank.d_hidden]);
     let (mean, variance) = statistics(saved.statistics(), bank.d_hidden);
@@ -172,7 +173,8 @@ impl<T: Float> Backward<Flex, 6> for BankBackward<T> {
         let (inputs, saved) = ops.state;
         let wants_features = ops.parents[0].is_some();
         let bank = bank_of::<T>(&inputs);
-        let result = bank.backward(values(&inputs[0]), saved, gradient, wants_features);
+        let features = values(&inputs[0]);
+        let result = in_pool(|| bank.backward(features, saved, gradient, wants_features));
         let gradients = [
             result.features.unwrap_or_default(),
             result.first,
@@ -221,7 +223,8 @@ fn couplings_forward<T: Float>(
     warped: &[usize],
 ) -> (CouplingsOutput, couplings::Saved<T>) {
     let couplings = couplings_of::<T>(inputs, warped);
-    let (output, saved) = couplings.forward(values(&inputs[0]), values(&inputs[1]));
+    let (noise, condition) = (values(&inputs[0]), values(&inputs[1]));
+    let (output, saved) = in_pool(|| couplings.forward(noise, condition));
     let shape = [couplings.n_rows, couplings.d_labels + 1];
     let (first_mean, first_variance) = statistics(output.first, couplings.d_hidden);
     let (second_mean, second_variance) = statistics(output.second, couplings.d_hidden);
@@ -257,7 +260,8 @@ impl<T: Float> Backward<Flex, 8> for CouplingsBackward<T> {
         let condition_shape = inputs[1].shape();
         let condition = into_values::<T>(std::mem::replace(&mut inputs[1], empty));
         let couplings = couplings_of::<T>(&inputs, &warped);
-        let result = couplings.backward(saved, condition, values(&gradient));
+        let gradient = values(&gradient);
+        let result = in_pool(|| couplings.backward(saved, condition, gradient));
         let gradients = [
             like(&inputs[0], result.noise),
             FlexTensor::from_data(TensorData::new(result.condition, condition_shape)),
@@ -300,16 +304,8 @@ impl FusedTraining for Flex {
         merge_bias: FlexTensor,
         warped: Vec<usize>,
     ) -> CouplingsOutput {
-        let inputs = contiguous([
-            &noise,
-            &condition,
-            &first,
-            &scale,
-            &shift,
-            &second,
-            &merge,
-            &merge_bias,
-        ]);
+        let inputs =
+            contiguous([&noise, &condition, &first, &scale, &shift, &second, &merge, &merge_bias]);
         for_dtype!(noise.dtype(), couplings_without_gradient(inputs, &warped))
     }
 }
@@ -337,7 +333,11 @@ impl<C: CheckpointStrategy> FusedTraining for Autodiff<Flex, C> {
                     prepared.finish(condition)
                 }
             };
-            [condition, FloatTensor::<Autodiff<Flex, C>>::new(mean), FloatTensor::<Autodiff<Flex, C>>::new(variance)]
+            [
+                condition,
+                FloatTensor::<Autodiff<Flex, C>>::new(mean),
+                FloatTensor::<Autodiff<Flex, C>>::new(variance),
+            ]
         }
         let dtype = features.dtype();
         let inputs = [features, first, scale, shift, second, second_bias];

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::buffers::{give_back, take};
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
-use super::rows::{Moments, add_rows, tile_len, vectorized};
+use super::rows::{Moments, add_rows, tile_len};
 
 /// The weights of all networks, one after another.
 #[derive(Debug, Clone, Copy)]
@@ -191,11 +191,14 @@ struct NetworkSums<T> {
 impl<T: Float> Network<'_, T> {
     /// h = pre · slope + offset: normalisation and its affine part in one.
     fn slopes_and_offsets(&self, moments: &Moments<T>) -> (Vec<T>, Vec<T>) {
-        let slopes: Vec<T> =
-            moments.factors().iter().zip(self.scale).map(|(&factor, &scale)| factor * scale).collect();
-        let offset = |channel: usize| {
-            (-moments.mean[channel]).mul_add(slopes[channel], self.shift[channel])
-        };
+        let slopes: Vec<T> = moments
+            .factors()
+            .iter()
+            .zip(self.scale)
+            .map(|(&factor, &scale)| factor * scale)
+            .collect();
+        let offset =
+            |channel: usize| (-moments.mean[channel]).mul_add(slopes[channel], self.shift[channel]);
         let offsets = (0..self.d_hidden).map(offset).collect();
         (slopes, offsets)
     }
@@ -208,13 +211,13 @@ impl<T: Float> Network<'_, T> {
         for (tile, features) in pre.chunks_mut(tile_len).zip(feature_tiles) {
             let features = Matrix::new(features, self.d_features);
             matmul(tile, Target::Replace, features, Matrix::new(self.first, h));
-            vectorized(|| moments.add_tile(tile));
+            vectorized!(moments.add_tile(tile));
         }
         let (slopes, offsets) = self.slopes_and_offsets(&moments);
         let mut hidden = vec![T::ZERO; tile_len];
         for (pre, condition) in pre.chunks(tile_len).zip(condition.chunks_mut(tile_len)) {
             let hidden = &mut hidden[..pre.len()];
-            vectorized(|| activate(hidden, pre, &slopes, &offsets));
+            vectorized!(activate(hidden, pre, &slopes, &offsets));
             self.second_layer(hidden, condition);
         }
         moments
@@ -243,19 +246,22 @@ impl<T: Float> Network<'_, T> {
         let mut hidden = vec![T::ZERO; tile_len];
         let mut hidden_slope = vec![T::ZERO; tile_len];
         let mut of_hidden = vec![T::ZERO; tile_len];
-        let mut sums =
-            NetworkSums { scale: vec![T::ZERO; h], shift: vec![T::ZERO; h], second_bias: vec![T::ZERO; h] };
+        let mut sums = NetworkSums {
+            scale: vec![T::ZERO; h],
+            shift: vec![T::ZERO; h],
+            second_bias: vec![T::ZERO; h],
+        };
         second.fill(T::ZERO);
         for (pre, gradient) in pre.chunks(tile_len).zip(gradient.chunks_mut(tile_len)) {
             let n_values = pre.len();
             let (hidden, hidden_slope) = (&mut hidden[..n_values], &mut hidden_slope[..n_values]);
             let of_hidden = &mut of_hidden[..n_values];
-            vectorized(|| activate_with_slope(hidden, hidden_slope, pre, &slopes, &offsets));
+            vectorized!(activate_with_slope(hidden, hidden_slope, pre, &slopes, &offsets));
             let second_transposed = Matrix::new(self.second, h).transposed();
             matmul(of_hidden, Target::Replace, Matrix::new(gradient, h), second_transposed);
             let hidden = Matrix::new(hidden, h).transposed();
             matmul(second, Target::AddTo, hidden, Matrix::new(gradient, h));
-            vectorized(|| {
+            vectorized!({
                 add_rows(&mut sums.second_bias, gradient);
                 let tile = Tile { pre, hidden_slope, of_hidden, gradient };
                 tile.through_activation(&moments.mean, &mut sums.scale, &mut sums.shift);
@@ -266,7 +272,7 @@ impl<T: Float> Network<'_, T> {
             *scale = *scale * factor;
         }
         let backward = BackwardNormalization::new(moments, &factors, self.scale, &sums);
-        vectorized(|| backward.apply(pre, gradient));
+        vectorized!(backward.apply(pre, gradient));
         let features = Matrix::new(features, self.d_features).transposed();
         matmul(first, Target::Replace, features, Matrix::new(gradient, h));
         sums
@@ -278,7 +284,9 @@ impl<T: Float> Network<'_, T> {
 fn activate<T: Float>(hidden: &mut [T], pre: &[T], slopes: &[T], offsets: &[T]) {
     let d_hidden = slopes.len();
     for (hidden, pre) in hidden.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden)) {
-        for (((hidden, &pre), &slope), &offset) in hidden.iter_mut().zip(pre).zip(slopes).zip(offsets) {
+        for (((hidden, &pre), &slope), &offset) in
+            hidden.iter_mut().zip(pre).zip(slopes).zip(offsets)
+        {
             *hidden = pre.mul_add(slope, offset).silu();
         }
     }

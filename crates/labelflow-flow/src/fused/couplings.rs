@@ -19,10 +19,11 @@ use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
 use super::rows::{
     Moments, add_scaled, dot, hidden_layer, hidden_layer_with_slope, normalizer, part_rows,
-    tile_len, vectorized,
+    tile_len,
 };
 use crate::bounded_scale::FLOOR;
 use crate::coupling::{GAIN_FLOOR, N_HEADS};
+use crate::normalization::EPSILON;
 
 /// The weights of all couplings, one after another, in each of them scale before shift.
 #[derive(Debug, Clone, Copy)]
@@ -187,7 +188,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         let (n_rows, h, warped) = (self.n_rows, self.d_hidden, self.warped[index]);
         let kept = KeptLabels::new(labels, self.d_labels, warped);
         let heads = [self.head(index, 0), self.head(index, 1)];
-        let first = heads.map(|head| vectorized(|| FirstLayer::new(&head, &kept)));
+        let first = heads.map(|head| vectorized!(FirstLayer::new(&head, &kept)));
         for (head, first) in heads.iter().zip(&first) {
             first.record(head, &kept, statistics);
         }
@@ -197,7 +198,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         let outputs = outputs(&heads, &second_moments, &second, parts);
         let (raw_scale, shift) = outputs.split_at(n_rows);
         let mut noise = Vec::with_capacity(n_rows);
-        vectorized(|| {
+        vectorized!({
             let rows = labels.chunks_exact_mut(self.d_labels).zip(log_det);
             for ((row, log_det), (&raw, &shift)) in rows.zip(raw_scale.iter().zip(shift)) {
                 noise.push(row[warped]);
@@ -231,7 +232,9 @@ impl<'a, T: Float> Couplings<'a, T> {
         let mut heads = Vec::with_capacity(saved.couplings.len());
         let n_condition = 2 * N_HEADS * n_rows * h;
         let conditions = condition.chunks_exact_mut(n_condition);
-        for ((index, saved), condition) in saved.couplings.into_iter().enumerate().zip(conditions).rev() {
+        for ((index, saved), condition) in
+            saved.couplings.into_iter().enumerate().zip(conditions).rev()
+        {
             heads.push(self.uncouple(
                 index,
                 saved,
@@ -270,9 +273,9 @@ impl<'a, T: Float> Couplings<'a, T> {
     ) -> [HeadGradients<T>; N_HEADS] {
         let warped = self.warped[index];
         let heads = [self.head(index, 0), self.head(index, 1)];
-        let first = heads.map(|head| vectorized(|| FirstLayer::new(&head, &saved.kept)));
+        let first = heads.map(|head| vectorized!(FirstLayer::new(&head, &saved.kept)));
         let mut of_outputs = [Vec::with_capacity(self.n_rows), Vec::with_capacity(self.n_rows)];
-        vectorized(|| {
+        vectorized!({
             for (row, labels) in of_labels.chunks_exact_mut(self.d_labels).enumerate() {
                 let scale = Scale::new(saved.raw_scale[row]);
                 let of_label = labels[warped];
@@ -287,9 +290,9 @@ impl<'a, T: Float> Couplings<'a, T> {
         give_back(saved.second);
         let kept = &saved.kept;
         let paths = [0, 1].map(|head| {
-            vectorized(|| PathToKept::new(&heads[head], &first[head], kept, &before[head]))
+            vectorized!(PathToKept::new(&heads[head], &first[head], kept, &before[head]))
         });
-        vectorized(|| add_to_kept(of_labels, self.d_labels, warped, kept, &paths, &before));
+        vectorized!(add_to_kept(of_labels, self.d_labels, warped, kept, &paths, &before));
         let mut head_gradients = Vec::with_capacity(N_HEADS);
         for ((path, after), before) in paths.into_iter().zip(after).zip(before) {
             head_gradients.push(HeadGradients {
@@ -447,10 +450,10 @@ fn second_layers<T: Float>(
         let mut moments = Moments::new(h);
         for (second, kept) in second.chunks_mut(tile_len).zip(kept.chunks(tile_len / h * d_kept)) {
             let hidden = &mut hidden[..second.len()];
-            vectorized(|| hidden_layer(hidden, kept, &first[head].slopes, heads[head].shift));
+            vectorized!(hidden_layer(hidden, kept, &first[head].slopes, heads[head].shift));
             let weights = Matrix::new(heads[head].second, h);
             matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
-            vectorized(|| moments.add_tile(second));
+            vectorized!(moments.add_tile(second));
         }
         moments
     };
@@ -488,7 +491,7 @@ fn outputs<T: Float>(
             log_gain: &condition[head].log_gain[range.clone()],
             offset: &condition[head].offset[range],
         };
-        vectorized(|| merged(outputs, &heads[head], normalized, condition));
+        vectorized!(merged(outputs, &heads[head], normalized, condition));
     });
     outputs
 }
@@ -565,7 +568,7 @@ fn backward_outputs<T: Float>(
     let n_parts = tasks.len() / N_HEADS;
     let run = |(head, rows): (usize, OutputRows<'_, T>)| {
         let moments = &saved.second_moments[head];
-        vectorized(|| rows.backward(heads[head].merge, &moments.mean, &factors[head]))
+        vectorized!(rows.backward(heads[head].merge, &moments.mean, &factors[head]))
     };
     let mut parts: Vec<AfterSecond<T>> = tasks.into_par_iter().map(run).collect();
     let shift_parts = parts.split_off(n_parts);
@@ -711,7 +714,7 @@ impl<T: Float> HiddenRows<'_, T> {
             let n_values = second.len();
             let (hidden, slope) = (&mut hidden[..n_values], &mut slope[..n_values]);
             let of_hidden = &mut of_hidden[..n_values];
-            vectorized(|| {
+            vectorized!({
                 normalization.apply(second, of_second);
                 hidden_layer_with_slope(hidden, slope, kept, &first.slopes, head.shift);
             });
@@ -719,7 +722,7 @@ impl<T: Float> HiddenRows<'_, T> {
             matmul(of_hidden, Target::Replace, Matrix::new(of_second, h), weights);
             let hidden = Matrix::new(hidden, h).transposed();
             matmul(&mut result.of_second_weight, Target::AddTo, hidden, Matrix::new(of_second, h));
-            vectorized(|| {
+            vectorized!({
                 for (of_hidden, &slope) in of_hidden.iter_mut().zip(&*slope) {
                     *of_hidden = *of_hidden * slope;
                 }
@@ -827,6 +830,7 @@ impl<T: Float> PathToKept<T> {
             }
         }
         let covariance = kept.covariance_with(head.first);
+        let epsilon = T::from_f64(EPSILON);
         let mut path = Self {
             of_first: vec![T::ZERO; d_kept * h],
             offset: vec![T::ZERO; d_kept],
@@ -839,9 +843,14 @@ impl<T: Float> PathToKept<T> {
             let mean_of_product = scale * path.of_scale[channel] * share;
             for label in 0..d_kept {
                 let at = label * h + channel;
-                let n_covariance = covariance[at] / share;
                 path.of_first[at] = factor
-                    * (scale * before.products[at] - mean_of_product * factor * n_covariance);
+                    * if d_kept == 1 {
+                        // The same without the difference of two nearly equal numbers: 1 − w² variance factor² = ε factor².
+                        scale * before.products[at] * epsilon * factor * factor
+                    } else {
+                        let n_covariance = covariance[at] / share;
+                        scale * before.products[at] - mean_of_product * factor * n_covariance
+                    };
                 let weight = head.first[at] * factor;
                 path.offset[label] += weight * mean_of_gradient;
                 for other in 0..d_kept {

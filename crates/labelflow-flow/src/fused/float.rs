@@ -148,7 +148,13 @@ const TAYLOR_F64: [f64; 14] = taylor();
 
 // ln 2 in two parts, the first with zeros at its end, so that n times it is exact.
 float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], TAYLOR_F32);
-float!(f64, 52, (-708.0, 709.0), [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], TAYLOR_F64);
+float!(
+    f64,
+    52,
+    (-708.0, 709.0),
+    [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10],
+    TAYLOR_F64
+);
 
 #[cfg(test)]
 mod tests {

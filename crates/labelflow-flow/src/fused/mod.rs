@@ -10,6 +10,26 @@
 //! hand-written way back needs, passes over memory a few times instead of dozens, and reuses its large buffers from step to step.
 //! To burn they are operations like any other, so that constraints, losses and the optimiser stay ordinary tensor code.
 
+/// Evaluates an expression with the best instructions that this machine has.
+///
+/// Only what is inlined into it is compiled for them: functions that it calls must be `#[inline(always)]`.
+macro_rules! vectorized {
+    ($pass:expr) => {{
+        // A closure that consumes something can be called only once. Others are called through a shim that is not inlined.
+        let once = $crate::fused::Once;
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let _consumed = once;
+                $pass
+            },
+        )
+    }};
+}
+
+/// What the closures of `vectorized!` consume.
+struct Once;
+
 mod backend;
 mod bank;
 mod buffers;
@@ -80,7 +100,13 @@ pub(crate) fn couplings(
     // The operation leaves out the second layer's bias, which cancels in the normalisation after it but not in its running mean.
     let second_bias = stacked(maps, |map| bias(&map.second)).detach();
     let second_mean = Tensor::<3>::from_dispatch(second_mean) + second_bias;
-    record_all(maps, |map| &map.second_norm, second_mean.into_dispatch(), second_variance, recorder);
+    record_all(
+        maps,
+        |map| &map.second_norm,
+        second_mean.into_dispatch(),
+        second_variance,
+        recorder,
+    );
     let output = Tensor::<2>::from_dispatch(labels_and_log_det);
     let log_det = output.clone().narrow(1, d_labels, 1).squeeze_dim::<1>(1);
     (output.narrow(1, 0, d_labels), log_det)

@@ -1,7 +1,7 @@
 //! Passes over tiles of rows: what happens between matrix products.
 //!
 //! A tile is a few rows of one group's channels, small enough for the nearest caches. Functions that end in a loop over channels are
-//! compiled for the best instructions of the machine they run on: call them inside [`vectorized`].
+//! compiled for the best instructions of the machine they run on: call them inside [`vectorized!`].
 
 use super::float::Float;
 
@@ -18,15 +18,14 @@ pub(super) fn part_rows(n_rows: usize) -> usize {
     n_rows.div_ceil(MAX_PARTS).max(MIN_PART_ROWS)
 }
 
+/// Runs `work` on a thread of the pool, where many short parallel passes follow each other without waking threads for each.
+pub(super) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    rayon::join(work, || ()).0
+}
+
 /// The number of values of a tile.
 pub(super) fn tile_len(n_rows: usize, d_hidden: usize) -> usize {
     TILE_ROWS.min(n_rows) * d_hidden
-}
-
-/// Runs `pass` with the best instructions that this machine has.
-#[inline(always)]
-pub(super) fn vectorized<R>(pass: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(pass)
 }
 
 /// sum[j] += Σ_rows values[row][j]

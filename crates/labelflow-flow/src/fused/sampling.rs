@@ -5,11 +5,11 @@
 
 use rayon::prelude::*;
 
+use super::couplings::Scale;
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
-use super::rows::{dot, hidden_layer, normalizer, vectorized};
+use super::rows::{dot, hidden_layer, normalizer};
 use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use super::couplings::Scale;
 
 /// Rows of a tile: the conditions of 64 networks for so many rows fit into the second cache.
 /// Every tile is full, the last one with rows of zeros, so that a row's bits do not depend on how many rows are beside it.
@@ -118,7 +118,7 @@ impl<T: Float> Sampler<'_, T> {
                 self.condition(network, features, &mut scratch.hidden[..n_values], condition);
             }
             let (log_gains, offsets) = condition.split_at_mut(N_HEADS * n_values);
-            vectorized(|| {
+            vectorized!({
                 for gain in log_gains.iter_mut() {
                     *gain = gain.exp() + T::from_f64(GAIN_FLOOR);
                 }
@@ -132,7 +132,7 @@ impl<T: Float> Sampler<'_, T> {
                 let offset = &offsets[head * n_values..][..n_values];
                 self.head(N_HEADS * coupling + head, gain, offset, &mut scratch, outputs);
             }
-            vectorized(|| {
+            vectorized!({
                 let outputs = outputs[0].iter().zip(&outputs[1]);
                 for (row, (&raw, &shift)) in labels.chunks_exact_mut(k).zip(outputs) {
                     row[warped] = Scale::new(raw).value.mul_add(row[warped], shift);
@@ -149,7 +149,7 @@ impl<T: Float> Sampler<'_, T> {
         matmul(hidden, Target::Replace, Matrix::new(features, d), first);
         let slopes = &self.bank_norm.slopes[channels.clone()];
         let offsets = &self.bank_norm.offsets[channels.clone()];
-        vectorized(|| {
+        vectorized!({
             for row in hidden.chunks_exact_mut(h) {
                 for channel in 0..h {
                     row[channel] = row[channel].mul_add(slopes[channel], offsets[channel]).silu();
@@ -181,7 +181,9 @@ impl<T: Float> Sampler<'_, T> {
             }
         }
         let Scratch { kept, hidden, second } = scratch;
-        vectorized(|| hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()]));
+        vectorized!({
+            hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()])
+        });
         let weights = Matrix::new(&self.second[index * h * h..][..h * h], h);
         matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
         let slopes = &self.second_norm.slopes[channels.clone()];
@@ -192,8 +194,9 @@ impl<T: Float> Sampler<'_, T> {
             *offset += bias * slope;
         }
         let merge = &self.merge[channels];
-        vectorized(|| {
-            let samples = second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
+        vectorized!({
+            let samples =
+                second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
             for (second, outputs) in samples {
                 let rows = gain.chunks_exact(h).zip(offset.chunks_exact(h)).zip(outputs);
                 for (second, ((gain, offset), output)) in second.chunks_exact_mut(h).zip(rows) {
