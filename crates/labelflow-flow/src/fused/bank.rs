@@ -9,10 +9,10 @@
 
 use rayon::prelude::*;
 
-use super::buffers::{give_back, take};
+use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
-use super::rows::{Moments, add_rows, tile_len};
+use super::rows::{BackwardNormalization, Moments, add_rows, tile_len};
 
 /// The weights of all networks, one after another.
 #[derive(Debug, Clone, Copy)]
@@ -214,12 +214,13 @@ impl<T: Float> Network<'_, T> {
             vectorized!(moments.add_tile(tile));
         }
         let (slopes, offsets) = self.slopes_and_offsets(&moments);
-        let mut hidden = vec![T::ZERO; tile_len];
-        for (pre, condition) in pre.chunks(tile_len).zip(condition.chunks_mut(tile_len)) {
-            let hidden = &mut hidden[..pre.len()];
-            vectorized!(activate(hidden, pre, &slopes, &offsets));
-            self.second_layer(hidden, condition);
-        }
+        with_scratch(tile_len, |[hidden]| {
+            for (pre, condition) in pre.chunks(tile_len).zip(condition.chunks_mut(tile_len)) {
+                let hidden = &mut hidden[..pre.len()];
+                vectorized!(activate(hidden, pre, &slopes, &offsets));
+                self.second_layer(hidden, condition);
+            }
+        });
         moments
     }
 
@@ -243,36 +244,39 @@ impl<T: Float> Network<'_, T> {
         let h = self.d_hidden;
         let tile_len = tile_len(pre.len() / h, h);
         let (slopes, offsets) = self.slopes_and_offsets(moments);
-        let mut hidden = vec![T::ZERO; tile_len];
-        let mut hidden_slope = vec![T::ZERO; tile_len];
-        let mut of_hidden = vec![T::ZERO; tile_len];
+        let mut products = vec![T::ZERO; h];
         let mut sums = NetworkSums {
             scale: vec![T::ZERO; h],
             shift: vec![T::ZERO; h],
             second_bias: vec![T::ZERO; h],
         };
         second.fill(T::ZERO);
-        for (pre, gradient) in pre.chunks(tile_len).zip(gradient.chunks_mut(tile_len)) {
-            let n_values = pre.len();
-            let (hidden, hidden_slope) = (&mut hidden[..n_values], &mut hidden_slope[..n_values]);
-            let of_hidden = &mut of_hidden[..n_values];
-            vectorized!(activate_with_slope(hidden, hidden_slope, pre, &slopes, &offsets));
-            let second_transposed = Matrix::new(self.second, h).transposed();
-            matmul(of_hidden, Target::Replace, Matrix::new(gradient, h), second_transposed);
-            let hidden = Matrix::new(hidden, h).transposed();
-            matmul(second, Target::AddTo, hidden, Matrix::new(gradient, h));
-            vectorized!({
-                add_rows(&mut sums.second_bias, gradient);
-                let tile = Tile { pre, hidden_slope, of_hidden, gradient };
-                tile.through_activation(&moments.mean, &mut sums.scale, &mut sums.shift);
-            });
-        }
+        with_scratch(tile_len, |[hidden, hidden_slope, of_hidden]| {
+            for (pre, gradient) in pre.chunks(tile_len).zip(gradient.chunks_mut(tile_len)) {
+                let n_values = pre.len();
+                let hidden = &mut hidden[..n_values];
+                let hidden_slope = &mut hidden_slope[..n_values];
+                let of_hidden = &mut of_hidden[..n_values];
+                vectorized!(activate_with_slope(hidden, hidden_slope, pre, &slopes, &offsets));
+                let second_transposed = Matrix::new(self.second, h).transposed();
+                matmul(of_hidden, Target::Replace, Matrix::new(gradient, h), second_transposed);
+                let hidden = Matrix::new(hidden, h).transposed();
+                matmul(second, Target::AddTo, hidden, Matrix::new(gradient, h));
+                vectorized!({
+                    add_rows(&mut sums.second_bias, gradient);
+                    let tile = Tile { pre, hidden_slope, of_hidden, gradient };
+                    tile.through_activation(&moments.mean, &mut products, &mut sums.shift);
+                });
+            }
+        });
         let factors = moments.factors();
-        for (scale, &factor) in sums.scale.iter_mut().zip(&factors) {
-            *scale = *scale * factor;
+        for (scale, (&product, &factor)) in sums.scale.iter_mut().zip(products.iter().zip(&factors))
+        {
+            *scale = product * factor;
         }
-        let backward = BackwardNormalization::new(moments, &factors, self.scale, &sums);
-        vectorized!(backward.apply(pre, gradient));
+        let normalization =
+            BackwardNormalization::new(moments, &sums.shift, &products).scaled(self.scale);
+        vectorized!(normalization.apply(pre, gradient));
         let features = Matrix::new(features, self.d_features).transposed();
         matmul(first, Target::Replace, features, Matrix::new(gradient, h));
         sums
@@ -338,46 +342,6 @@ impl<T: Float> Tile<'_, T> {
                 gradient[channel] = dh;
                 sums[channel] += dh;
                 products[channel] = dh.mul_add(pre[channel] - mean[channel], products[channel]);
-            }
-        }
-    }
-}
-
-/// d pre = scale · factor · (dh − mean(dh) − (pre − mean) · factor² · mean(dh · (pre − mean))), as a linear map of dh and pre.
-struct BackwardNormalization<T> {
-    of_gradient: Vec<T>,
-    of_pre: Vec<T>,
-    offset: Vec<T>,
-}
-
-impl<T: Float> BackwardNormalization<T> {
-    fn new(moments: &Moments<T>, factors: &[T], scale: &[T], sums: &NetworkSums<T>) -> Self {
-        let share = T::from_f64(1.0 / moments.n_rows() as f64);
-        let d_hidden = factors.len();
-        let mut map = Self {
-            of_gradient: Vec::with_capacity(d_hidden),
-            of_pre: Vec::with_capacity(d_hidden),
-            offset: Vec::with_capacity(d_hidden),
-        };
-        for channel in 0..d_hidden {
-            let slope = factors[channel] * scale[channel];
-            // `sums.scale` holds Σ dh · (pre − mean) · factor.
-            let of_pre = -slope * factors[channel] * sums.scale[channel] * share;
-            map.of_gradient.push(slope);
-            map.of_pre.push(of_pre);
-            map.offset.push(-slope * sums.shift[channel] * share - of_pre * moments.mean[channel]);
-        }
-        map
-    }
-
-    #[inline(always)]
-    fn apply(&self, pre: &[T], gradient: &mut [T]) {
-        let d_hidden = self.offset.len();
-        for (gradient, pre) in gradient.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden)) {
-            let (of_gradient, of_pre) = (&self.of_gradient[..d_hidden], &self.of_pre[..d_hidden]);
-            for channel in 0..d_hidden {
-                let rest = pre[channel].mul_add(of_pre[channel], self.offset[channel]);
-                gradient[channel] = gradient[channel].mul_add(of_gradient[channel], rest);
             }
         }
     }

@@ -34,6 +34,21 @@ pub(super) fn give_back<T: Float>(buffer: Vec<T>) {
     spare.push(buffer);
 }
 
+/// Runs `work` with N pieces of `len` values each, with anything in them, that belong to this thread.
+pub(super) fn with_scratch<T: Float, R, const N: usize>(
+    len: usize,
+    work: impl FnOnce([&mut [T]; N]) -> R,
+) -> R {
+    let mut scratch = T::scratch().take();
+    if scratch.len() < N * len {
+        scratch.resize(N * len, T::ZERO);
+    }
+    let mut pieces = scratch[..N * len].chunks_exact_mut(len);
+    let result = work(std::array::from_fn(|_| pieces.next().expect("N pieces")));
+    T::scratch().set(scratch);
+    result
+}
+
 /// Frees the memory that the fused operations keep for their next use.
 pub fn release_buffers() {
     f32::spare_buffers().lock().expect("no thread panics while it holds this").clear();

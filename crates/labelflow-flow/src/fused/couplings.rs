@@ -14,12 +14,12 @@
 use rayon::prelude::*;
 
 use super::bank::Statistics;
-use super::buffers::{give_back, take};
+use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
 use super::rows::{
-    Moments, add_scaled, dot, hidden_layer, hidden_layer_with_slope, normalizer, part_rows,
-    tile_len,
+    BackwardNormalization, Moments, add_rows, add_scaled, dot, hidden_layer,
+    hidden_layer_with_slope, normalizer, part_rows, tile_len,
 };
 use crate::bounded_scale::FLOOR;
 use crate::coupling::{GAIN_FLOOR, N_HEADS};
@@ -446,15 +446,17 @@ fn second_layers<T: Float>(
     let n_parts = tasks.len() / N_HEADS;
     let run = |(head, second, kept): (usize, &mut [T], &[T])| {
         let tile_len = tile_len(part_rows, h);
-        let mut hidden = vec![T::ZERO; tile_len];
         let mut moments = Moments::new(h);
-        for (second, kept) in second.chunks_mut(tile_len).zip(kept.chunks(tile_len / h * d_kept)) {
-            let hidden = &mut hidden[..second.len()];
-            vectorized!(hidden_layer(hidden, kept, &first[head].slopes, heads[head].shift));
-            let weights = Matrix::new(heads[head].second, h);
-            matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
-            vectorized!(moments.add_tile(second));
-        }
+        let tiles = second.chunks_mut(tile_len).zip(kept.chunks(tile_len / h * d_kept));
+        with_scratch(tile_len, |[hidden]| {
+            for (second, kept) in tiles {
+                let hidden = &mut hidden[..second.len()];
+                vectorized!(hidden_layer(hidden, kept, &first[head].slopes, heads[head].shift));
+                let weights = Matrix::new(heads[head].second, h);
+                matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
+                vectorized!(moments.add_tile(second));
+            }
+        });
         moments
     };
     let mut parts: Vec<Moments<T>> = tasks.into_par_iter().map(run).collect();
@@ -660,8 +662,10 @@ fn backward_hidden<T: Float>(
 ) -> [BeforeSecond<T>; N_HEADS] {
     let (h, d_kept, n_rows) = (heads[0].d_hidden, saved.kept.d_kept(), saved.kept.n_rows());
     let part_rows = part_rows(n_rows);
-    let normalizations =
-        [0, 1].map(|head| BackwardNormalization::new(&saved.second_moments[head], &after[head]));
+    let normalizations = [0, 1].map(|head| {
+        let moments = &saved.second_moments[head];
+        BackwardNormalization::new(moments, &after[head].sum, &after[head].products)
+    });
     let mut tasks = Vec::new();
     let seconds = saved.second.chunks(n_rows * h).zip(of_second.chunks_mut(n_rows * h));
     for (head, (second, of_second)) in seconds.enumerate() {
@@ -699,47 +703,45 @@ impl<T: Float> HiddenRows<'_, T> {
         let d_kept = first.slopes.len() / h;
         let tile_len = tile_len(self.second.len() / h, h);
         let kept_len = tile_len / h * d_kept;
-        let mut hidden = vec![T::ZERO; tile_len];
-        let mut slope = vec![T::ZERO; tile_len];
-        let mut of_hidden = vec![T::ZERO; tile_len];
         let mut result = BeforeSecond {
             of_second_weight: vec![T::ZERO; h * h],
             sum: vec![T::ZERO; h],
             products: vec![T::ZERO; d_kept * h],
             of_kept: vec![T::ZERO; self.kept.len()],
         };
+        let BeforeSecond { of_second_weight, sum, products, of_kept } = &mut result;
         let tiles = self.second.chunks(tile_len).zip(self.of_second.chunks_mut(tile_len));
-        let kept_tiles = self.kept.chunks(kept_len).zip(result.of_kept.chunks_mut(kept_len));
-        for ((second, of_second), (kept, of_kept)) in tiles.zip(kept_tiles) {
-            let n_values = second.len();
-            let (hidden, slope) = (&mut hidden[..n_values], &mut slope[..n_values]);
-            let of_hidden = &mut of_hidden[..n_values];
-            vectorized!({
-                normalization.apply(second, of_second);
-                hidden_layer_with_slope(hidden, slope, kept, &first.slopes, head.shift);
-            });
-            let weights = Matrix::new(head.second, h).transposed();
-            matmul(of_hidden, Target::Replace, Matrix::new(of_second, h), weights);
-            let hidden = Matrix::new(hidden, h).transposed();
-            matmul(&mut result.of_second_weight, Target::AddTo, hidden, Matrix::new(of_second, h));
-            vectorized!({
-                for (of_hidden, &slope) in of_hidden.iter_mut().zip(&*slope) {
-                    *of_hidden = *of_hidden * slope;
-                }
-                for ((row, kept), of_kept) in of_hidden
-                    .chunks_exact(h)
-                    .zip(kept.chunks_exact(d_kept))
-                    .zip(of_kept.chunks_exact_mut(d_kept))
-                {
-                    add_scaled(&mut result.sum, T::ONE, row);
-                    for (label, (&kept, of_kept)) in kept.iter().zip(of_kept).enumerate() {
-                        let channels = label * h..(label + 1) * h;
-                        add_scaled(&mut result.products[channels.clone()], kept, row);
-                        *of_kept = dot(row, &first.slopes[channels]);
+        let kept_tiles = self.kept.chunks(kept_len).zip(of_kept.chunks_mut(kept_len));
+        with_scratch(tile_len, |[hidden, slope, of_hidden]| {
+            for ((second, of_second), (kept, of_kept)) in tiles.zip(kept_tiles) {
+                let n_values = second.len();
+                let (hidden, slope) = (&mut hidden[..n_values], &mut slope[..n_values]);
+                let of_hidden = &mut of_hidden[..n_values];
+                vectorized!({
+                    normalization.apply(second, of_second);
+                    hidden_layer_with_slope(hidden, slope, kept, &first.slopes, head.shift);
+                });
+                let weights = Matrix::new(head.second, h).transposed();
+                matmul(of_hidden, Target::Replace, Matrix::new(of_second, h), weights);
+                let hidden = Matrix::new(hidden, h).transposed();
+                matmul(of_second_weight, Target::AddTo, hidden, Matrix::new(of_second, h));
+                vectorized!({
+                    for (of_hidden, &slope) in of_hidden.iter_mut().zip(&*slope) {
+                        *of_hidden = *of_hidden * slope;
                     }
-                }
-            });
-        }
+                    add_rows(sum, of_hidden);
+                    let rows = of_hidden.chunks_exact(h);
+                    let kept = kept.chunks_exact(d_kept).zip(of_kept.chunks_exact_mut(d_kept));
+                    for (row, (kept, of_kept)) in rows.zip(kept) {
+                        for (label, (&kept, of_kept)) in kept.iter().zip(of_kept).enumerate() {
+                            let channels = label * h..(label + 1) * h;
+                            add_scaled(&mut products[channels.clone()], kept, row);
+                            *of_kept = dot(row, &first.slopes[channels]);
+                        }
+                    }
+                });
+            }
+        });
         result
     }
 }
@@ -755,43 +757,6 @@ impl<T: Float> BeforeSecond<T> {
             all.of_kept.extend(part.of_kept);
         }
         all
-    }
-}
-
-/// dU = factor · (dÛ − mean(dÛ) − (U − mean) · factor² · mean(dÛ · (U − mean))), as a linear map of dÛ and U.
-struct BackwardNormalization<T> {
-    of_gradient: Vec<T>,
-    of_value: Vec<T>,
-    offset: Vec<T>,
-}
-
-impl<T: Float> BackwardNormalization<T> {
-    fn new(moments: &Moments<T>, after: &AfterSecond<T>) -> Self {
-        let share = T::from_f64(1.0 / moments.n_rows() as f64);
-        let of_gradient = moments.factors();
-        let of_value: Vec<T> = of_gradient
-            .iter()
-            .zip(&after.products)
-            .map(|(&factor, &product)| -factor * factor * factor * product * share)
-            .collect();
-        let offset = (0..of_gradient.len())
-            .map(|channel| {
-                -of_gradient[channel] * after.sum[channel] * share
-                    - of_value[channel] * moments.mean[channel]
-            })
-            .collect();
-        Self { of_gradient, of_value, offset }
-    }
-
-    #[inline(always)]
-    fn apply(&self, values: &[T], gradient: &mut [T]) {
-        let h = self.offset.len();
-        for (gradient, value) in gradient.chunks_exact_mut(h).zip(values.chunks_exact(h)) {
-            for channel in 0..h {
-                let rest = value[channel].mul_add(self.of_value[channel], self.offset[channel]);
-                gradient[channel] = gradient[channel].mul_add(self.of_gradient[channel], rest);
-            }
-        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! The numbers that the fused operations compute with: f32, and f64 for tests and exact work.
 
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::sync::Mutex;
+use std::thread::LocalKey;
 
 use burn::backend::Element;
 
@@ -40,6 +42,9 @@ pub(super) trait Float:
 
     /// Large buffers that wait for their next use.
     fn spare_buffers() -> &'static Mutex<Vec<Vec<Self>>>;
+
+    /// Memory of this thread for a tile.
+    fn scratch() -> &'static LocalKey<Cell<Vec<Self>>>;
 
     #[inline(always)]
     fn recip(self) -> Self {
@@ -118,6 +123,13 @@ macro_rules! float {
             fn spare_buffers() -> &'static Mutex<Vec<Vec<Self>>> {
                 static SPARE: Mutex<Vec<Vec<$float>>> = Mutex::new(Vec::new());
                 &SPARE
+            }
+
+            fn scratch() -> &'static LocalKey<Cell<Vec<Self>>> {
+                thread_local! {
+                    static SCRATCH: Cell<Vec<$float>> = const { Cell::new(Vec::new()) };
+                }
+                &SCRATCH
             }
         }
     };

@@ -11,7 +11,7 @@ const TILE_ROWS: usize = 128;
 /// over the parts in order, so that results do not depend on the number of threads.
 const MAX_PARTS: usize = 32;
 /// Parts of fewer rows are not worth a hand-over between threads.
-const MIN_PART_ROWS: usize = 64;
+const MIN_PART_ROWS: usize = 128;
 
 /// The rows of each part, but for the last one, which may have fewer.
 pub(super) fn part_rows(n_rows: usize) -> usize {
@@ -126,10 +126,6 @@ impl<T: Float> Moments<T> {
         all
     }
 
-    pub(super) fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
     /// 1 / √(variance + ε) of each channel.
     pub(super) fn factors(&self) -> Vec<T> {
         let n_rows = T::from_f64(self.n_rows as f64);
@@ -140,6 +136,52 @@ impl<T: Float> Moments<T> {
     pub(super) fn unbiased_variance(&self) -> impl Iterator<Item = T> {
         let n_rows = T::from_f64(self.n_rows.saturating_sub(1).max(1) as f64);
         self.squares.iter().map(move |&square| square / n_rows)
+    }
+}
+
+/// The way back through a normalisation, dx = factor · (dx̂ − mean(dx̂) − (x − mean) · factor² · mean(dx̂ · (x − mean))), as a linear map
+/// of dx̂ and x.
+#[derive(Debug)]
+pub(super) struct BackwardNormalization<T> {
+    of_gradient: Vec<T>,
+    of_value: Vec<T>,
+    offset: Vec<T>,
+}
+
+impl<T: Float> BackwardNormalization<T> {
+    /// From Σ dx̂ and Σ dx̂ · (x − mean) over the rows.
+    pub(super) fn new(moments: &Moments<T>, sums: &[T], products: &[T]) -> Self {
+        let share = T::from_f64(1.0 / moments.n_rows as f64);
+        let mut map =
+            Self { of_gradient: moments.factors(), of_value: Vec::new(), offset: Vec::new() };
+        for (channel, &factor) in map.of_gradient.iter().enumerate() {
+            let of_value = -factor * factor * factor * products[channel] * share;
+            map.of_value.push(of_value);
+            map.offset.push(-factor * sums[channel] * share - of_value * moments.mean[channel]);
+        }
+        map
+    }
+
+    /// With an affine part after the normalisation: sums, products and gradients are of its results.
+    pub(super) fn scaled(mut self, scale: &[T]) -> Self {
+        for (channel, &scale) in scale.iter().enumerate() {
+            self.of_gradient[channel] = self.of_gradient[channel] * scale;
+            self.of_value[channel] = self.of_value[channel] * scale;
+            self.offset[channel] = self.offset[channel] * scale;
+        }
+        self
+    }
+
+    #[inline(always)]
+    pub(super) fn apply(&self, values: &[T], gradient: &mut [T]) {
+        let d_channels = self.offset.len();
+        let rows = gradient.chunks_exact_mut(d_channels).zip(values.chunks_exact(d_channels));
+        for (gradient, value) in rows {
+            for channel in 0..d_channels {
+                let rest = value[channel].mul_add(self.of_value[channel], self.offset[channel]);
+                gradient[channel] = gradient[channel].mul_add(self.of_gradient[channel], rest);
+            }
+        }
     }
 }
 
