@@ -337,11 +337,15 @@ impl<T: Float> Tile<'_, T> {
         for ((gradient, pre), (slope, of_hidden)) in
             rows.zip(slopes.zip(self.of_hidden.chunks_exact(d_hidden)))
         {
-            for channel in 0..d_hidden {
-                let dh = of_hidden[channel] * slope[channel];
-                gradient[channel] = dh;
-                sums[channel] += dh;
-                products[channel] = dh.mul_add(pre[channel] - mean[channel], products[channel]);
+            let known = of_hidden.iter().zip(slope).zip(pre.iter().zip(mean));
+            let totals = sums.iter_mut().zip(products.iter_mut());
+            for (gradient, (((&of_hidden, &slope), (&pre, &mean)), (sum, product))) in
+                gradient.iter_mut().zip(known.zip(totals))
+            {
+                let dh = of_hidden * slope;
+                *gradient = dh;
+                *sum += dh;
+                *product = dh.mul_add(pre - mean, *product);
             }
         }
     }

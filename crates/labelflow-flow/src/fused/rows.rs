@@ -58,14 +58,9 @@ pub(super) fn dot<T: Float>(a: &[T], b: &[T]) -> T {
             lanes[lane] = a[lane].mul_add(b[lane], lanes[lane]);
         }
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] = lanes[lane] + lanes[lane + width];
-        }
-        width /= 2;
-    }
-    lanes[0] + rest
+    let lanes: [T; 8] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 8]);
+    let lanes: [T; 4] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 4]);
+    (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]) + rest
 }
 
 /// Mean and summed squared deviations of each channel, gathered tile by tile.
@@ -177,9 +172,11 @@ impl<T: Float> BackwardNormalization<T> {
         let d_channels = self.offset.len();
         let rows = gradient.chunks_exact_mut(d_channels).zip(values.chunks_exact(d_channels));
         for (gradient, value) in rows {
-            for channel in 0..d_channels {
-                let rest = value[channel].mul_add(self.of_value[channel], self.offset[channel]);
-                gradient[channel] = gradient[channel].mul_add(self.of_gradient[channel], rest);
+            let map = self.of_gradient.iter().zip(&self.of_value).zip(&self.offset);
+            for ((gradient, &value), ((&of_gradient, &of_value), &offset)) in
+                gradient.iter_mut().zip(value).zip(map)
+            {
+                *gradient = gradient.mul_add(of_gradient, value.mul_add(of_value, offset));
             }
         }
     }

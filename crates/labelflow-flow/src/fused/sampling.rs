@@ -13,7 +13,7 @@ use crate::coupling::{GAIN_FLOOR, N_HEADS};
 
 /// Rows of a tile: the conditions of 64 networks for so many rows fit into the second cache.
 /// Every tile is full, the last one with rows of zeros, so that a row's bits do not depend on how many rows are beside it.
-const TILE_ROWS: usize = 32;
+const TILE_ROWS: usize = 64;
 
 /// A normalisation with running statistics: values · slopes + offsets.
 #[derive(Debug)]
@@ -194,20 +194,29 @@ impl<T: Float> Sampler<'_, T> {
             *offset += bias * slope;
         }
         let merge = &self.merge[channels];
-        vectorized!({
-            let samples =
-                second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
-            for (second, outputs) in samples {
-                let rows = gain.chunks_exact(h).zip(offset.chunks_exact(h)).zip(outputs);
-                for (second, ((gain, offset), output)) in second.chunks_exact_mut(h).zip(rows) {
-                    for channel in 0..h {
-                        let normal = second[channel].mul_add(slopes[channel], offsets[channel]);
-                        second[channel] = gain[channel].mul_add(normal, offset[channel]).silu();
-                    }
-                    *output = dot(second, merge) + self.merge_bias[index];
-                }
-            }
-        });
+        let samples = second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
+        for (second, outputs) in samples {
+            vectorized!(activate(second, gain, offset, slopes, &offsets));
+            vectorized!(for (row, output) in second.chunks_exact(h).zip(outputs) {
+                *output = dot(row, merge) + self.merge_bias[index];
+            });
+        }
+    }
+}
+
+/// second = SiLU(gain · (second · slopes + offsets) + offset)
+#[inline(always)]
+fn activate<T: Float>(second: &mut [T], gain: &[T], offset: &[T], slopes: &[T], offsets: &[T]) {
+    let h = slopes.len();
+    let rows = gain.chunks_exact(h).zip(offset.chunks_exact(h));
+    for (second, (gain, offset)) in second.chunks_exact_mut(h).zip(rows) {
+        let channels = gain.iter().zip(offset).zip(slopes.iter().zip(offsets));
+        for (second, ((&gain, &offset), (&slope, &normal_offset))) in
+            second.iter_mut().zip(channels)
+        {
+            let normal = second.mul_add(slope, normal_offset);
+            *second = gain.mul_add(normal, offset).silu();
+        }
     }
 }
 
