@@ -2,13 +2,13 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check table1 beyond growth bench
+.PHONY: help demo test check table1 beyond growth bench bench-peers
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Train on embedded data and compare with simpler methods
-	cargo run --release --quiet --package labelflow-cli -- demo
+	cargo run --release --quiet --bin labelflow -- demo
 
 test: nextest ## Run all tests
 	cargo nextest run --workspace --no-fail-fast
@@ -25,13 +25,16 @@ check: ## Format, lints, documentation: what a change must pass besides the test
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 
 table1: ## The paper's first table: eleven sets, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
-	cargo run --release --quiet --package labelflow-cli -- run runs/table1/*.toml --keep target/table1 --json target/table1.json
+	cargo run --release --quiet --bin labelflow -- run runs/table1/*.toml --keep target/table1 --json target/table1.json
 
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
-	cargo run --release --quiet --package labelflow-cli -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
+	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
 growth: ## Time and memory of an epoch for 1k, 10k and 100k rows
-	cargo bench --package labelflow --bench growth
+	cargo bench --workspace --bench growth
 
-bench: ## Criterion benches of a training step and of prediction
-	cargo bench --package labelflow --bench learner
+bench: ## Criterion benches of a training step, prediction and label statistics
+	cargo bench --workspace --bench learner --bench label_statistics
+
+bench-peers: ## Side by side with a plain PyTorch program: time and memory (installs torch in a cache folder)
+	python3 tools/bench_peers.py --json target/bench-peers.json

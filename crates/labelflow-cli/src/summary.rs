@@ -155,6 +155,8 @@ mod tests {
             value,
             ece: 1.0,
             seconds: 2.0,
+            n_epochs: None,
+            stop: None,
         }
     }
 

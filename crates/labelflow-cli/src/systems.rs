@@ -2,7 +2,7 @@
 
 use labelflow::weak::{LabelModel, Labeler, MajorityVote, SoftLabels};
 use labelflow::{
-    AverageClassifier, ClassificationMetrics, LabelFlow, Observer, SupervisedClassifier,
+    AverageClassifier, ClassificationMetrics, LabelFlow, Observer, Report, SupervisedClassifier,
     classification_metrics,
 };
 use labelflow_data::WeakProblem;
@@ -51,34 +51,32 @@ impl System {
         problem: &WeakProblem,
         config: &LabelFlow,
         observer: &mut dyn Observer,
-    ) -> anyhow::Result<ClassificationMetrics> {
-        let labels = self.label_test_rows(problem, config, observer)?;
-        Ok(classification_metrics(&labels, &problem.test.truth)?)
-    }
-
-    fn label_test_rows(
-        self,
-        problem: &WeakProblem,
-        config: &LabelFlow,
-        observer: &mut dyn Observer,
-    ) -> anyhow::Result<SoftLabels> {
+    ) -> anyhow::Result<Evaluation> {
         let (train, test) = (&problem.train, &problem.test);
-        Ok(match self {
-            Self::Llf => {
-                let fitted = config.fit_with(train, Vec::new(), None, observer)?;
-                fitted.predict_proba(&test.features)?
-            }
-            Self::LlfWoNll => {
-                let config = LabelFlow { likelihood_weight: 0.0, ..config.clone() };
-                let fitted = config.fit_with(train, Vec::new(), None, observer)?;
-                fitted.predict_proba(&test.features)?
-            }
+        let mut report = None;
+        let mut flow = |config: &LabelFlow| -> anyhow::Result<SoftLabels> {
+            let fitted = config.fit_with(train, Vec::new(), None, observer)?;
+            report = Some(fitted.report().clone());
+            Ok(fitted.predict_proba(&test.features)?)
+        };
+        let labels = match self {
+            Self::Llf => flow(config)?,
+            Self::LlfWoNll => flow(&LabelFlow { likelihood_weight: 0.0, ..config.clone() })?,
             Self::Avg => AverageClassifier::fit(train)?.predict_proba(&test.features)?,
             Self::Mv => {
                 MajorityVote::default().fit(train.signals())?.predict_proba(&test.signals)?
             }
             Self::Sl => SupervisedClassifier::fit(train.features(), &problem.train_truth)?
                 .predict_proba(&test.features)?,
-        })
+        };
+        Ok(Evaluation { metrics: classification_metrics(&labels, &test.truth)?, report })
     }
+}
+
+/// How a system did.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    pub(crate) metrics: ClassificationMetrics,
+    /// The course of training, of systems that have one.
+    pub(crate) report: Option<Report>,
 }

@@ -172,9 +172,13 @@ fn numbers_too_far_from_the_training_rows() {
         .collect();
     sandbox.write("features.csv", constant);
     sandbox.labelflow(FIT).succeeded();
-    sandbox.write("features.csv", "a,b,c\n1,2,3\n3e38,-3e38,3e38\n");
-    let parts = ["features.csv", "row 1", "the range of the training rows", "check the units"];
+    sandbox.write("features.csv", "a,b,c\n3e38,-3e38,3e38\n-3e38,-3e38,3e38\n");
+    let parts = ["features.csv", "the range of the training rows", "check the units"];
     sandbox.refuses(PREDICT, &parts);
+    // One such row among others costs the others nothing.
+    sandbox.write("features.csv", "a,b,c\n1,2,3\n3e38,-3e38,3e38\n");
+    let ran = sandbox.labelflow(PREDICT).succeeded();
+    assert!(ran.stderr.contains("1 of 2 rows, the first of them row 1"), "{}", ran.stderr);
 }
 
 // Settings.

@@ -47,7 +47,13 @@ fn an_experiment() {
     for result in results {
         let mut fields: Vec<_> = result.as_object().unwrap().keys().collect();
         fields.sort();
-        assert_eq!(fields, ["ece", "metric", "seconds", "seed", "set", "system", "table", "value"]);
+        assert_eq!(
+            fields,
+            [
+                "ece", "metric", "n_epochs", "seconds", "seed", "set", "stop", "system", "table",
+                "value"
+            ]
+        );
         assert_eq!(result["table"], "small");
         assert_eq!(result["set"], "digits-planted");
         assert_eq!(result["metric"], "accuracy");

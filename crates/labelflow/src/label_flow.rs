@@ -204,23 +204,36 @@ impl FittedLabelFlow {
 
     /// Probabilities of the classes of each row: the mean of samples, each clipped to [0, 1].
     ///
-    /// A row's probabilities depend on its features alone, never on the other rows.
+    /// A row's probabilities depend on its features alone, never on the other rows. Of a row so far from the training rows that the
+    /// flow overflows nothing is known: its classes are equally probable. When that is all rows, it is an error.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        Ok(self.predict_proba_with_lost(features)?.0)
+    }
+
+    /// [`predict_proba`](Self::predict_proba), and the rows on which the flow overflows.
+    pub fn predict_proba_with_lost(&self, features: &Features) -> Result<(SoftLabels, Vec<usize>)> {
         let samples = self.sample(features, self.config.n_samples)?;
-        if let Some(((_, row, _), _)) = samples.indexed_iter().find(|(_, label)| label.is_nan()) {
-            return Err(labelflow_weak::Error::data(
-                format!("features, row {row}"),
-                "numbers in the range of the training rows",
-                "numbers so far from it that the flow overflows",
-            )
-            .with_hint("check the units of this row, or drop it")
-            .into());
-        }
-        let mean = samples
+        let mut mean = samples
             .mapv(|label| f64::from(label.clamp(0.0, 1.0)))
             .mean_axis(Axis(0))
             .expect("at least one sample");
-        Ok(SoftLabels::normalized(mean))
+        let mut lost = Vec::new();
+        for (index, mut row) in mean.axis_iter_mut(Axis(0)).enumerate() {
+            if row.iter().any(|label| label.is_nan()) {
+                row.fill(1.0);
+                lost.push(index);
+            }
+        }
+        if !lost.is_empty() && lost.len() == features.n_rows() {
+            return Err(labelflow_weak::Error::data(
+                "features",
+                "numbers in the range of the training rows",
+                "numbers so far from it that the flow overflows, in every row",
+            )
+            .with_hint("check the units")
+            .into());
+        }
+        Ok((SoftLabels::normalized(mean), lost))
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far

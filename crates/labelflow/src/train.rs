@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, StatisticsRecorder, absorb, load_state, n_parameters, state,
+    Bijection, Flow, Mode, StatisticsRecorder, absorb, load_state, n_parameters, release_buffers,
+    state,
 };
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -197,7 +198,7 @@ pub(crate) fn train<B: Bijection>(
 ) -> Result<(Flow<B>, Report)> {
     let n_rows = task.features.dims()[0];
     let device = task.features.device();
-    let n_batches = config.n_batches(n_rows, bytes_per_row(&flow));
+    let n_batches = config.n_batches(n_rows, bytes_per_row(&flow, &device.clone().inner()));
     let mut adam = Adam::new(n_parameters(&flow), &device.clone().inner());
     let mut tracker = Tracker::new(n_rows, task.d_labels, &device);
     let mut history = Vec::new();
@@ -253,6 +254,7 @@ pub(crate) fn train<B: Bijection>(
             break;
         }
     }
+    release_buffers();
     Ok((flow, Report { history, stop }))
 }
 
@@ -294,7 +296,7 @@ pub(crate) fn step<B: Bijection>(
 fn resume<B: Bijection>(
     flow: Flow<B>,
     checkpoint: &Checkpoint,
-    device: &burn::tensor::Device,
+    device: &Device,
 ) -> Result<(Flow<B>, Adam, Vec<EpochRecord>)> {
     let flow = load_state(flow, checkpoint.state.clone())
         .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
@@ -308,10 +310,12 @@ fn resume<B: Bijection>(
     Ok((flow, adam, checkpoint.history.clone()))
 }
 
-/// What the activations of a row take: the bank's output, some twelve times over with its intermediate results and gradients.
-fn bytes_per_row<B: Bijection>(flow: &Flow<B>) -> usize {
+/// What the activations of a row take: the bank's output, with intermediate results and gradients three times over in the fused
+/// operations of the CPU, and some twelve times over in compositions of tensor operations.
+fn bytes_per_row<B: Bijection>(flow: &Flow<B>, device: &Device) -> usize {
     let [n_networks, d_hidden, _] = flow.bank.second.weight.dims();
-    n_networks * d_hidden * size_of::<f32>() * 12
+    let times = if *device == Device::flex() { 3 } else { 12 };
+    n_networks * d_hidden * size_of::<f32>() * times
 }
 
 /// One draw for every row, the same whatever the batches.

@@ -36,5 +36,16 @@ pub(crate) fn label(
 ) -> anyhow::Result<SoftLabels> {
     let rows = read_features(features)?;
     let rows = model.arrange(rows).with_context(|| format!("{}", features.display()))?;
-    model.predict_proba(&rows).with_context(|| format!("{}", features.display()))
+    let (labels, lost) =
+        model.predict_proba_with_lost(&rows).with_context(|| format!("{}", features.display()))?;
+    if let Some(first) = lost.first() {
+        output::note(&format!(
+            "{}: {} of {} rows, the first of them row {first}, are so far from the training rows that nothing is known of them; \
+             their classes are equally probable",
+            features.display(),
+            lost.len(),
+            rows.n_rows(),
+        ));
+    }
+    Ok(labels)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{LabelFlow, Observer};
+use labelflow::{LabelFlow, Observer, StopReason};
 use labelflow_data::{find, load};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ use crate::data_folder::data_folder;
 use crate::progress::{Progress, over_runs};
 use crate::run_file::RunFile;
 use crate::summary::{self, Summary, summarize};
-use crate::systems::System;
+use crate::systems::{Evaluation, System};
 use crate::{interrupt, output};
 
 /// One system on one dataset with one seed.
@@ -42,6 +42,11 @@ pub(crate) struct RunResult {
     /// The expected calibration error, in percent.
     pub(crate) ece: f64,
     pub(crate) seconds: f64,
+    /// Of systems that are trained in epochs.
+    #[serde(default)]
+    pub(crate) n_epochs: Option<usize>,
+    #[serde(default)]
+    pub(crate) stop: Option<StopReason>,
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
@@ -141,7 +146,8 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
     let mut observer: Box<dyn Observer> =
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let start = Instant::now();
-    let metrics = run.system.evaluate(&problem, &run.config, &mut *observer)?;
+    let Evaluation { metrics, report } =
+        run.system.evaluate(&problem, &run.config, &mut *observer)?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
@@ -154,6 +160,8 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         value: metrics.accuracy * 100.0,
         ece: metrics.ece * 100.0,
         seconds: start.elapsed().as_secs_f64(),
+        n_epochs: report.as_ref().map(|report| report.history.len()),
+        stop: report.as_ref().map(|report| report.stop),
     };
     if let Some(path) = &kept {
         let folder = path.parent().expect("a file in a folder");
