@@ -59,7 +59,7 @@ def output_of(command: list) -> str:
 def build_bench(device: str) -> Path:
     """The bench of labelflow, as cargo names it in its messages."""
     say("building the bench of labelflow")
-    command = ["cargo", "bench", "--no-run", "--bench", "peers", "--package", "labelflow"]
+    command = ["cargo", "bench", "--no-run", "--bench", "peers", "--workspace"]
     features = [] if device == "cpu" else ["--features", device]
     for line in output_of([*command, *features, "--message-format=json"]).splitlines():
         message = json.loads(line)

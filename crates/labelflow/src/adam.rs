@@ -139,28 +139,40 @@ impl<T: Number> ModuleMapper for InPlace<T> {
 impl<T: Number> InPlace<T> {
     /// The next weights.
     fn update(&mut self, weights: &mut [T]) {
-        /// What one task updates.
+        /// What one task updates: less is not worth waking a thread for.
         const LEN: usize = 1 << 15;
         let range = self.start..self.start + weights.len();
         self.start = range.end;
         let (rate, correction) = (self.rate, self.correction);
-        let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::from_f64);
-        let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
-        let moments = self.first_moment[range.clone()]
-            .par_chunks_mut(LEN)
-            .zip(self.second_moment[range.clone()].par_chunks_mut(LEN));
-        weights
-            .par_chunks_mut(LEN)
-            .zip(self.gradient[range].par_chunks(LEN))
-            .zip(moments)
-            .for_each(|((weights, gradient), (first, second))| {
-                let moments = first.iter_mut().zip(second);
-                for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
-                    *m = *m * beta_1 + g * rest_1;
-                    *v = *v * beta_2 + g * g * rest_2;
-                    *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
-                }
-            });
+        let gradient = &self.gradient[range.clone()];
+        let first = &mut self.first_moment[range.clone()];
+        let second = &mut self.second_moment[range];
+        if weights.len() <= LEN {
+            return update_part(weights, gradient, first, second, rate, correction);
+        }
+        let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
+        let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
+        parts.for_each(|((weights, gradient), (first, second))| {
+            update_part(weights, gradient, first, second, rate, correction);
+        });
+    }
+}
+
+fn update_part<T: Number>(
+    weights: &mut [T],
+    gradient: &[T],
+    first: &mut [T],
+    second: &mut [T],
+    rate: T,
+    correction: T,
+) {
+    let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::from_f64);
+    let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
+    let moments = first.iter_mut().zip(second);
+    for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
+        *m = *m * beta_1 + g * rest_1;
+        *v = *v * beta_2 + g * g * rest_2;
+        *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
     }
 }
 

@@ -149,16 +149,16 @@ impl<'a, T: Float> Bank<'a, T> {
         let features = wants_features.then(|| self.features_gradient(&gradient));
         give_back(saved.pre);
         give_back(gradient);
-        let collect = |part: fn(NetworkSums<T>) -> Vec<T>| -> Vec<T> {
-            sums.iter().cloned().flat_map(part).collect()
+        let collect = |part: fn(&NetworkSums<T>) -> &[T]| -> Vec<T> {
+            sums.iter().map(part).collect::<Vec<_>>().concat()
         };
         Gradients {
             features,
             first,
-            scale: collect(|sums| sums.scale),
-            shift: collect(|sums| sums.shift),
+            scale: collect(|sums| &sums.scale),
+            shift: collect(|sums| &sums.shift),
             second,
-            second_bias: collect(|sums| sums.second_bias),
+            second_bias: collect(|sums| &sums.second_bias),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a, T: Float> Bank<'a, T> {
 }
 
 /// Gradients of one network that are sums over rows.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct NetworkSums<T> {
     scale: Vec<T>,
     shift: Vec<T>,

@@ -9,7 +9,7 @@
 //! follow from mean and covariance of the kept labels, and α = w · factor · scale, β = shift. The bias of the second layer cancels in the
 //! normalisation after it, and its gradient is zero.
 //!
-//! A coupling waits for the one before it, so the rows are what threads share: (head, part of the rows) by (head, part of the rows).
+//! A coupling waits for the one before it. Within one, threads share its two heads, and parts of the rows when there are many.
 
 use rayon::prelude::*;
 
@@ -49,13 +49,13 @@ pub(super) struct Couplings<'a, T> {
 /// What the way back needs of the way forward.
 #[derive(Debug, Clone)]
 pub(super) struct Saved<T> {
+    /// U of all couplings, `[2 · n_couplings, n_rows, d_hidden]`
+    second: Vec<T>,
     couplings: Vec<SavedCoupling<T>>,
 }
 
 #[derive(Debug, Clone)]
 struct SavedCoupling<T> {
-    /// U, `[2, n_rows, d_hidden]`
-    second: Vec<T>,
     second_moments: [Moments<T>; N_HEADS],
     kept: KeptLabels<T>,
     /// The warped label before the coupling, and the raw scale, of each row.
@@ -89,7 +89,7 @@ pub(super) struct Gradients<T> {
 impl<T: Float> Saved<T> {
     /// When there is no way back.
     pub(super) fn give_back(self) {
-        self.couplings.into_iter().for_each(|coupling| give_back(coupling.second));
+        give_back(self.second);
     }
 }
 
@@ -160,9 +160,14 @@ impl<'a, T: Float> Couplings<'a, T> {
         let mut first = Statistics { mean: Vec::new(), variance: Vec::new() };
         let mut second = Statistics { mean: Vec::new(), variance: Vec::new() };
         let mut couplings = Vec::with_capacity(n_couplings);
-        let n_condition = 2 * N_HEADS * self.n_rows * self.d_hidden;
-        for (index, condition) in condition.chunks_exact(n_condition).enumerate() {
-            let saved = self.couple(index, condition, &mut labels, &mut log_det, &mut first);
+        let n_values = N_HEADS * self.n_rows * self.d_hidden;
+        let mut seconds = take(n_couplings * n_values);
+        let conditions = condition.chunks_exact(2 * n_values);
+        for (index, (condition, values)) in
+            conditions.zip(seconds.chunks_exact_mut(n_values)).enumerate()
+        {
+            let labels = (&mut labels[..], &mut log_det[..]);
+            let saved = self.couple(index, condition, values, labels, &mut first);
             let statistics = Statistics::of(&saved.second_moments);
             second.mean.extend(statistics.mean);
             second.variance.extend(statistics.variance);
@@ -173,7 +178,7 @@ impl<'a, T: Float> Couplings<'a, T> {
             labels_and_log_det.extend_from_slice(labels);
             labels_and_log_det.push(log_det);
         }
-        (Output { labels_and_log_det, first, second }, Saved { couplings })
+        (Output { labels_and_log_det, first, second }, Saved { second: seconds, couplings })
     }
 
     /// One coupling: warps its label in place.
@@ -181,33 +186,36 @@ impl<'a, T: Float> Couplings<'a, T> {
         &self,
         index: usize,
         condition: &[T],
-        labels: &mut [T],
-        log_det: &mut [T],
+        second: &mut [T],
+        (labels, log_det): (&mut [T], &mut [T]),
         statistics: &mut Statistics<T>,
     ) -> SavedCoupling<T> {
         let (n_rows, h, warped) = (self.n_rows, self.d_hidden, self.warped[index]);
         let kept = KeptLabels::new(labels, self.d_labels, warped);
-        let heads = [self.head(index, 0), self.head(index, 1)];
-        let first = heads.map(|head| vectorized!(FirstLayer::new(&head, &kept)));
-        for (head, first) in heads.iter().zip(&first) {
-            first.record(head, &kept, statistics);
+        let (scale_second, shift_second) = second.split_at_mut(n_rows * h);
+        let run = |head: usize, second: &mut [T]| {
+            let part = |group: usize| &condition[group * n_rows * h..][..n_rows * h];
+            let condition = Condition { log_gain: part(head), offset: part(N_HEADS + head) };
+            self.head(index, head).forward(&kept, condition, second)
+        };
+        let (scale, shift) = rayon::join(|| run(0, scale_second), || run(1, shift_second));
+        for head in [&scale, &shift] {
+            statistics.mean.extend_from_slice(&head.first_mean);
+            statistics.variance.extend_from_slice(&head.first_variance);
         }
-        let mut second = take(N_HEADS * n_rows * h);
-        let second_moments = second_layers(&heads, &first, &kept, &mut second);
-        let parts = condition_parts(condition, n_rows * h);
-        let outputs = outputs(&heads, &second_moments, &second, parts);
-        let (raw_scale, shift) = outputs.split_at(n_rows);
+        let (raw_scale, shifts) = (scale.outputs, shift.outputs);
         let mut noise = Vec::with_capacity(n_rows);
         vectorized!({
             let rows = labels.chunks_exact_mut(self.d_labels).zip(log_det);
-            for ((row, log_det), (&raw, &shift)) in rows.zip(raw_scale.iter().zip(shift)) {
+            for ((row, log_det), (&raw, &shift)) in rows.zip(raw_scale.iter().zip(&shifts)) {
                 noise.push(row[warped]);
                 let scale = Scale::new(raw);
                 row[warped] = scale.value.mul_add(row[warped], shift);
                 *log_det += scale.value.ln();
             }
         });
-        SavedCoupling { second, second_moments, kept, noise, raw_scale: raw_scale.to_vec() }
+        let second_moments = [scale.second_moments, shift.second_moments];
+        SavedCoupling { second_moments, kept, noise, raw_scale }
     }
 
     /// Gradients from those of the labels and log-determinants; the condition's memory becomes that of its gradient.
@@ -230,30 +238,27 @@ impl<'a, T: Float> Couplings<'a, T> {
         }
         let mut of_second = take(N_HEADS * n_rows * h);
         let mut heads = Vec::with_capacity(saved.couplings.len());
-        let n_condition = 2 * N_HEADS * n_rows * h;
-        let conditions = condition.chunks_exact_mut(n_condition);
-        for ((index, saved), condition) in
-            saved.couplings.into_iter().enumerate().zip(conditions).rev()
+        let n_values = N_HEADS * n_rows * h;
+        let conditions = condition.chunks_exact_mut(2 * n_values);
+        let seconds = saved.second.chunks_exact(n_values);
+        for ((index, coupling), (condition, second)) in
+            saved.couplings.iter().enumerate().zip(conditions.zip(seconds)).rev()
         {
-            heads.push(self.uncouple(
-                index,
-                saved,
-                condition,
-                &mut of_labels,
-                &of_log_det,
-                &mut of_second,
-            ));
+            let seconds = (second, &mut of_second[..]);
+            let gradients = (&mut of_labels[..], &of_log_det[..]);
+            heads.push(self.uncouple(index, coupling, condition, seconds, gradients));
         }
         give_back(of_second);
+        give_back(saved.second);
         let heads: Vec<HeadGradients<T>> = heads.into_iter().rev().flatten().collect();
         let collect = |part: fn(&HeadGradients<T>) -> &[T]| -> Vec<T> {
-            heads.iter().flat_map(|head| part(head).iter().copied()).collect()
+            heads.iter().map(part).collect::<Vec<_>>().concat()
         };
         Gradients {
             noise: of_labels,
             condition,
-            first: collect(|head| &head.first),
-            scale: collect(|head| &head.scale),
+            first: collect(|head| &head.path.of_first),
+            scale: collect(|head| &head.path.of_scale),
             shift: collect(|head| &head.shift),
             second: collect(|head| &head.second),
             merge: collect(|head| &head.merge),
@@ -265,15 +270,13 @@ impl<'a, T: Float> Couplings<'a, T> {
     fn uncouple(
         &self,
         index: usize,
-        saved: SavedCoupling<T>,
+        saved: &SavedCoupling<T>,
         condition: &mut [T],
-        of_labels: &mut [T],
-        of_log_det: &[T],
-        of_second: &mut [T],
+        (second, of_second): (&[T], &mut [T]),
+        (of_labels, of_log_det): (&mut [T], &[T]),
     ) -> [HeadGradients<T>; N_HEADS] {
         let warped = self.warped[index];
-        let heads = [self.head(index, 0), self.head(index, 1)];
-        let first = heads.map(|head| vectorized!(FirstLayer::new(&head, &saved.kept)));
+        let n_values = self.n_rows * self.d_hidden;
         let mut of_outputs = [Vec::with_capacity(self.n_rows), Vec::with_capacity(self.n_rows)];
         vectorized!({
             for (row, labels) in of_labels.chunks_exact_mut(self.d_labels).enumerate() {
@@ -285,38 +288,50 @@ impl<'a, T: Float> Couplings<'a, T> {
                 labels[warped] = of_label * scale.value;
             }
         });
-        let after = backward_outputs(&heads, &saved, condition, &of_outputs, of_second);
-        let before = backward_hidden(&heads, &first, &saved, &after, of_second);
-        give_back(saved.second);
-        let kept = &saved.kept;
-        let paths = [0, 1].map(|head| {
-            vectorized!(PathToKept::new(&heads[head], &first[head], kept, &before[head]))
-        });
-        vectorized!(add_to_kept(of_labels, self.d_labels, warped, kept, &paths, &before));
-        let mut head_gradients = Vec::with_capacity(N_HEADS);
-        for ((path, after), before) in paths.into_iter().zip(after).zip(before) {
-            head_gradients.push(HeadGradients {
-                first: path.of_first,
-                scale: path.of_scale,
-                shift: before.sum,
-                second: before.of_second_weight,
-                merge: after.of_merge,
-                merge_bias: after.of_merge_bias,
-            });
-        }
-        head_gradients.try_into().expect("one for each head")
+        let (log_gains, offsets) = condition.split_at_mut(N_HEADS * n_values);
+        let groups = log_gains.chunks_mut(n_values).zip(offsets.chunks_mut(n_values));
+        let seconds = second.chunks(n_values).zip(of_second.chunks_mut(n_values));
+        let mut rows = groups.zip(seconds).zip(&of_outputs).map(
+            |(((log_gain, offset), (second, of_second)), of_outputs)| HeadRows {
+                log_gain,
+                offset,
+                second,
+                of_second,
+                of_outputs,
+            },
+        );
+        let (scale_rows, shift_rows) = rows.next().zip(rows.next()).expect("there are two heads");
+        let run = |head: usize, rows: HeadRows<'_, T>| {
+            let moments = &saved.second_moments[head];
+            self.head(index, head).backward(&saved.kept, moments, rows)
+        };
+        let (scale, shift) = rayon::join(|| run(0, scale_rows), || run(1, shift_rows));
+        let heads = [scale, shift];
+        vectorized!(add_to_kept(of_labels, self.d_labels, warped, &saved.kept, &heads));
+        heads
     }
 }
 
-/// The gradients of one head's weights.
+/// What one head gives on the way forward.
+struct HeadOutputs<T> {
+    first_mean: Vec<T>,
+    /// Unbiased.
+    first_variance: Vec<T>,
+    second_moments: Moments<T>,
+    /// o, of each row.
+    outputs: Vec<T>,
+}
+
+/// What one head gives on the way back.
 #[derive(Debug)]
 struct HeadGradients<T> {
-    first: Vec<T>,
-    scale: Vec<T>,
     shift: Vec<T>,
     second: Vec<T>,
     merge: Vec<T>,
     merge_bias: T,
+    path: PathToKept<T>,
+    /// dh αᵀ, `[n_rows, d_kept]`
+    of_kept: Vec<T>,
 }
 
 /// s = √(1e-6 + exp(o / (1 + |o|))) and ds/do.
@@ -410,92 +425,141 @@ impl<T: Float> FirstLayer<T> {
         Self { slopes, factors, variance }
     }
 
-    /// Appends mean and unbiased variance of every channel.
-    fn record(&self, head: &Head<'_, T>, kept: &KeptLabels<T>, statistics: &mut Statistics<T>) {
+    /// Mean and unbiased variance of every channel.
+    fn statistics(&self, head: &Head<'_, T>, kept: &KeptLabels<T>) -> (Vec<T>, Vec<T>) {
         let mut mean = vec![T::ZERO; head.d_hidden];
         for (&label, weights) in kept.mean.iter().zip(head.first.chunks_exact(head.d_hidden)) {
             add_scaled(&mut mean, label, weights);
         }
         let n_rows = kept.n_rows() as f64;
         let unbiased = T::from_f64(n_rows / (n_rows - 1.0).max(1.0));
-        statistics.mean.extend(mean);
-        statistics.variance.extend(self.variance.iter().map(|&variance| variance * unbiased));
+        (mean, self.variance.iter().map(|&variance| variance * unbiased).collect())
     }
 }
 
-/// Both heads' parts of a coupling's condition.
-fn condition_parts<T>(condition: &[T], n_values: usize) -> [Condition<'_, T>; N_HEADS] {
-    let part = |index: usize| &condition[index * n_values..][..n_values];
-    [0, 1].map(|head| Condition { log_gain: part(head), offset: part(N_HEADS + head) })
-}
-
-/// U = SiLU(ỹ α + β) W₂ of both heads, and its moments.
-fn second_layers<T: Float>(
-    heads: &[Head<'_, T>; N_HEADS],
-    first: &[FirstLayer<T>; N_HEADS],
-    kept: &KeptLabels<T>,
-    second: &mut [T],
-) -> [Moments<T>; N_HEADS] {
-    let (h, d_kept, n_rows) = (heads[0].d_hidden, kept.d_kept(), kept.n_rows());
-    let part_rows = part_rows(n_rows);
-    let mut tasks = Vec::new();
-    for (head, second) in second.chunks_mut(n_rows * h).enumerate() {
-        let parts = second.chunks_mut(part_rows * h).zip(kept.centred.chunks(part_rows * d_kept));
-        tasks.extend(parts.map(|(second, kept)| (head, second, kept)));
+impl<T: Float> Head<'_, T> {
+    fn forward(
+        &self,
+        kept: &KeptLabels<T>,
+        condition: Condition<'_, T>,
+        second: &mut [T],
+    ) -> HeadOutputs<T> {
+        let first = vectorized!(FirstLayer::new(self, kept));
+        let (first_mean, first_variance) = vectorized!(first.statistics(self, kept));
+        let second_moments = self.second_layer(&first, kept, second);
+        let outputs = self.outputs(&second_moments, second, condition);
+        HeadOutputs { first_mean, first_variance, second_moments, outputs }
     }
-    let n_parts = tasks.len() / N_HEADS;
-    let run = |(head, second, kept): (usize, &mut [T], &[T])| {
+
+    /// U = SiLU(ỹ α + β) W₂, and its moments.
+    fn second_layer(
+        &self,
+        first: &FirstLayer<T>,
+        kept: &KeptLabels<T>,
+        second: &mut [T],
+    ) -> Moments<T> {
+        let (h, d_kept, part_rows) = (self.d_hidden, kept.d_kept(), part_rows(kept.n_rows()));
         let tile_len = tile_len(part_rows, h);
-        let mut moments = Moments::new(h);
-        let tiles = second.chunks_mut(tile_len).zip(kept.chunks(tile_len / h * d_kept));
-        with_scratch(tile_len, |[hidden]| {
-            for (second, kept) in tiles {
-                let hidden = &mut hidden[..second.len()];
-                vectorized!(hidden_layer(hidden, kept, &first[head].slopes, heads[head].shift));
-                let weights = Matrix::new(heads[head].second, h);
-                matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
-                vectorized!(moments.add_tile(second));
-            }
-        });
-        moments
-    };
-    let mut parts: Vec<Moments<T>> = tasks.into_par_iter().map(run).collect();
-    let shift_parts = parts.split_off(n_parts);
-    [Moments::joined(parts), Moments::joined(shift_parts)]
-}
+        let run = |(second, kept): (&mut [T], &[T])| {
+            let mut moments = Moments::new(h);
+            let tiles = second.chunks_mut(tile_len).zip(kept.chunks(tile_len / h * d_kept));
+            with_scratch(tile_len, |[hidden]| {
+                for (second, kept) in tiles {
+                    let hidden = &mut hidden[..second.len()];
+                    vectorized!(hidden_layer(hidden, kept, &first.slopes, self.shift));
+                    let weights = Matrix::new(self.second, h);
+                    matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
+                    vectorized!(moments.add_tile(second));
+                }
+            });
+            moments
+        };
+        let parts = second.par_chunks_mut(part_rows * h);
+        let parts = parts.zip(kept.centred.par_chunks(part_rows * d_kept)).map(run);
+        Moments::joined(parts.collect::<Vec<_>>())
+    }
 
-/// o = SiLU(gain · norm₀(U) + offset) · m + c of both heads, `[2, n_rows]`.
-fn outputs<T: Float>(
-    heads: &[Head<'_, T>; N_HEADS],
-    moments: &[Moments<T>; N_HEADS],
-    second: &[T],
-    condition: [Condition<'_, T>; N_HEADS],
-) -> Vec<T> {
-    let h = heads[0].d_hidden;
-    let n_rows = second.len() / h / N_HEADS;
-    let part_rows = part_rows(n_rows);
-    let mut outputs = vec![T::ZERO; N_HEADS * n_rows];
-    let factors = [moments[0].factors(), moments[1].factors()];
-    let mut tasks = Vec::new();
-    for (head, outputs) in outputs.chunks_mut(n_rows).enumerate() {
-        for (part, outputs) in outputs.chunks_mut(part_rows).enumerate() {
-            tasks.push((head, part * part_rows * h, outputs));
+    /// o = SiLU(gain · norm₀(U) + offset) · m + c
+    fn outputs(&self, moments: &Moments<T>, second: &[T], condition: Condition<'_, T>) -> Vec<T> {
+        let h = self.d_hidden;
+        let part_rows = part_rows(second.len() / h);
+        let mut outputs = vec![T::ZERO; second.len() / h];
+        let factors = moments.factors();
+        outputs.par_chunks_mut(part_rows).enumerate().for_each(|(part, outputs)| {
+            let start = part * part_rows * h;
+            let range = start..start + outputs.len() * h;
+            let normalized = Normalized {
+                second: &second[range.clone()],
+                mean: &moments.mean,
+                factors: &factors,
+            };
+            let condition = Condition {
+                log_gain: &condition.log_gain[range.clone()],
+                offset: &condition.offset[range],
+            };
+            vectorized!(merged(outputs, self, normalized, condition));
+        });
+        outputs
+    }
+
+    fn backward(
+        &self,
+        kept: &KeptLabels<T>,
+        moments: &Moments<T>,
+        rows: HeadRows<'_, T>,
+    ) -> HeadGradients<T> {
+        let first = vectorized!(FirstLayer::new(self, kept));
+        let HeadRows { log_gain, offset, second, of_second, of_outputs } = rows;
+        let rows = HeadRows { log_gain, offset, second, of_second: &mut *of_second, of_outputs };
+        let after = self.backward_outputs(moments, rows);
+        let before = self.backward_hidden(&first, kept, moments, &after, second, of_second);
+        let path = vectorized!(PathToKept::new(self, &first, kept, &before));
+        HeadGradients {
+            shift: before.sum,
+            second: before.of_second_weight,
+            merge: after.of_merge,
+            merge_bias: after.of_merge_bias,
+            path,
+            of_kept: before.of_kept,
         }
     }
-    tasks.into_par_iter().for_each(|(head, start, outputs)| {
-        let range = start..start + outputs.len() * h;
-        let normalized = Normalized {
-            second: &second[head * n_rows * h..][range.clone()],
-            mean: &moments[head].mean,
-            factors: &factors[head],
-        };
-        let condition = Condition {
-            log_gain: &condition[head].log_gain[range.clone()],
-            offset: &condition[head].offset[range],
-        };
-        vectorized!(merged(outputs, &heads[head], normalized, condition));
-    });
-    outputs
+
+    /// From the outputs back to the normalised second layer: its gradient goes into `of_second`, the condition's into the condition.
+    fn backward_outputs(&self, moments: &Moments<T>, rows: HeadRows<'_, T>) -> AfterSecond<T> {
+        let part_rows = part_rows(rows.of_outputs.len());
+        let len = part_rows * self.d_hidden;
+        let factors = moments.factors();
+        let condition = rows.log_gain.par_chunks_mut(len).zip(rows.offset.par_chunks_mut(len));
+        let seconds = rows.second.par_chunks(len).zip(rows.of_second.par_chunks_mut(len));
+        let parts = condition.zip(seconds).zip(rows.of_outputs.par_chunks(part_rows)).map(
+            |(((log_gain, offset), (second, of_second)), of_outputs)| {
+                let rows = HeadRows { log_gain, offset, second, of_second, of_outputs };
+                vectorized!(rows.backward(self.merge, &moments.mean, &factors))
+            },
+        );
+        AfterSecond::joined(parts.collect())
+    }
+
+    /// From the normalised second layer back to the kept labels.
+    fn backward_hidden(
+        &self,
+        first: &FirstLayer<T>,
+        kept: &KeptLabels<T>,
+        moments: &Moments<T>,
+        after: &AfterSecond<T>,
+        second: &[T],
+        of_second: &mut [T],
+    ) -> BeforeSecond<T> {
+        let part_rows = part_rows(kept.n_rows());
+        let normalization = BackwardNormalization::new(moments, &after.sum, &after.products);
+        let len = part_rows * self.d_hidden;
+        let seconds = second.par_chunks(len).zip(of_second.par_chunks_mut(len));
+        let kept = kept.centred.par_chunks(part_rows * kept.d_kept());
+        let parts = seconds.zip(kept).map(|((second, of_second), kept)| {
+            HiddenRows { second, of_second, kept }.backward(self, first, &normalization)
+        });
+        BeforeSecond::joined(parts.collect())
+    }
 }
 
 /// U with what normalises it.
@@ -540,45 +604,8 @@ struct AfterSecond<T> {
     products: Vec<T>,
 }
 
-/// From the outputs back to the normalised second layer: its gradient goes into `of_second`, the condition's into the condition.
-fn backward_outputs<T: Float>(
-    heads: &[Head<'_, T>; N_HEADS],
-    saved: &SavedCoupling<T>,
-    condition: &mut [T],
-    of_outputs: &[Vec<T>; N_HEADS],
-    of_second: &mut [T],
-) -> [AfterSecond<T>; N_HEADS] {
-    let h = heads[0].d_hidden;
-    let n_rows = of_outputs[0].len();
-    let part_rows = part_rows(n_rows);
-    let factors = [saved.second_moments[0].factors(), saved.second_moments[1].factors()];
-    let (log_gains, offsets) = condition.split_at_mut(N_HEADS * n_rows * h);
-    let groups = log_gains.chunks_mut(n_rows * h).zip(offsets.chunks_mut(n_rows * h));
-    let seconds = saved.second.chunks(n_rows * h).zip(of_second.chunks_mut(n_rows * h));
-    let mut tasks = Vec::new();
-    for (head, ((log_gain, offset), (second, of_second))) in groups.zip(seconds).enumerate() {
-        let len = part_rows * h;
-        let condition = log_gain.chunks_mut(len).zip(offset.chunks_mut(len));
-        let seconds = second.chunks(len).zip(of_second.chunks_mut(len));
-        let of_outputs = of_outputs[head].chunks(part_rows);
-        for (((log_gain, offset), (second, of_second)), of_outputs) in
-            condition.zip(seconds).zip(of_outputs)
-        {
-            tasks.push((head, OutputRows { log_gain, offset, second, of_second, of_outputs }));
-        }
-    }
-    let n_parts = tasks.len() / N_HEADS;
-    let run = |(head, rows): (usize, OutputRows<'_, T>)| {
-        let moments = &saved.second_moments[head];
-        vectorized!(rows.backward(heads[head].merge, &moments.mean, &factors[head]))
-    };
-    let mut parts: Vec<AfterSecond<T>> = tasks.into_par_iter().map(run).collect();
-    let shift_parts = parts.split_off(n_parts);
-    [AfterSecond::joined(parts), AfterSecond::joined(shift_parts)]
-}
-
 /// Some rows of a head between its second layer and its output.
-struct OutputRows<'a, T> {
+struct HeadRows<'a, T> {
     /// Become their own gradients.
     log_gain: &'a mut [T],
     offset: &'a mut [T],
@@ -587,7 +614,7 @@ struct OutputRows<'a, T> {
     of_outputs: &'a [T],
 }
 
-impl<T: Float> OutputRows<'_, T> {
+impl<T: Float> HeadRows<'_, T> {
     #[inline(always)]
     fn backward(self, merge: &[T], mean: &[T], factors: &[T]) -> AfterSecond<T> {
         let h = merge.len();
@@ -650,38 +677,6 @@ struct BeforeSecond<T> {
     products: Vec<T>,
     /// dh αᵀ, `[n_rows, d_kept]`
     of_kept: Vec<T>,
-}
-
-/// From the normalised second layer back to the kept labels.
-fn backward_hidden<T: Float>(
-    heads: &[Head<'_, T>; N_HEADS],
-    first: &[FirstLayer<T>; N_HEADS],
-    saved: &SavedCoupling<T>,
-    after: &[AfterSecond<T>; N_HEADS],
-    of_second: &mut [T],
-) -> [BeforeSecond<T>; N_HEADS] {
-    let (h, d_kept, n_rows) = (heads[0].d_hidden, saved.kept.d_kept(), saved.kept.n_rows());
-    let part_rows = part_rows(n_rows);
-    let normalizations = [0, 1].map(|head| {
-        let moments = &saved.second_moments[head];
-        BackwardNormalization::new(moments, &after[head].sum, &after[head].products)
-    });
-    let mut tasks = Vec::new();
-    let seconds = saved.second.chunks(n_rows * h).zip(of_second.chunks_mut(n_rows * h));
-    for (head, (second, of_second)) in seconds.enumerate() {
-        let parts = second.chunks(part_rows * h).zip(of_second.chunks_mut(part_rows * h));
-        let kept = saved.kept.centred.chunks(part_rows * d_kept);
-        for ((second, of_second), kept) in parts.zip(kept) {
-            tasks.push((head, HiddenRows { second, of_second, kept }));
-        }
-    }
-    let n_parts = tasks.len() / N_HEADS;
-    let run = |(head, rows): (usize, HiddenRows<'_, T>)| {
-        rows.backward(&heads[head], &first[head], &normalizations[head])
-    };
-    let mut parts: Vec<BeforeSecond<T>> = tasks.into_par_iter().map(run).collect();
-    let shift_parts = parts.split_off(n_parts);
-    [BeforeSecond::joined(parts), BeforeSecond::joined(shift_parts)]
 }
 
 /// Some rows of a head between the kept labels and its second layer.
@@ -767,6 +762,7 @@ impl<T: Float> BeforeSecond<T> {
 /// ```
 ///
 /// All sums over rows are in [`BeforeSecond`] already, since p and x̂ are linear in the kept labels.
+#[derive(Debug)]
 struct PathToKept<T> {
     of_first: Vec<T>,
     of_scale: Vec<T>,
@@ -835,15 +831,14 @@ fn add_to_kept<T: Float>(
     d_labels: usize,
     warped: usize,
     kept: &KeptLabels<T>,
-    paths: &[PathToKept<T>; N_HEADS],
-    before: &[BeforeSecond<T>; N_HEADS],
+    heads: &[HeadGradients<T>; N_HEADS],
 ) {
     let d_kept = d_labels - 1;
     for (row, of_labels) in of_labels.chunks_exact_mut(d_labels).enumerate() {
         let range = row * d_kept..(row + 1) * d_kept;
         let centred = &kept.centred[range.clone()];
-        for (path, before) in paths.iter().zip(before) {
-            for (label, &direct) in before.of_kept[range.clone()].iter().enumerate() {
+        for HeadGradients { path, of_kept, .. } in heads {
+            for (label, &direct) in of_kept[range.clone()].iter().enumerate() {
                 let through = dot(&path.of_centred[label * d_kept..][..d_kept], centred);
                 let column = if label < warped { label } else { label + 1 };
                 of_labels[column] += direct - path.offset[label] - through;

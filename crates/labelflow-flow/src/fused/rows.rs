@@ -11,7 +11,7 @@ const TILE_ROWS: usize = 128;
 /// over the parts in order, so that results do not depend on the number of threads.
 const MAX_PARTS: usize = 32;
 /// Parts of fewer rows are not worth a hand-over between threads.
-const MIN_PART_ROWS: usize = 128;
+const MIN_PART_ROWS: usize = 256;
 
 /// The rows of each part, but for the last one, which may have fewer.
 pub(super) fn part_rows(n_rows: usize) -> usize {
@@ -248,12 +248,12 @@ mod tests {
         }
         let all = Moments::joined(parts);
         let unbiased: Vec<f64> = all.unbiased_variance().collect();
-        for channel in 0..2 {
+        for (channel, &unbiased) in unbiased.iter().enumerate() {
             let column: Vec<f64> = values.iter().skip(channel).step_by(2).copied().collect();
             let mean = column.iter().sum::<f64>() / 23.0;
             let squares: f64 = column.iter().map(|value| (value - mean).powi(2)).sum();
             assert!((all.mean[channel] - mean).abs() < 1e-8);
-            assert!((unbiased[channel] - squares / 22.0).abs() < 1e-8);
+            assert!((unbiased - squares / 22.0).abs() < 1e-8);
             assert!((all.factors()[channel] - (squares / 23.0 + 1e-5).sqrt().recip()).abs() < 1e-9);
         }
     }
