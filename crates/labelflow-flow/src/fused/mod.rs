@@ -35,6 +35,7 @@ mod bank;
 mod buffers;
 mod couplings;
 mod float;
+mod head;
 mod matmul;
 mod rows;
 mod sampling;
