@@ -237,12 +237,11 @@ impl<T: Float> Head<'_, T> {
         &self,
         kept: &KeptLabels<T>,
         moments: &Moments<T>,
-        rows: HeadRows<'_, T>,
+        mut rows: HeadRows<'_, T>,
     ) -> HeadGradients<T> {
         let first = vectorized!(FirstLayer::new(self, kept));
-        let HeadRows { log_gain, offset, second, of_second, of_outputs } = rows;
-        let rows = HeadRows { log_gain, offset, second, of_second: &mut *of_second, of_outputs };
-        let after = self.backward_outputs(moments, rows);
+        let after = self.backward_outputs(moments, &mut rows);
+        let (second, of_second) = (rows.second, rows.of_second);
         let before = self.backward_hidden(&first, kept, moments, &after, second, of_second);
         let path = vectorized!(PathToKept::new(self, &first, kept, &before));
         HeadGradients {
@@ -256,7 +255,7 @@ impl<T: Float> Head<'_, T> {
     }
 
     /// From the outputs back to the normalised second layer: its gradient goes into `of_second`, the condition's into the condition.
-    fn backward_outputs(&self, moments: &Moments<T>, rows: HeadRows<'_, T>) -> AfterSecond<T> {
+    fn backward_outputs(&self, moments: &Moments<T>, rows: &mut HeadRows<'_, T>) -> AfterSecond<T> {
         let part_rows = part_rows(rows.of_outputs.len());
         let len = part_rows * self.d_hidden;
         let factors = moments.factors();

@@ -46,16 +46,21 @@ use burn::tensor::{DType, Device, Tensor};
 
 use self::backend::{FlowWeights, FusedSampling, FusedTraining};
 pub use self::buffers::release_buffers;
+use crate::coupling::N_HEADS;
 use crate::{ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder};
 
 /// Whether there is a fused operation for tensors like this one.
 pub(crate) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
-    matches!(tensor.dtype(), DType::F32 | DType::F64) && tensor.device().inner() == Device::flex()
+    is_on_cpu(tensor.dtype(), tensor.device().inner())
 }
 
 /// Whether samples of tensors like this one can be fused: they have no way back.
 pub(crate) fn applies_without_gradient<const D: usize>(tensor: &Tensor<D>) -> bool {
-    matches!(tensor.dtype(), DType::F32 | DType::F64) && tensor.device() == Device::flex()
+    is_on_cpu(tensor.dtype(), tensor.device())
+}
+
+fn is_on_cpu(dtype: DType, device: Device) -> bool {
+    matches!(dtype, DType::F32 | DType::F64) && device == Device::flex()
 }
 
 /// [`ConditionerBank::forward`] with statistics of the batch.
@@ -162,10 +167,9 @@ fn record_all(
     variance: burn::backend::tensor::FloatTensor<Dispatch>,
     recorder: &StatisticsRecorder,
 ) {
-    let n_groups = 2;
     let (mean, variance) = (Tensor::<3>::from_dispatch(mean), Tensor::<3>::from_dispatch(variance));
     for (index, map) in maps.iter().enumerate() {
-        let part = |all: &Tensor<3>| all.clone().narrow(0, index * n_groups, n_groups);
+        let part = |all: &Tensor<3>| all.clone().narrow(0, index * N_HEADS, N_HEADS);
         recorder.record(norm(map), part(&mean), part(&variance));
     }
 }
