@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use labelflow::DeviceKind;
+use labelflow::{DeviceKind, Preset};
 
 /// Turns unlabelled data and weak signals into labels that know how sure they are.
 #[derive(Debug, Parser)]
@@ -51,6 +51,24 @@ impl From<DeviceName> for DeviceKind {
             DeviceName::Cpu => Self::Cpu,
             DeviceName::Cuda => Self::Cuda,
             DeviceName::Wgpu => Self::Wgpu,
+        }
+    }
+}
+
+/// How to train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetName {
+    /// All rows in each of up to 2000 steps
+    Paper,
+    /// Small batches and larger steps: a tenth of the time or less
+    Fast,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Paper => Self::Paper,
+            PresetName::Fast => Self::Fast,
         }
     }
 }
@@ -115,6 +133,9 @@ pub(crate) struct ModelArgs {
     /// Where all randomness comes from
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+    /// How to train: as in the paper, or faster; replaces the training settings of a RUN.toml
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<PresetName>,
     /// The most passes over the data
     #[arg(long)]
     pub(crate) epochs: Option<usize>,

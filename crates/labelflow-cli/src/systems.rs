@@ -2,8 +2,8 @@
 
 use labelflow::weak::{LabelModel, Labeler, MajorityVote, SoftLabels};
 use labelflow::{
-    AverageClassifier, ClassificationMetrics, LabelFlow, Observer, Report, SupervisedClassifier,
-    classification_metrics,
+    AverageClassifier, ClassificationMetrics, LabelFlow, Observer, Preset, Report,
+    SupervisedClassifier, classification_metrics,
 };
 use labelflow_data::WeakProblem;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum System {
     /// Label learning flow.
     Llf,
+    /// Label learning flow, trained the fast way.
+    LlfFast,
     /// Label learning flow without the likelihood term.
     LlfWoNll,
     /// Logistic regression on averaged signals.
@@ -25,11 +27,13 @@ pub(crate) enum System {
 }
 
 impl System {
-    pub(crate) const ALL: [Self; 5] = [Self::Llf, Self::LlfWoNll, Self::Avg, Self::Mv, Self::Sl];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Llf, Self::LlfFast, Self::LlfWoNll, Self::Avg, Self::Mv, Self::Sl];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Llf => "llf",
+            Self::LlfFast => "llf-fast",
             Self::LlfWoNll => "llf-wo-nll",
             Self::Avg => "avg",
             Self::Mv => "mv",
@@ -61,6 +65,10 @@ impl System {
         };
         let labels = match self {
             Self::Llf => flow(config)?,
+            Self::LlfFast => {
+                let training = Preset::Fast.training(train.n_rows());
+                flow(&LabelFlow { training, ..config.clone() })?
+            }
             Self::LlfWoNll => flow(&LabelFlow { likelihood_weight: 0.0, ..config.clone() })?,
             Self::Avg => AverageClassifier::fit(train)?.predict_proba(&test.features)?,
             Self::Mv => {

@@ -36,5 +36,5 @@ pub use flow::{AffineFlowConfig, CouplingFlowConfig, Flow, standard_normal_log_p
 pub use fused::release_buffers;
 pub use initializer::Initializer;
 pub use linear::Linear;
-pub use normalization::{Normalization, StatisticsRecorder, absorb};
+pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
 pub use state::{State, StateError, load_state, n_parameters, state};

@@ -18,7 +18,9 @@ use burn::tensor::Tensor;
 use crate::{Initializer, Mode};
 
 pub(crate) const EPSILON: f64 = 1e-5;
-const MOMENTUM: f64 = 0.1;
+
+/// The share of a new batch in the running statistics while training.
+pub const MOMENTUM: f64 = 0.1;
 
 /// Normalises each channel of each group over the rows.
 #[derive(Module, Debug)]
@@ -104,22 +106,25 @@ impl StatisticsRecorder {
     }
 }
 
-/// Moves the running statistics of `module` a step towards the recorded batch statistics.
+/// Moves the running statistics of `module` towards the recorded batch statistics: by the share `momentum` of the way.
 #[must_use]
-pub fn absorb<M: Module>(module: M, recorder: StatisticsRecorder) -> M {
-    struct Absorb(HashMap<ParamId, Tensor<3>>);
+pub fn absorb<M: Module>(module: M, recorder: StatisticsRecorder, momentum: f64) -> M {
+    struct Absorb {
+        batch: HashMap<ParamId, Tensor<3>>,
+        momentum: f64,
+    }
     impl ModuleMapper for Absorb {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            let Some(batch) = self.0.remove(&param.id) else {
+            let Some(batch) = self.batch.remove(&param.id) else {
                 return param;
             };
             param
                 .map(|running| {
                     let batch = batch.reshape(running.shape());
-                    (running * (1.0 - MOMENTUM) + batch * MOMENTUM).detach()
+                    (running * (1.0 - self.momentum) + batch * self.momentum).detach()
                 })
                 .set_require_grad(false)
         }
     }
-    module.map(&mut Absorb(recorder.batch.into_inner()))
+    module.map(&mut Absorb { batch: recorder.batch.into_inner(), momentum })
 }

@@ -5,8 +5,8 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
 use labelflow_flow::{
-    Coupling, CouplingFlowConfig, Flow, Mode, State, StatisticsRecorder, absorb, fold_inverse,
-    load_state, state,
+    Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb,
+    fold_inverse, load_state, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -114,7 +114,7 @@ fn pass(case: &Case, path: Path, device: &Device) -> Pass {
         labels: to_vec(labels.inner()),
         log_det: to_vec(log_det.inner()),
         gradients: collected,
-        running: state(&absorb(flow, recorder)),
+        running: state(&absorb(flow, recorder, MOMENTUM)),
     }
 }
 

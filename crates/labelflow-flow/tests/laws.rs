@@ -5,8 +5,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, Mode, State, StatisticsRecorder, absorb,
-    load_state, n_parameters, state,
+    AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, State,
+    StatisticsRecorder, absorb, load_state, n_parameters, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -304,7 +304,7 @@ fn running_statistics_move_a_tenth_towards_the_batch() {
             to_vec(flow.bank.first.forward(features.clone().unsqueeze_dim(0)).mean_dim(1));
         flow.sample(noise, features, Mode::Train(&recorder));
         let n_before = state(&flow).len();
-        let flow = absorb(flow, recorder);
+        let flow = absorb(flow, recorder, MOMENTUM);
         let after: Vec<f64> =
             state(&flow)["bank.norm.running_mean"].clone().try_to_vec().expect("f64");
         let expected: Vec<f64> =

@@ -23,6 +23,12 @@ pub struct Rows {
 impl Rows {
     const ALL: Self = Self { indices: None };
 
+    /// The rows with these indices.
+    pub(crate) fn of(indices: &[i64], device: &Device) -> Self {
+        let data = TensorData::new(indices.to_vec(), [indices.len()]);
+        Self { indices: Some(Tensor::from_data(data, device)) }
+    }
+
     /// The part of `tensor`, whose dimension `dim` runs over all rows, that belongs to these rows.
     pub fn select<const D: usize>(&self, tensor: &Tensor<D>, dim: usize) -> Tensor<D> {
         match &self.indices {
@@ -109,16 +115,15 @@ impl Tracker {
     pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
         let labels = self.labels.borrow();
         let n_rows = labels.dims()[0];
-        let data = TensorData::new(indices.to_vec(), [indices.len()]);
-        let rows = Tensor::from_data(data, &labels.device());
+        let rows = Rows::of(indices, &labels.device());
         Batch {
             tracking: Some(Tracking {
                 tracker: self,
-                stale: labels.clone().select(0, rows.clone()),
+                stale: rows.select(&labels, 0),
                 scale: n_rows as f64 / indices.len() as f64,
                 next_slot: Cell::new(0),
             }),
-            rows: Rows { indices: Some(rows) },
+            rows,
         }
     }
 

@@ -72,7 +72,7 @@ pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use supervised::SupervisedClassifier;
-pub use train::{BatchSize, EpochRecord, Report, StopReason, TrainConfig};
+pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 
 /// The README's Rust block, run as a doctest.
 #[cfg(doctest)]

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, StatisticsRecorder, absorb, load_state, n_parameters, release_buffers,
-    state,
+    Bijection, Flow, MOMENTUM, Mode, StatisticsRecorder, absorb, load_state, n_parameters,
+    release_buffers, state,
 };
 use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::adam::{Adam, flat_gradient};
-use crate::batch::{Batch, Tracker};
+use crate::batch::{Batch, Rows, Tracker};
 use crate::stream::stream;
 use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result};
 
@@ -51,6 +52,27 @@ impl Default for TrainConfig {
             batch_size: BatchSize::Auto,
             min_epochs: 500,
             tolerance: 1e-5,
+        }
+    }
+}
+
+/// A named way to train.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// As in the paper: all rows in each of up to 2000 steps.
+    #[default]
+    Paper,
+    /// Small batches, larger steps, some forty passes: about as good in a tenth of the time or less.
+    Fast,
+}
+
+impl Preset {
+    /// The settings for a dataset of this many rows.
+    pub fn training(self, n_rows: usize) -> TrainConfig {
+        match self {
+            Self::Paper => TrainConfig::default(),
+            Self::Fast => TrainConfig::fast(n_rows),
         }
     }
 }
@@ -111,6 +133,26 @@ pub struct Report {
 }
 
 impl TrainConfig {
+    /// [`Preset::Fast`] for a dataset of `n_rows`: 40 passes in batches of 256 rows, and at least 150 steps; the step size falls from
+    /// 4e-3 to a twenty-fifth of it.
+    pub fn fast(n_rows: usize) -> Self {
+        const BATCH_ROWS: usize = 256;
+        const MIN_EPOCHS: usize = 40;
+        const MIN_STEPS: usize = 150;
+        const LAST_LEARNING_RATE: f64 = 0.04;
+        let n_batches = n_rows.div_ceil(BATCH_ROWS).max(1);
+        let epochs = MIN_STEPS.div_ceil(n_batches).max(MIN_EPOCHS);
+        Self {
+            max_epochs: epochs,
+            learning_rate: 4e-3,
+            learning_rate_decay: LAST_LEARNING_RATE.powf(1.0 / epochs as f64),
+            learning_rate_floor: LAST_LEARNING_RATE,
+            batch_size: BatchSize::Rows(BATCH_ROWS),
+            min_epochs: epochs,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         let positive = |setting: &str, value: f64| {
             let valid = value.is_finite() && value > 0.0;
@@ -215,7 +257,8 @@ pub(crate) fn train<B: Bijection>(
             stop = StopReason::Converged;
             break;
         }
-        let noise = draw_noise(task.seed, epoch, n_rows, task.d_labels);
+        let rng = stream(task.seed, "noise", epoch as u64);
+        let noise = draw_noise(rng, n_rows, task.d_labels);
         let mut steps = Vec::with_capacity(n_batches);
         tracker.start_epoch();
         for indices in batches(task.seed, epoch, n_rows, n_batches) {
@@ -254,6 +297,9 @@ pub(crate) fn train<B: Bijection>(
             break;
         }
     }
+    if n_batches > 1 {
+        flow = settle_statistics(flow, task, n_batches);
+    }
     release_buffers();
     Ok((flow, Report { history, stop }))
 }
@@ -289,7 +335,28 @@ pub(crate) fn step<B: Bijection>(
         Some(gradient) => adam.step(flow, gradient, config.learning_rate(epoch)),
         None => flow,
     };
-    Ok((absorb(flow, recorder), labels, numbers))
+    Ok((absorb(flow, recorder, MOMENTUM), labels, numbers))
+}
+
+/// Replaces the running statistics by those of all rows under the final weights.
+///
+/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved.
+fn settle_statistics<B: Bijection>(
+    mut flow: Flow<B>,
+    task: &Task<'_>,
+    n_batches: usize,
+) -> Flow<B> {
+    let device = task.features.device();
+    let n_rows = task.features.dims()[0];
+    let noise = draw_noise(stream(task.seed, "statistics", 0), n_rows, task.d_labels);
+    for (index, rows) in batches(task.seed, 0, n_rows, n_batches).into_iter().enumerate() {
+        let noise = Tensor::from_data(select_noise(&noise, &rows, task.d_labels), &device);
+        let features = Rows::of(&rows, &device).select(&task.features, 0);
+        let recorder = StatisticsRecorder::default();
+        flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
+        flow = absorb(flow, recorder, 1.0 / (index + 1) as f64);
+    }
+    flow
 }
 
 /// The flow, the optimiser and the history of a checkpoint.
@@ -319,8 +386,7 @@ fn bytes_per_row<B: Bijection>(flow: &Flow<B>, device: &Device) -> usize {
 }
 
 /// One draw for every row, the same whatever the batches.
-fn draw_noise(seed: u64, epoch: usize, n_rows: usize, d_labels: usize) -> Vec<f32> {
-    let rng = stream(seed, "noise", epoch as u64);
+fn draw_noise(rng: ChaCha8Rng, n_rows: usize, d_labels: usize) -> Vec<f32> {
     StandardNormal.sample_iter(rng).take(n_rows * d_labels).collect()
 }
 
@@ -425,6 +491,17 @@ mod tests {
         assert!((share(1) - 0.996).abs() < 1e-12);
         assert!(share(1148) > 0.01 && share(1149) < 0.01);
         assert_eq!(share(1149), share(2000));
+    }
+
+    #[test]
+    fn the_fast_preset_ends_at_its_smallest_step_size() {
+        for (n_rows, max_epochs) in [(1, 150), (228, 150), (600, 50), (6000, 40)] {
+            let config = Preset::Fast.training(n_rows);
+            config.check().unwrap();
+            assert_eq!(config.max_epochs, max_epochs, "{n_rows}");
+            let last = config.learning_rate(max_epochs) / config.learning_rate;
+            assert!((last - 0.04).abs() < 1e-9, "{last}");
+        }
     }
 
     #[test]

@@ -4,14 +4,15 @@
 
 use std::ops::ControlFlow;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use labelflow::flow::state;
 use labelflow::weak::{
-    Bounds, Features, LabelModel, Labeler, MajorityVote, Truth, Votes, WeakDataset, WeakSignals,
+    Bounds, Features, LabelModel, Labeler, MajorityVote, StandardScaler, Truth, Votes, WeakDataset,
+    WeakSignals,
 };
 use labelflow::{
     Batch, BatchSize, Checkpoint, Constraint, ConstraintConfig, EpochEvent, FittedLabelFlow,
-    LabelFlow, Observer, Penalty, Relation, Residual, StopReason, TrainConfig,
+    LabelFlow, Observer, Penalty, Preset, Relation, Residual, StopReason, TrainConfig,
 };
 use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
 
@@ -71,6 +72,32 @@ fn mini_batches_end_at_the_same_accuracy() {
     let [full, batched] =
         [full, batched].map(|model| accuracy(&model, &problem.features, &problem.truth));
     assert!((full - batched).abs() < 0.02, "full batch {full}, mini-batches {batched}");
+}
+
+#[test]
+fn the_fast_preset_learns_too() {
+    let problem = problem(600, 2);
+    let training = Preset::Fast.training(600);
+    let model = LabelFlow { training, ..small(0) }.fit(&dataset(&problem)).unwrap();
+    let ours = accuracy(&model, &problem.features, &problem.truth);
+    let votes = majority(&problem.signals, &problem.truth);
+    assert!(ours > votes + 0.05, "{ours}, majority vote {votes}");
+}
+
+/// Predictions use the statistics of all rows under the final weights, not those of the last batches.
+#[test]
+fn mini_batches_leave_the_statistics_of_all_rows() {
+    let problem = problem(300, 2);
+    let model = in_batches(small(3), 30).fit(&dataset(&problem)).unwrap();
+    let scaler = StandardScaler::fit(problem.features.values()).unwrap();
+    let scaled = scaler.transform(problem.features.values()).unwrap();
+    let (n_rows, d_features) = scaled.dim();
+    let rows = TensorData::new(scaled.iter().map(|&x| x as f32).collect(), [n_rows, d_features]);
+    let bank = &model.flow().bank;
+    let rows = Tensor::<2>::from_data(rows, &bank.first.weight.val().device());
+    let mean = bank.first.forward(rows.unsqueeze_dim(0)).mean_dim(1);
+    let worst: f32 = (mean - bank.norm.running_mean.val()).abs().max().into_scalar();
+    assert!(worst < 1e-5, "{worst}");
 }
 
 /// Keeps the checkpoint after an epoch.

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use labelflow::weak::{Bounds, Truth, WeakDataset, WeakSignals};
 use labelflow::{
     BatchSize, Checkpoint, CheckpointFile, EpochEvent, FittedLabelFlow, LabelFlow, Observer,
-    StopReason, classification_metrics,
+    Preset, StopReason, classification_metrics,
 };
 use labelflow_data::{SignalsOptions, read_bounds, read_features, read_labels, read_signals};
 use serde::Deserialize;
@@ -53,8 +53,9 @@ struct Settings {
 }
 
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
-    let settings = Settings::gather(args)?;
+    let mut settings = Settings::gather(args)?;
     let dataset = settings.dataset()?;
+    settings.config = with_flags(settings.config, &args.model, dataset.n_rows());
     let truth = settings.truth(&dataset)?;
     let folder = &settings.out;
     let is_new = !folder.exists();
@@ -112,7 +113,7 @@ impl Settings {
                 .clone()
                 .or(file.out)
                 .context("--out is missing: name the model folder")?,
-            config: with_flags(file.config, &args.model),
+            config: file.config,
         })
     }
 
@@ -214,8 +215,11 @@ impl FitFile {
     }
 }
 
-fn with_flags(mut config: LabelFlow, flags: &ModelArgs) -> LabelFlow {
+fn with_flags(mut config: LabelFlow, flags: &ModelArgs, n_rows: usize) -> LabelFlow {
     config.seed = flags.seed.unwrap_or(config.seed);
+    if let Some(preset) = flags.preset {
+        config.training = Preset::from(preset).training(n_rows);
+    }
     config.training.max_epochs = flags.epochs.unwrap_or(config.training.max_epochs);
     config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
     config.n_samples = flags.samples.unwrap_or(config.n_samples);
