@@ -104,7 +104,8 @@ impl DawidSkene {
             Abstentions::Ignored => vec![false; shape.n_signals],
             Abstentions::Answer => vec![true; shape.n_signals],
             Abstentions::Automatic => {
-                n_classes_voted_for(patterns, shape).into_iter().map(|n| n == 1).collect()
+                let voted_for = patterns.n_classes_voted_for(shape.n_classes);
+                voted_for.into_iter().map(|n| n == 1).collect()
             }
         }
     }
@@ -129,19 +130,6 @@ impl LabelModel for DawidSkene {
         }
         Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
     }
-}
-
-/// How many different classes each labeler votes for.
-fn n_classes_voted_for(patterns: &VotePatterns, shape: SignalShape) -> Vec<usize> {
-    let mut seen = vec![false; shape.n_signals * shape.n_classes];
-    for (row, _) in patterns.iter() {
-        for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
-            seen[signal * shape.n_classes + usize::from(vote)] = true;
-        }
-    }
-    seen.chunks_exact(shape.n_classes)
-        .map(|seen| seen.iter().filter(|&&seen| seen).count())
-        .collect()
 }
 
 /// A fitted model of Dawid and Skene.

@@ -22,7 +22,8 @@ impl Planted {
         abstention_rate: f64,
         seed: u64,
     ) -> Self {
-        Self::generate(n_rows, n_classes, accuracies.len(), seed, |truth, signal, rng| {
+        let uniform = vec![1.0; n_classes];
+        Self::generate(n_rows, &uniform, accuracies.len(), seed, |truth, signal, rng| {
             if rng.random_bool(abstention_rate) {
                 ABSTAIN
             } else if rng.random_bool(accuracies[signal]) {
@@ -42,22 +43,57 @@ impl Planted {
         miss: f64,
         seed: u64,
     ) -> Self {
-        Self::generate(n_rows, 2, speaks_for.len(), seed, |truth, signal, rng| {
+        Self::generate(n_rows, &[1.0, 1.0], speaks_for.len(), seed, |truth, signal, rng| {
             let class = speaks_for[signal];
             let rate = if truth == class { hit } else { miss };
             if rng.random_bool(rate) { class } else { ABSTAIN }
         })
     }
 
+    /// Ten labelers with coverages from 0.3 to 0.7 and accuracies from 0.55 to 0.85 in no common order, whose errors are
+    /// spread evenly over the wrong classes; classes as common as `balance` says.
+    pub(crate) fn unequal(n_rows: usize, balance: &[f64], seed: u64) -> Self {
+        let n_classes = balance.len();
+        Self::generate(n_rows, balance, 10, seed, |truth, signal, rng| {
+            let (coverage, accuracy) = Self::coverage_and_accuracy(signal);
+            if !rng.random_bool(coverage) {
+                ABSTAIN
+            } else if rng.random_bool(accuracy) {
+                truth
+            } else {
+                ((usize::from(truth) + rng.random_range(1..n_classes)) % n_classes) as u8
+            }
+        })
+    }
+
+    /// Of a labeler of [`Self::unequal`].
+    pub(crate) fn coverage_and_accuracy(signal: usize) -> (f64, f64) {
+        (0.3 + 0.4 * (signal * 3 % 10) as f64 / 9.0, 0.55 + 0.3 * (signal * 7 % 10) as f64 / 9.0)
+    }
+
+    /// Binary labelers that always vote and are right as often as the true class says.
+    pub(crate) fn asymmetric(
+        n_rows: usize,
+        balance: &[f64; 2],
+        right: &[f64; 2],
+        n_signals: usize,
+        seed: u64,
+    ) -> Self {
+        Self::generate(n_rows, balance, n_signals, seed, |truth, _, rng| {
+            if rng.random_bool(right[usize::from(truth)]) { truth } else { 1 - truth }
+        })
+    }
+
     fn generate(
         n_rows: usize,
-        n_classes: usize,
+        balance: &[f64],
         n_signals: usize,
         seed: u64,
         mut vote: impl FnMut(u8, usize, &mut ChaCha8Rng) -> u8,
     ) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let labels: Vec<usize> = (0..n_rows).map(|_| rng.random_range(0..n_classes)).collect();
+        let n_classes = balance.len();
+        let labels: Vec<usize> = (0..n_rows).map(|_| draw(balance, &mut rng)).collect();
         let votes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| {
             vote(labels[row] as u8, signal, &mut rng)
         });
@@ -67,6 +103,18 @@ impl Planted {
             truth: Truth::new(labels, n_classes).unwrap(),
         }
     }
+}
+
+/// A class with these weights.
+fn draw(weights: &[f64], rng: &mut ChaCha8Rng) -> usize {
+    let mut rest = rng.random_range(0.0..weights.iter().sum());
+    for (class, weight) in weights.iter().enumerate() {
+        if rest < *weight {
+            return class;
+        }
+        rest -= weight;
+    }
+    weights.len() - 1
 }
 
 /// Fails unless two arrays have the same shape and differ by at most `tolerance` anywhere.

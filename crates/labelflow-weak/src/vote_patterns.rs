@@ -110,6 +110,17 @@ impl VotePatterns {
         spoken
     }
 
+    /// How many different classes each labeler votes for.
+    pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.n_signals * n_classes];
+        for (row, _) in self.iter() {
+            for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
+                seen[signal * n_classes + usize::from(vote)] = true;
+            }
+        }
+        seen.chunks_exact(n_classes).map(|seen| seen.iter().filter(|&&seen| seen).count()).collect()
+    }
+
     /// Number of distinct patterns.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()

@@ -1,0 +1,294 @@
+//! How common each class is, as label models need to know it: estimated from the votes alone, uniform, or given.
+//!
+//! The estimate is the class balance of one of two models of maximum likelihood:
+//!
+//! ```text
+//! one coin        each labeler has one accuracy              m + k − 1 parameters          (errors alike in all classes)
+//! Dawid-Skene     each labeler has a confusion matrix        m k (k − 1) + k − 1 parameters
+//! choice          the larger of  log-likelihood − ½ (number of parameters) ln n            (Schwarz's criterion)
+//! balance         (n π(c) + 1) / (n + k)                                                   (never zero)
+//! ```
+//!
+//! for m labelers, k classes and n rows with votes. The one-coin model reads the balance off how often each class is voted
+//! for, once it knows how often votes are wrong; it needs few rows, and misleads where labelers err more often in one
+//! class. Dawid-Skene needs more rows and does not. The criterion asks the votes which one to believe.
+//!
+//! Two rules for votes that cannot tell:
+//!
+//! - Some labeler votes for one class only, as keyword rules do. What it votes says nothing then, when it keeps silent
+//!   does: Dawid-Skene is taken, which reads the silence of such labelers as an answer.
+//! - No row has answers of three labelers (votes, or the silence just named). Agreement between two labelers is the same
+//!   for a rare class and good labelers as for equal classes and worse ones: the balance is taken to be uniform.
+//!
+//! G. Schwarz, *Estimating the dimension of a model*, 1978.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dawid_skene::DawidSkene;
+use crate::label_model::SignalShape;
+use crate::one_coin::OneCoinFit;
+use crate::vote_patterns::VotePatterns;
+use crate::{ABSTAIN, Error, LabelModel, Result, WeakSignals};
+
+/// Rounds after which an estimate is good enough to be used inside another model.
+const MAX_ITERATIONS: usize = 1000;
+const TOLERANCE: f64 = 1e-6;
+
+/// How common each class is. In files: `"estimated"`, `"uniform"`, or a list of probabilities.
+///
+/// ```
+/// use labelflow_weak::{ClassBalance, Votes, WeakSignals};
+/// use ndarray::array;
+///
+/// let votes = Votes::from_indices(array![[0, 0, 0], [0, 0, -1], [1, 1, 1], [0, -1, 0]].view(), None)?;
+/// let signals = WeakSignals::from_votes(votes)?;
+/// assert_eq!(ClassBalance::Uniform.resolve(&signals)?, [0.5, 0.5]);
+/// // Three rows of one class and one of the other; both get one row more, so that no class is impossible.
+/// let estimated = ClassBalance::Estimated.resolve(&signals)?;
+/// assert!((estimated[0] - 4.0 / 6.0).abs() < 0.01);
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub enum ClassBalance {
+    /// Estimated from the votes alone; the rule stands at the head of this file.
+    #[default]
+    Estimated,
+    /// The same for all classes.
+    Uniform,
+    /// One probability for each class, none of them zero.
+    Given(Vec<f64>),
+}
+
+/// The form in files: a word or a list.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Word(Word),
+    List(Vec<f64>),
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Estimated,
+    Uniform,
+}
+
+impl From<Written> for ClassBalance {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Word(Word::Estimated) => Self::Estimated,
+            Written::Word(Word::Uniform) => Self::Uniform,
+            Written::List(balance) => Self::Given(balance),
+        }
+    }
+}
+
+impl From<ClassBalance> for Written {
+    fn from(balance: ClassBalance) -> Self {
+        match balance {
+            ClassBalance::Estimated => Self::Word(Word::Estimated),
+            ClassBalance::Uniform => Self::Word(Word::Uniform),
+            ClassBalance::Given(balance) => Self::List(balance),
+        }
+    }
+}
+
+impl ClassBalance {
+    /// The probability of each class, `[n_classes]`, each above zero; they sum to one.
+    ///
+    /// Estimating it passes over the distinct rows of votes up to a few hundred times. Without any vote the estimate is
+    /// uniform. A given balance must have one positive probability for each class.
+    pub fn resolve(&self, signals: &WeakSignals) -> Result<Vec<f64>> {
+        self.check(signals.n_classes())?;
+        match self {
+            Self::Estimated => estimate(signals),
+            Self::Uniform => Ok(uniform(signals.n_classes())),
+            Self::Given(balance) => Ok(balance.clone()),
+        }
+    }
+
+    /// Checks a given balance.
+    pub(crate) fn check(&self, n_classes: usize) -> Result<()> {
+        let Self::Given(balance) = self else { return Ok(()) };
+        let is_distribution = balance.len() == n_classes
+            && balance.iter().all(|&p| p > 0.0)
+            && (balance.iter().sum::<f64>() - 1.0).abs() <= 1e-6;
+        if is_distribution {
+            return Ok(());
+        }
+        let expected = format!("{n_classes} probabilities above 0 that sum to 1");
+        Err(Error::config("class_balance", expected, format!("{balance:?}")))
+    }
+}
+
+/// The same probability for each class.
+fn uniform(n_classes: usize) -> Vec<f64> {
+    vec![1.0 / n_classes as f64; n_classes]
+}
+
+/// What the votes allow to be learned of the class balance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// Nothing: no row has answers of three labelers.
+    None,
+    /// Enough, but only if the silence of labelers with one class is read as an answer.
+    WithSilence,
+    /// Enough, from votes alone.
+    Votes,
+}
+
+impl Evidence {
+    pub(crate) fn of(patterns: &VotePatterns, n_classes: usize) -> Self {
+        let n_classes_voted_for = patterns.n_classes_voted_for(n_classes);
+        let n_one_sided = n_classes_voted_for.iter().filter(|&&n| n == 1).count();
+        let n_answers = |votes: &[u8]| {
+            let answers = votes.iter().zip(&n_classes_voted_for);
+            n_one_sided + answers.filter(|(vote, n)| **vote != ABSTAIN && **n > 1).count()
+        };
+        if !patterns.iter().any(|(votes, _)| n_answers(votes) >= 3) {
+            Self::None
+        } else if n_one_sided > 0 {
+            Self::WithSilence
+        } else {
+            Self::Votes
+        }
+    }
+}
+
+fn estimate(signals: &WeakSignals) -> Result<Vec<f64>> {
+    let shape = SignalShape::of(signals);
+    let patterns = VotePatterns::of(&signals.votes());
+    let n_rows = signals.n_rows() as f64;
+    match Evidence::of(&patterns, shape.n_classes) {
+        Evidence::None => Ok(uniform(shape.n_classes)),
+        Evidence::WithSilence => Ok(never_zero(dawid_skene(signals)?.0, n_rows)),
+        Evidence::Votes => {
+            let patterns = patterns.without_silence();
+            let n_rows = patterns.iter().map(|(_, count)| count).sum();
+            let (one_coin, of_one_coin) = one_coin(&patterns, shape);
+            let (confusions, of_confusions) = dawid_skene(signals)?;
+            // The prior's k − 1 parameters are in both.
+            let (m, k) = (shape.n_signals as f64, shape.n_classes as f64);
+            let penalty = 0.5 * f64::ln(n_rows) * m * (k * (k - 1.0) - 1.0);
+            let balance = if of_confusions - of_one_coin > penalty { confusions } else { one_coin };
+            Ok(never_zero(balance, n_rows))
+        }
+    }
+}
+
+/// The class balance of Dawid-Skene and its log-likelihood.
+fn dawid_skene(signals: &WeakSignals) -> Result<(Vec<f64>, f64)> {
+    let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default() };
+    let fitted = model.fit(signals)?;
+    let log_likelihood = fitted.log_likelihoods().last().copied();
+    Ok((fitted.class_balance().to_vec(), log_likelihood.unwrap_or(f64::NEG_INFINITY)))
+}
+
+/// The class balance of the one-coin model and its log-likelihood.
+fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
+    let fit = OneCoinFit {
+        patterns,
+        shape,
+        class_balance: None,
+        max_iterations: MAX_ITERATIONS,
+        tolerance: TOLERANCE,
+    };
+    let fitted = fit.run();
+    let log_likelihood = fitted.log_likelihoods.last().copied();
+    (fitted.model.class_balance, log_likelihood.unwrap_or(f64::NEG_INFINITY))
+}
+
+/// The balance with one row more in each class.
+fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
+    let n_classes = balance.len() as f64;
+    balance.into_iter().map(|p| (n_rows * p + 1.0) / (n_rows + n_classes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_abs_diff_eq;
+    use ndarray::{Array2, array};
+
+    use super::*;
+    use crate::Votes;
+    use crate::planted::Planted;
+
+    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
+        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
+        WeakSignals::from_votes(votes).unwrap()
+    }
+
+    #[test]
+    fn an_unequal_balance_is_found_in_few_rows_and_in_many() {
+        for (n_rows, tolerance) in [(500, 0.08), (5000, 0.03)] {
+            for seed in 0..3 {
+                let problem = Planted::unequal(n_rows, &[0.65, 0.35], seed);
+                let balance = ClassBalance::Estimated.resolve(&problem.signals).unwrap();
+                assert_abs_diff_eq!(balance[0], 0.65, epsilon = tolerance);
+                assert_abs_diff_eq!(balance[0] + balance[1], 1.0, epsilon = 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn labelers_that_err_in_one_class_do_not_mislead() {
+        // Right on 95 % of class 0 and on 60 % of class 1: one coin takes the errors for rows of class 0.
+        let problem = Planted::asymmetric(4000, &[0.5, 0.5], &[0.95, 0.6], 7, 5);
+        let patterns = VotePatterns::of(&problem.signals.votes());
+        let (misled, _) = one_coin(&patterns, SignalShape::of(&problem.signals));
+        assert!(misled[0] > 0.6, "{misled:?}");
+        let balance = ClassBalance::Estimated.resolve(&problem.signals).unwrap();
+        assert_abs_diff_eq!(balance[0], 0.5, epsilon = 0.04);
+    }
+
+    #[test]
+    fn keyword_rules_are_read_by_their_silence() {
+        let problem = Planted::keywords(4000, &[0, 0, 1, 1], 0.5, 0.05, 3);
+        let balance = ClassBalance::Estimated.resolve(&problem.signals).unwrap();
+        assert_abs_diff_eq!(balance[0], 0.5, epsilon = 0.08);
+    }
+
+    #[test]
+    fn votes_that_cannot_tell_give_the_uniform_balance() {
+        let cases = [
+            array![[0, 0], [0, 1], [0, 0]],
+            array![[-1, -1, -1], [-1, -1, -1]],
+            array![[0, 0, -1], [0, -1, 1], [-1, 1, 0], [1, 1, -1], [1, -1, 1]],
+            array![[1]],
+        ];
+        for votes in cases {
+            let balance = ClassBalance::Estimated.resolve(&signals(votes, 2)).unwrap();
+            assert_eq!(balance, [0.5, 0.5]);
+        }
+    }
+
+    #[test]
+    fn no_class_is_impossible() {
+        let cases = [
+            array![[0, 0, 0], [0, 0, 0]],
+            array![[0, 0, 0]],
+            array![[0, 0, 1], [1, 1, 0], [1, 0, 1]],
+        ];
+        for votes in cases {
+            let balance = ClassBalance::Estimated.resolve(&signals(votes, 3)).unwrap();
+            assert!(balance.iter().all(|&p| p > 0.0 && p < 1.0), "{balance:?}");
+            assert_abs_diff_eq!(balance.iter().sum::<f64>(), 1.0, epsilon = 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_given_balance_must_be_positive_and_sum_to_one() {
+        let signals = signals(array![[0, 1, 1]], 2);
+        let given = |balance: &[f64]| ClassBalance::Given(balance.to_vec()).resolve(&signals);
+        assert_eq!(given(&[0.3, 0.7]).unwrap(), [0.3, 0.7]);
+        for wrong in [&[1.0, 0.0][..], &[-0.5, 1.5], &[0.5, 0.6], &[1.0], &[f64::NAN, 0.5]] {
+            let error = given(wrong).unwrap_err().to_string();
+            assert!(
+                error.starts_with("class_balance: expected 2 probabilities above 0"),
+                "{error}"
+            );
+        }
+    }
+}
