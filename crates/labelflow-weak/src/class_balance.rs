@@ -36,6 +36,11 @@ const TOLERANCE: f64 = 1e-6;
 
 /// How common each class is. In files: `"estimated"`, `"uniform"`, or a list of probabilities.
 ///
+/// The estimate is the class balance of the one-coin model (each labeler has one accuracy) or of [`DawidSkene`] (each has
+/// a confusion matrix), whichever Schwarz's criterion prefers, with one row added to each class so that none is zero.
+/// Where a labeler votes for one class only, as keyword rules do, it is that of Dawid-Skene, which reads the silence of
+/// such labelers as an answer. Where no row has answers of three labelers, the votes cannot tell, and it is uniform.
+///
 /// ```
 /// use labelflow_weak::{ClassBalance, Votes, WeakSignals};
 /// use ndarray::array;
@@ -51,7 +56,7 @@ const TOLERANCE: f64 = 1e-6;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub enum ClassBalance {
-    /// Estimated from the votes alone; the rule stands at the head of this file.
+    /// Estimated from the votes alone, as said above.
     #[default]
     Estimated,
     /// The same for all classes.
@@ -62,7 +67,7 @@ pub enum ClassBalance {
 
 /// The form in files: a word or a list.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected \"estimated\", \"uniform\" or a list of probabilities")]
 enum Written {
     Word(Word),
     List(Vec<f64>),
@@ -166,12 +171,12 @@ fn estimate(signals: &WeakSignals) -> Result<Vec<f64>> {
         Evidence::WithSilence => Ok(never_zero(dawid_skene(signals)?.0, n_rows)),
         Evidence::Votes => {
             let patterns = patterns.without_silence();
-            let n_rows = patterns.iter().map(|(_, count)| count).sum();
+            let n_rows = patterns.n_rows();
             let (one_coin, of_one_coin) = one_coin(&patterns, shape);
             let (confusions, of_confusions) = dawid_skene(signals)?;
             // The prior's k − 1 parameters are in both.
             let (m, k) = (shape.n_signals as f64, shape.n_classes as f64);
-            let penalty = 0.5 * f64::ln(n_rows) * m * (k * (k - 1.0) - 1.0);
+            let penalty = 0.5 * n_rows.ln() * m * (k * (k - 1.0) - 1.0);
             let balance = if of_confusions - of_one_coin > penalty { confusions } else { one_coin };
             Ok(never_zero(balance, n_rows))
         }
@@ -210,6 +215,7 @@ fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
 mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::{Array2, array};
+    use serde::de::value::{Error as ValueError, SeqDeserializer, StrDeserializer};
 
     use super::*;
     use crate::Votes;
@@ -276,6 +282,18 @@ mod tests {
             assert!(balance.iter().all(|&p| p > 0.0 && p < 1.0), "{balance:?}");
             assert_abs_diff_eq!(balance.iter().sum::<f64>(), 1.0, epsilon = 1e-12);
         }
+    }
+
+    #[test]
+    fn files_hold_a_word_or_a_list() {
+        type Text<'a> = StrDeserializer<'a, ValueError>;
+        let word = |word: &'static str| ClassBalance::deserialize(Text::new(word));
+        assert_eq!(word("estimated"), Ok(ClassBalance::Estimated));
+        assert_eq!(word("uniform"), Ok(ClassBalance::Uniform));
+        let error = word("equal").unwrap_err().to_string();
+        assert!(error.contains("a list of probabilities"), "{error}");
+        let list = SeqDeserializer::<_, ValueError>::new([0.25, 0.75].into_iter());
+        assert_eq!(ClassBalance::deserialize(list), Ok(ClassBalance::Given(vec![0.25, 0.75])));
     }
 
     #[test]

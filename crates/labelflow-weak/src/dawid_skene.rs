@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
+use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
 
@@ -124,10 +125,7 @@ impl LabelModel for DawidSkene {
             // without them, and nearer.
             patterns = patterns.without_silence();
         }
-        if patterns.iter().all(|(row, _)| row.iter().all(|&vote| vote == ABSTAIN)) {
-            return Err(Error::data("signals", "at least one vote", "abstentions only")
-                .with_hint("check which value means an abstention in your file"));
-        }
+        patterns.check_any_vote()?;
         Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
     }
 }
@@ -220,13 +218,7 @@ impl LogParameters {
             posterior.iter_mut().zip(&self.class_balance).for_each(|(p, log)| *p = log.exp());
             return highest;
         }
-        let mut sum = 0.0;
-        for p in posterior.iter_mut() {
-            *p = (*p - highest).exp();
-            sum += *p;
-        }
-        posterior.iter_mut().for_each(|p| *p /= sum);
-        highest + sum.ln()
+        normalize_logs(posterior)
     }
 }
 
@@ -369,28 +361,10 @@ mod tests {
         WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
     }
 
-    /// Every pattern of three binary labelers with accuracies 0.9, 0.75 and 0.6, as often as its probability says.
-    fn exact_population() -> WeakSignals {
-        let (accuracies, n_each) = ([18, 15, 12], 20); // twentieths
-        let mut rows: Vec<[i64; 3]> = Vec::new();
-        for pattern in 0..8 {
-            let votes = [pattern & 1, pattern >> 1 & 1, pattern >> 2 & 1];
-            for truth in [0, 1] {
-                let weight: i64 = votes
-                    .iter()
-                    .zip(accuracies)
-                    .map(|(&vote, right)| if vote == truth { right } else { n_each - right })
-                    .product();
-                rows.extend(std::iter::repeat_n(votes, weight as usize));
-            }
-        }
-        signals(Array2::from_shape_fn((rows.len(), 3), |(row, signal)| rows[row][signal]))
-    }
-
     #[test]
     fn an_exact_population_is_recovered() {
         let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default() };
-        let fitted = model.fit(&exact_population()).unwrap();
+        let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
         assert_eq!(fitted.stop(), StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
         for (signal, accuracy) in [0.9, 0.75, 0.6].into_iter().enumerate() {

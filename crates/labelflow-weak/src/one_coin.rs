@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::RowChunks;
+use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, StopReason};
 
@@ -65,14 +66,7 @@ impl VoteWeights {
                 log_wrong += wrong;
             }
         }
-        let highest = posterior.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut sum = 0.0;
-        for p in posterior.iter_mut() {
-            *p = (*p - highest).exp();
-            sum += *p;
-        }
-        posterior.iter_mut().for_each(|p| *p /= sum);
-        log_wrong + highest + sum.ln()
+        log_wrong + normalize_logs(posterior)
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::{ABSTAIN, Votes};
+use crate::{ABSTAIN, Error, Result, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -110,6 +110,15 @@ impl VotePatterns {
         spoken
     }
 
+    /// Nothing can be learned from abstentions only.
+    pub(crate) fn check_any_vote(&self) -> Result<()> {
+        if self.bytes.iter().any(|&vote| vote != ABSTAIN) {
+            return Ok(());
+        }
+        Err(Error::data("signals", "at least one vote", "abstentions only")
+            .with_hint("check which value means an abstention in your file"))
+    }
+
     /// How many different classes each labeler votes for.
     pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
         let mut seen = vec![false; self.n_signals * n_classes];
@@ -124,6 +133,11 @@ impl VotePatterns {
     /// Number of distinct patterns.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
+    }
+
+    /// Number of rows behind all patterns.
+    pub(crate) fn n_rows(&self) -> f64 {
+        self.counts.iter().sum()
     }
 
     /// The votes of one pattern.
