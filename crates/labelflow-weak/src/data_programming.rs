@@ -26,7 +26,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::class_balance::Evidence;
 use crate::label_model::SignalShape;
 use crate::one_coin::{OneCoin, OneCoinFit};
 use crate::row_chunks::{RowChunks, fill_rows};
@@ -74,9 +73,9 @@ pub struct DataProgramming {
     pub coverage: Coverage,
     /// How common each class is. Default: estimated.
     ///
-    /// With separate coverage the estimate is learned together with the accuracies, unless votes alone cannot tell:
-    /// some labeler votes for one class only, or no row has three votes. There, and with coupled coverage, it is
-    /// that of [`ClassBalance::resolve`].
+    /// The estimate is the one that expectation maximisation learns together with the accuracies, unless the votes say
+    /// that labelers err more often in one class than in another: learning it in this model, which knows of no such
+    /// labelers, would then spoil both. See [`ClassBalance`].
     pub class_balance: ClassBalance,
     /// The most rounds of expectation and maximisation, or steps along the gradient. Default: 1000.
     pub max_iterations: usize,
@@ -112,25 +111,14 @@ impl DataProgramming {
         self.class_balance.check(n_classes)
     }
 
-    /// The class balance to hold fixed, or nothing where it is to be learned with the accuracies.
-    fn fixed_balance(
-        &self,
-        signals: &WeakSignals,
-        patterns: &VotePatterns,
-    ) -> Result<Option<Vec<f64>>> {
-        let is_learned = self.coverage == Coverage::Separate
-            && self.class_balance == ClassBalance::Estimated
-            && Evidence::of(patterns, signals.n_classes()) == Evidence::Votes;
-        if is_learned { Ok(None) } else { self.class_balance.resolve(signals).map(Some) }
-    }
-
     fn fit_separate(
         &self,
         patterns: &VotePatterns,
         shape: SignalShape,
-        class_balance: Option<&[f64]>,
+        class_balance: Vec<f64>,
     ) -> (OneCoin, Vec<f64>, StopReason) {
         let (max_iterations, tolerance) = (self.max_iterations, self.tolerance);
+        let class_balance = Some(&class_balance[..]);
         let fit = OneCoinFit { patterns, shape, class_balance, max_iterations, tolerance };
         let fitted = fit.run();
         (fitted.model, fitted.log_likelihoods, fitted.stop)
@@ -166,14 +154,11 @@ impl LabelModel for DataProgramming {
         self.check(shape.n_classes)?;
         let patterns = VotePatterns::of(&signals.votes());
         patterns.check_any_vote()?;
-        let fixed_balance = self.fixed_balance(signals, &patterns)?;
+        let balance = self.class_balance.resolve(signals)?;
         let coverages = coverages(&patterns, shape.n_signals);
-        let (model, log_likelihoods, stop) = match (self.coverage, fixed_balance) {
-            (Coverage::Coupled, Some(balance)) => self.fit_coupled(&patterns, shape, balance),
-            // Rows without votes would only copy the class balance into its own estimate.
-            (_, balance) => {
-                self.fit_separate(&patterns.without_silence(), shape, balance.as_deref())
-            }
+        let (model, log_likelihoods, stop) = match self.coverage {
+            Coverage::Separate => self.fit_separate(&patterns, shape, balance),
+            Coverage::Coupled => self.fit_coupled(&patterns, shape, balance),
         };
         Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
     }

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
-use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
+use crate::vote_patterns::{VotePatterns, vote_shares};
+use crate::{Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
 
 /// What an abstention says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,7 +232,11 @@ struct Fit<'a> {
 
 impl Fit<'_> {
     fn run(&self) -> FittedDawidSkene {
-        let shares = |votes: &[u8], posterior: &mut [f64]| vote_shares(votes, posterior);
+        // The starting posterior has no likelihood.
+        let shares = |votes: &[u8], posterior: &mut [f64]| {
+            vote_shares(votes, posterior);
+            0.0
+        };
         let (mut class_balance, mut answers) = self.maximize(&self.expected_counts(shares));
         let mut log_likelihoods = Vec::new();
         let mut stop = StopReason::MaxIterations;
@@ -326,21 +330,6 @@ fn add_answers(votes: &[u8], weights: &[f64], counts: &mut [f64]) {
         let counts = &mut counts[answer * n_classes..][..n_classes];
         counts.iter_mut().zip(weights).for_each(|(count, weight)| *count += weight);
     }
-}
-
-/// The starting posterior: each class's share of the votes, equal shares without votes. It has no likelihood.
-fn vote_shares(votes: &[u8], shares: &mut [f64]) -> f64 {
-    shares.fill(0.0);
-    let mut n_votes = 0.0;
-    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-        shares[usize::from(vote)] += 1.0;
-        n_votes += 1.0;
-    }
-    let n_classes = shares.len() as f64;
-    for share in shares {
-        *share = if n_votes > 0.0 { *share / n_votes } else { 1.0 / n_classes };
-    }
-    0.0
 }
 
 /// Sum of absolute differences.

@@ -10,7 +10,8 @@
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
+//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`]. Those that must know how
+//! common each class is take a [`ClassBalance`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
 //! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
 //! features.
 
@@ -29,6 +30,7 @@ mod label_model;
 mod lbfgs;
 mod logistic_regression;
 mod majority_vote;
+mod minimax_entropy;
 mod one_coin;
 #[cfg(test)]
 mod planted;
@@ -59,6 +61,7 @@ pub use label_model::{LabelModel, Labeler};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
+pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use soft_labels::SoftLabels;

@@ -80,7 +80,7 @@ impl VotePatterns {
         patterns
     }
 
-    fn all_rows(votes: &Votes) -> Self {
+    pub(crate) fn all_rows(votes: &Votes) -> Self {
         Self {
             n_signals: votes.n_signals(),
             bytes: votes.as_slice().to_vec(),
@@ -153,6 +153,20 @@ impl VotePatterns {
     /// Patterns with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
         self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
+    }
+}
+
+/// Writes each class's share of a row's votes; equal shares without votes.
+pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
+    shares.fill(0.0);
+    let mut n_votes = 0.0;
+    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
+        shares[usize::from(vote)] += 1.0;
+        n_votes += 1.0;
+    }
+    let n_classes = shares.len() as f64;
+    for share in shares {
+        *share = if n_votes > 0.0 { *share / n_votes } else { 1.0 / n_classes };
     }
 }
 

@@ -2,8 +2,8 @@
 
 use labelflow_weak::{
     ABSTAIN, Abstentions, AverageSignals, Bounds, Coverage, DataProgramming, DawidSkene,
-    FlyingSquid, LabelModel, Labeler, MajorityVote, Share, SoftLabels, Triplets, Votes,
-    WeakSignals,
+    FlyingSquid, LabelModel, Labeler, MajorityVote, MinimaxEntropy, Share, SoftLabels, Triplets,
+    Votes, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -38,6 +38,7 @@ fn models() -> Vec<(&'static str, FitPredict)> {
         ("data programming, coupled", boxed(coupled)),
         ("flying squid", boxed(FlyingSquid::default())),
         ("flying squid, median", boxed(median)),
+        ("minimax entropy", boxed(MinimaxEntropy::default())),
     ]
 }
 
@@ -181,6 +182,7 @@ fn other_labelers_or_classes_are_an_error() {
     check(DawidSkene::default());
     check(DataProgramming::default());
     check(FlyingSquid::default());
+    check(MinimaxEntropy::default());
 }
 
 proptest! {
