@@ -20,6 +20,9 @@
 //! That tool followed sampled gradients; here they are exact. With two classes a labeler's coverage is then at least two
 //! thirds, which misfits rules that seldom speak.
 //!
+//! Both forms hold that a labeler errs alike in all classes, and that abstentions say nothing of the class. Rules that
+//! vote for one class only break this: their votes fit best if all rows are of one class, and the accuracies may run there.
+//!
 //! A. Ratner, C. De Sa, S. Wu, D. Selsam and C. Ré, *Data programming: creating large training sets, quickly*, 2016.
 
 use std::ops::Range;

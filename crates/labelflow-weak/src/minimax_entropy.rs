@@ -44,10 +44,10 @@ use crate::{
 /// use labelflow_weak::{LabelModel, Labeler, MinimaxEntropy, Votes, WeakSignals};
 /// use ndarray::array;
 ///
-/// let votes = array![[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1], [1, -1, 1]];
+/// let votes = array![[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1], [0, -1, 0], [1, -1, 1]];
 /// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
 /// let labels = MinimaxEntropy::default().fit(&signals)?.predict_proba(&signals)?;
-/// assert_eq!(labels.argmax(), [0, 1, 0, 1, 1]);
+/// assert_eq!(labels.argmax(), [0, 1, 0, 1, 0, 1]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,8 @@ pub struct MinimaxEntropy {
     /// κ, the penalty on the rows' parameters; infinity holds them at zero. Default: the labelers' penalty times the mean
     /// number of votes a labeler, over the mean number of votes a row; labelers and rows without votes do not count.
     pub row_penalty: Option<f64>,
-    /// How common each class is. Default: uniform, as published.
+    /// How common each class is. Default: estimated. The published method takes it to be uniform, and may label unequal
+    /// classes worse than a majority vote does.
     pub class_balance: ClassBalance,
     /// The most rounds. Default: 50.
     pub max_iterations: usize,
@@ -75,7 +76,7 @@ impl Default for MinimaxEntropy {
         Self {
             labeler_penalty: None,
             row_penalty: None,
-            class_balance: ClassBalance::Uniform,
+            class_balance: ClassBalance::default(),
             max_iterations: 50,
             tolerance: 5e-3,
             inner_iterations: 25,
@@ -472,11 +473,11 @@ mod tests {
         MinimaxEntropy {
             labeler_penalty: Some(0.0),
             row_penalty: Some(f64::INFINITY),
+            class_balance: ClassBalance::Uniform,
             max_iterations: 2000,
             tolerance: 1e-9,
             inner_iterations: 200,
             inner_tolerance: 1e-9,
-            ..MinimaxEntropy::default()
         }
     }
 
@@ -532,6 +533,7 @@ mod tests {
         let model = MinimaxEntropy {
             labeler_penalty: Some(f64::INFINITY),
             row_penalty: Some(f64::INFINITY),
+            class_balance: ClassBalance::Uniform,
             ..MinimaxEntropy::default()
         };
         let fitted = model.fit(&problem.signals).unwrap();
@@ -542,6 +544,7 @@ mod tests {
         let large = MinimaxEntropy {
             labeler_penalty: Some(1e9),
             row_penalty: Some(1e9),
+            class_balance: ClassBalance::Uniform,
             ..MinimaxEntropy::default()
         };
         let labels = large.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();
@@ -621,8 +624,7 @@ mod tests {
     fn unequal_classes_are_labelled_almost_as_well_as_with_known_parameters() {
         let problem = Planted::unequal(5000, &[0.65, 0.35], 7);
         let best = problem.best_accuracy(&[0.65, 0.35]);
-        let model =
-            MinimaxEntropy { class_balance: ClassBalance::Estimated, ..MinimaxEntropy::default() };
+        let model = MinimaxEntropy::default();
         let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();
         let accuracy = problem.truth.accuracy(&labels.argmax());
         assert!(accuracy > best - 0.01, "{accuracy}, best {best}");
