@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
-use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
+use crate::softmax::normalize_logs;
+use crate::vote_patterns::{VotePatterns, vote_shares};
+use crate::{Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
 
 /// What an abstention says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +105,8 @@ impl DawidSkene {
             Abstentions::Ignored => vec![false; shape.n_signals],
             Abstentions::Answer => vec![true; shape.n_signals],
             Abstentions::Automatic => {
-                n_classes_voted_for(patterns, shape).into_iter().map(|n| n == 1).collect()
+                let voted_for = patterns.n_classes_voted_for(shape.n_classes);
+                voted_for.into_iter().map(|n| n == 1).collect()
             }
         }
     }
@@ -123,25 +125,9 @@ impl LabelModel for DawidSkene {
             // without them, and nearer.
             patterns = patterns.without_silence();
         }
-        if patterns.iter().all(|(row, _)| row.iter().all(|&vote| vote == ABSTAIN)) {
-            return Err(Error::data("signals", "at least one vote", "abstentions only")
-                .with_hint("check which value means an abstention in your file"));
-        }
+        patterns.check_any_vote()?;
         Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
     }
-}
-
-/// How many different classes each labeler votes for.
-fn n_classes_voted_for(patterns: &VotePatterns, shape: SignalShape) -> Vec<usize> {
-    let mut seen = vec![false; shape.n_signals * shape.n_classes];
-    for (row, _) in patterns.iter() {
-        for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
-            seen[signal * shape.n_classes + usize::from(vote)] = true;
-        }
-    }
-    seen.chunks_exact(shape.n_classes)
-        .map(|seen| seen.iter().filter(|&&seen| seen).count())
-        .collect()
 }
 
 /// A fitted model of Dawid and Skene.
@@ -232,13 +218,7 @@ impl LogParameters {
             posterior.iter_mut().zip(&self.class_balance).for_each(|(p, log)| *p = log.exp());
             return highest;
         }
-        let mut sum = 0.0;
-        for p in posterior.iter_mut() {
-            *p = (*p - highest).exp();
-            sum += *p;
-        }
-        posterior.iter_mut().for_each(|p| *p /= sum);
-        highest + sum.ln()
+        normalize_logs(posterior)
     }
 }
 
@@ -252,7 +232,11 @@ struct Fit<'a> {
 
 impl Fit<'_> {
     fn run(&self) -> FittedDawidSkene {
-        let shares = |votes: &[u8], posterior: &mut [f64]| vote_shares(votes, posterior);
+        // The starting posterior has no likelihood.
+        let shares = |votes: &[u8], posterior: &mut [f64]| {
+            vote_shares(votes, posterior);
+            0.0
+        };
         let (mut class_balance, mut answers) = self.maximize(&self.expected_counts(shares));
         let mut log_likelihoods = Vec::new();
         let mut stop = StopReason::MaxIterations;
@@ -348,21 +332,6 @@ fn add_answers(votes: &[u8], weights: &[f64], counts: &mut [f64]) {
     }
 }
 
-/// The starting posterior: each class's share of the votes, equal shares without votes. It has no likelihood.
-fn vote_shares(votes: &[u8], shares: &mut [f64]) -> f64 {
-    shares.fill(0.0);
-    let mut n_votes = 0.0;
-    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-        shares[usize::from(vote)] += 1.0;
-        n_votes += 1.0;
-    }
-    let n_classes = shares.len() as f64;
-    for share in shares {
-        *share = if n_votes > 0.0 { *share / n_votes } else { 1.0 / n_classes };
-    }
-    0.0
-}
-
 /// Sum of absolute differences.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum()
@@ -381,28 +350,10 @@ mod tests {
         WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
     }
 
-    /// Every pattern of three binary labelers with accuracies 0.9, 0.75 and 0.6, as often as its probability says.
-    fn exact_population() -> WeakSignals {
-        let (accuracies, n_each) = ([18, 15, 12], 20); // twentieths
-        let mut rows: Vec<[i64; 3]> = Vec::new();
-        for pattern in 0..8 {
-            let votes = [pattern & 1, pattern >> 1 & 1, pattern >> 2 & 1];
-            for truth in [0, 1] {
-                let weight: i64 = votes
-                    .iter()
-                    .zip(accuracies)
-                    .map(|(&vote, right)| if vote == truth { right } else { n_each - right })
-                    .product();
-                rows.extend(std::iter::repeat_n(votes, weight as usize));
-            }
-        }
-        signals(Array2::from_shape_fn((rows.len(), 3), |(row, signal)| rows[row][signal]))
-    }
-
     #[test]
     fn an_exact_population_is_recovered() {
         let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default() };
-        let fitted = model.fit(&exact_population()).unwrap();
+        let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
         assert_eq!(fitted.stop(), StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
         for (signal, accuracy) in [0.9, 0.75, 0.6].into_iter().enumerate() {

@@ -10,7 +10,8 @@
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
+//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`]. Those that must know how
+//! common each class is take a [`ClassBalance`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
 //! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
 //! features.
 
@@ -18,20 +19,26 @@ mod auto_bounds;
 mod average_signals;
 mod bounds;
 mod cholesky;
+mod class_balance;
+mod data_programming;
 mod dataset;
 mod dawid_skene;
 mod error;
 mod features;
+mod flying_squid;
 mod label_model;
 mod lbfgs;
 mod logistic_regression;
 mod majority_vote;
+mod minimax_entropy;
+mod one_coin;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
 mod signal_analysis;
 mod signals;
 mod soft_labels;
+mod softmax;
 mod standard_scaler;
 mod stop_reason;
 mod truth;
@@ -41,14 +48,20 @@ mod votes;
 pub use auto_bounds::AutoBounds;
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
+pub use class_balance::ClassBalance;
+pub use data_programming::{Coverage, DataProgramming, FittedDataProgramming};
 pub use dataset::WeakDataset;
 pub use dawid_skene::{Abstentions, DawidSkene, FittedDawidSkene};
 pub use error::{Error, Result};
 pub use features::Features;
+pub use flying_squid::{
+    FittedFlyingSquid, FlyingSquid, NegativeProbabilities, OneVersusRest, Triplets,
+};
 pub use label_model::{LabelModel, Labeler};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
+pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use soft_labels::SoftLabels;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::{ABSTAIN, Votes};
+use crate::{ABSTAIN, Error, Result, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl VotePatterns {
         patterns
     }
 
-    fn all_rows(votes: &Votes) -> Self {
+    pub(crate) fn all_rows(votes: &Votes) -> Self {
         Self {
             n_signals: votes.n_signals(),
             bytes: votes.as_slice().to_vec(),
@@ -110,9 +110,34 @@ impl VotePatterns {
         spoken
     }
 
+    /// Nothing can be learned from abstentions only.
+    pub(crate) fn check_any_vote(&self) -> Result<()> {
+        if self.bytes.iter().any(|&vote| vote != ABSTAIN) {
+            return Ok(());
+        }
+        Err(Error::data("signals", "at least one vote", "abstentions only")
+            .with_hint("check which value means an abstention in your file"))
+    }
+
+    /// How many different classes each labeler votes for.
+    pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.n_signals * n_classes];
+        for (row, _) in self.iter() {
+            for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
+                seen[signal * n_classes + usize::from(vote)] = true;
+            }
+        }
+        seen.chunks_exact(n_classes).map(|seen| seen.iter().filter(|&&seen| seen).count()).collect()
+    }
+
     /// Number of distinct patterns.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
+    }
+
+    /// Number of rows behind all patterns.
+    pub(crate) fn n_rows(&self) -> f64 {
+        self.counts.iter().sum()
     }
 
     /// The votes of one pattern.
@@ -128,6 +153,20 @@ impl VotePatterns {
     /// Patterns with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
         self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
+    }
+}
+
+/// Writes each class's share of a row's votes; equal shares without votes.
+pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
+    shares.fill(0.0);
+    let mut n_votes = 0.0;
+    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
+        shares[usize::from(vote)] += 1.0;
+        n_votes += 1.0;
+    }
+    let n_classes = shares.len() as f64;
+    for share in shares {
+        *share = if n_votes > 0.0 { *share / n_votes } else { 1.0 / n_classes };
     }
 }
 

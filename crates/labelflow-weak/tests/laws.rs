@@ -1,8 +1,9 @@
 //! What every label model must do, one function a law.
 
 use labelflow_weak::{
-    ABSTAIN, Abstentions, AverageSignals, Bounds, DawidSkene, LabelModel, Labeler, MajorityVote,
-    Share, SoftLabels, Votes, WeakSignals,
+    ABSTAIN, Abstentions, AverageSignals, Bounds, Coverage, DataProgramming, DawidSkene,
+    FlyingSquid, LabelModel, Labeler, MajorityVote, MinimaxEntropy, Share, SoftLabels, Triplets,
+    Votes, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -25,12 +26,19 @@ fn models() -> Vec<(&'static str, FitPredict)> {
     }
     let winners = MajorityVote { share: Share::Winners };
     let answers = DawidSkene { abstentions: Abstentions::Answer, ..DawidSkene::default() };
+    let coupled = DataProgramming { coverage: Coverage::Coupled, ..DataProgramming::default() };
+    let median = FlyingSquid { triplets: Triplets::Median, ..FlyingSquid::default() };
     vec![
         ("majority vote", boxed(MajorityVote::default())),
         ("majority vote, winners", boxed(winners)),
         ("average", boxed(AverageSignals)),
         ("dawid-skene", boxed(DawidSkene::default())),
         ("dawid-skene, abstentions answer", boxed(answers)),
+        ("data programming", boxed(DataProgramming::default())),
+        ("data programming, coupled", boxed(coupled)),
+        ("flying squid", boxed(FlyingSquid::default())),
+        ("flying squid, median", boxed(median)),
+        ("minimax entropy", boxed(MinimaxEntropy::default())),
     ]
 }
 
@@ -172,6 +180,9 @@ fn other_labelers_or_classes_are_an_error() {
     check(MajorityVote::default());
     check(AverageSignals);
     check(DawidSkene::default());
+    check(DataProgramming::default());
+    check(FlyingSquid::default());
+    check(MinimaxEntropy::default());
 }
 
 proptest! {
