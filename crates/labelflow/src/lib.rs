@@ -42,18 +42,22 @@ mod checkpoint;
 mod constraint;
 mod constraints;
 mod device;
+mod end_model;
 mod error;
 #[cfg(test)]
 mod golden;
 mod label_flow;
 mod metrics;
+mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
 mod saved_model;
+mod scores;
 mod stream;
 mod supervised;
 mod train;
+mod two_stage;
 
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
@@ -65,14 +69,19 @@ pub use checkpoint::Checkpoint;
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{ConstraintConfig, ErrorBound, Group, GroupMean, Range, SumToOne};
 pub use device::DeviceKind;
+pub use end_model::{EndModel, FittedEndModel};
 pub use error::{Error, Result};
 pub use label_flow::{FittedLabelFlow, LabelFlow, Scaling};
 pub use metrics::{ClassificationMetrics, classification_metrics};
+pub use multilayer_perceptron::{
+    FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
+};
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Report, StopReason, TrainConfig};
+pub use two_stage::{StageLabels, Ties, TwoStage};
 
 /// The README's Rust block, run as a doctest.
 #[cfg(doctest)]
