@@ -35,6 +35,7 @@
 //! ```
 
 mod adam;
+mod adversarial_labels;
 mod atomic_file;
 mod average_classifier;
 mod batch;
@@ -47,22 +48,29 @@ mod error;
 #[cfg(test)]
 mod golden;
 mod label_flow;
+mod linear_classifier;
 mod metrics;
 mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
+mod row_chunks;
 mod saved_model;
 mod scores;
 mod stream;
 mod supervised;
 mod train;
+mod two_class_signals;
 mod two_stage;
 
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
 
 pub use adam::Adam;
+pub use adversarial_labels::{
+    AdversarialForm, AdversarialLabels, AdversaryLoss, FittedAdversarialLabels, LinearAdversary,
+    NetworkAdversary, PenaltyGradient,
+};
 pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;

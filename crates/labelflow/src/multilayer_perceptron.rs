@@ -298,6 +298,11 @@ impl<'a> Training<'a> {
         }
     }
 
+    /// The probabilities that the network gives to the training rows now.
+    pub(crate) fn predict(&self) -> Array2<f64> {
+        self.network.predict(self.features, self.n_classes)
+    }
+
     /// The network as it is now.
     pub(crate) fn finish(self) -> FittedMultilayerPerceptron {
         FittedMultilayerPerceptron {
