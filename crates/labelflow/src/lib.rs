@@ -45,6 +45,7 @@ mod constraints;
 mod device;
 mod end_model;
 mod error;
+mod generalized_expectation;
 #[cfg(test)]
 mod golden;
 mod label_flow;
@@ -79,6 +80,9 @@ pub use constraints::{ConstraintConfig, ErrorBound, Group, GroupMean, Range, Sum
 pub use device::DeviceKind;
 pub use end_model::{EndModel, FittedEndModel};
 pub use error::{Error, Result};
+pub use generalized_expectation::{
+    ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
+};
 pub use label_flow::{FittedLabelFlow, LabelFlow, Scaling};
 pub use metrics::{ClassificationMetrics, classification_metrics};
 pub use multilayer_perceptron::{
