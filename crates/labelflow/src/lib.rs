@@ -10,6 +10,9 @@
 //! One training step reads from top to bottom: features → [`ConditionerBank`](labelflow_flow::ConditionerBank) → noise →
 //! couplings → labels and log-determinant → [`Constraint`] residuals → [`Penalty`] → [`Objective`] → gradients → [`Adam`].
 //!
+//! Other classifiers learn from the same data: [`AdversarialLabels`], [`GeneralizedExpectation`], [`AverageClassifier`], and
+//! [`TwoStage`], which trains an [`EndModel`] on the labels of a flow or of a label model.
+//!
 //! ```
 //! use labelflow::{LabelFlow, TrainConfig};
 //! use labelflow::weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
