@@ -11,6 +11,7 @@
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{DType, Device, Element, Gradients, Tensor, TensorData};
+use num_traits::Float;
 use rayon::prelude::*;
 
 const BETA_1: f64 = 0.9;
@@ -77,8 +78,8 @@ impl Adam {
             gradient: into_vec(gradient),
             first_moment: take(&mut self.first_moment),
             second_moment: take(&mut self.second_moment),
-            rate: T::from_f64(lr / (1.0 - BETA_1.powi(t))),
-            correction: T::from_f64((1.0 - BETA_2.powi(t)).sqrt().recip()),
+            rate: from_f64(lr / (1.0 - BETA_1.powi(t))),
+            correction: from_f64((1.0 - BETA_2.powi(t)).sqrt().recip()),
             start: 0,
         };
         let module = module.map(&mut update);
@@ -89,11 +90,7 @@ impl Adam {
 }
 
 /// f32 or f64.
-trait Number: Element + num_traits::Float + Send + Sync {
-    fn from_f64(value: f64) -> Self {
-        Self::from(value).expect("a float takes any float")
-    }
-}
+trait Number: Element + Float + Send + Sync {}
 
 impl Number for f32 {}
 impl Number for f64 {}
@@ -139,26 +136,17 @@ impl<T: Number> ModuleMapper for InPlace<T> {
 impl<T: Number> InPlace<T> {
     /// The next weights.
     fn update(&mut self, weights: &mut [T]) {
-        /// What one task updates: less is not worth waking a thread for.
-        const LEN: usize = 1 << 15;
         let range = self.start..self.start + weights.len();
         self.start = range.end;
-        let (rate, correction) = (self.rate, self.correction);
         let gradient = &self.gradient[range.clone()];
         let first = &mut self.first_moment[range.clone()];
         let second = &mut self.second_moment[range];
-        if weights.len() <= LEN {
-            return update_part(weights, gradient, first, second, rate, correction);
-        }
-        let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
-        let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
-        parts.for_each(|((weights, gradient), (first, second))| {
-            update_part(weights, gradient, first, second, rate, correction);
-        });
+        update(weights, gradient, first, second, self.rate, self.correction);
     }
 }
 
-fn update_part<T: Number>(
+/// One step on weights that lie in memory, with lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ) of the t-th step.
+fn update<T: Float + Send + Sync>(
     weights: &mut [T],
     gradient: &[T],
     first: &mut [T],
@@ -166,13 +154,62 @@ fn update_part<T: Number>(
     rate: T,
     correction: T,
 ) {
-    let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::from_f64);
+    /// What one task updates: less is not worth waking a thread for.
+    const LEN: usize = 1 << 15;
+    if weights.len() <= LEN {
+        return update_part(weights, gradient, first, second, rate, correction);
+    }
+    let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
+    let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
+    parts.for_each(|((weights, gradient), (first, second))| {
+        update_part(weights, gradient, first, second, rate, correction);
+    });
+}
+
+fn update_part<T: Float>(
+    weights: &mut [T],
+    gradient: &[T],
+    first: &mut [T],
+    second: &mut [T],
+    rate: T,
+    correction: T,
+) {
+    let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(from_f64::<T>);
     let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
     let moments = first.iter_mut().zip(second);
     for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
         *m = *m * beta_1 + g * rest_1;
         *v = *v * beta_2 + g * g * rest_2;
         *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
+    }
+}
+
+fn from_f64<T: Float>(value: f64) -> T {
+    T::from(value).expect("a float takes any float")
+}
+
+/// The same optimiser on weights that lie in memory, for models without tensors.
+#[derive(Debug, Clone)]
+pub(crate) struct SliceAdam<T> {
+    first_moment: Vec<T>,
+    second_moment: Vec<T>,
+    n_steps: i32,
+}
+
+impl<T: Float + Send + Sync> SliceAdam<T> {
+    /// The state before the first step.
+    pub(crate) fn new(n_weights: usize) -> Self {
+        let zeros = vec![T::zero(); n_weights];
+        Self { first_moment: zeros.clone(), second_moment: zeros, n_steps: 0 }
+    }
+
+    /// One step along a gradient.
+    pub(crate) fn step(&mut self, weights: &mut [T], gradient: &[T], lr: f64) {
+        self.n_steps = self.n_steps.saturating_add(1);
+        let rate = from_f64(lr / (1.0 - BETA_1.powi(self.n_steps)));
+        let correction = from_f64((1.0 - BETA_2.powi(self.n_steps)).sqrt().recip());
+        let (first, second) = (&mut self.first_moment, &mut self.second_moment);
+        update(weights, gradient, first, second, rate, correction);
     }
 }
 
@@ -247,6 +284,15 @@ mod tests {
             for (one, other) in one.iter::<f32>().zip(other.iter::<f32>()) {
                 assert!((one - other).abs() < 1e-6, "{name}: {one} and {other}");
             }
+        }
+    }
+
+    #[test]
+    fn the_first_step_has_the_length_of_the_rate() {
+        let mut weights = [1.0, 1.0, 1.0];
+        SliceAdam::new(3).step(&mut weights, &[0.3, -20.0, 0.0], 1e-2);
+        for (weight, expected) in weights.iter().zip([0.99, 1.01, 1.0]) {
+            assert!((weight - expected).abs() < 1e-6, "{weights:?}");
         }
     }
 }

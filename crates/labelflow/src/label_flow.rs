@@ -55,6 +55,16 @@ pub enum Scaling {
     None,
 }
 
+impl Scaling {
+    /// What must be done to every row, or nothing.
+    pub(crate) fn fit(self, features: &Features) -> Result<Option<StandardScaler>> {
+        Ok(match self {
+            Self::Standardize => Some(StandardScaler::fit(features.values())?),
+            Self::None => None,
+        })
+    }
+}
+
 impl Default for LabelFlow {
     fn default() -> Self {
         Self {
@@ -99,10 +109,7 @@ impl LabelFlow {
             ));
         }
         let device = self.device.open()?.autodiff();
-        let scaler = match self.scaling {
-            Scaling::Standardize => Some(StandardScaler::fit(dataset.features().values())?),
-            Scaling::None => None,
-        };
+        let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
         let mut objective = Objective { likelihood_weight: self.likelihood_weight, penalties };
         for constraint in &self.constraints {
@@ -312,12 +319,7 @@ impl FittedLabelFlow {
     }
 
     fn check_features(&self, features: &Features) -> Result<()> {
-        let expected = self.feature_names.len();
-        if features.d_features() == expected {
-            return Ok(());
-        }
-        let expected = format!("{expected} columns, as the model was trained on");
-        Err(Error::data("features", expected, format!("{} columns", features.d_features())))
+        check_columns(features, self.feature_names.len())
     }
 
     /// As many rows as keep the condition below about 64 MB.
@@ -358,7 +360,19 @@ impl FittedLabelFlow {
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-fn scale(scaler: Option<&StandardScaler>, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+/// Checks that rows to predict have as many columns as the training rows had.
+pub(crate) fn check_columns(features: &Features, expected: usize) -> Result<()> {
+    if features.d_features() == expected {
+        return Ok(());
+    }
+    let expected = format!("{expected} columns, as the model was trained on");
+    Err(Error::data("features", expected, format!("{} columns", features.d_features())))
+}
+
+pub(crate) fn scale(
+    scaler: Option<&StandardScaler>,
+    features: ArrayView2<'_, f32>,
+) -> Result<Array2<f32>> {
     Ok(match scaler {
         Some(scaler) => scaler.transform(features)?,
         None => features.to_owned(),

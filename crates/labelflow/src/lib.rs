@@ -10,6 +10,9 @@
 //! One training step reads from top to bottom: features → [`ConditionerBank`](labelflow_flow::ConditionerBank) → noise →
 //! couplings → labels and log-determinant → [`Constraint`] residuals → [`Penalty`] → [`Objective`] → gradients → [`Adam`].
 //!
+//! Other classifiers learn from the same data: [`AdversarialLabels`], [`GeneralizedExpectation`], [`AverageClassifier`], and
+//! [`TwoStage`], which trains an [`EndModel`] on the labels of a flow or of a label model.
+//!
 //! ```
 //! use labelflow::{LabelFlow, TrainConfig};
 //! use labelflow::weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
@@ -35,6 +38,7 @@
 //! ```
 
 mod adam;
+mod adversarial_labels;
 mod atomic_file;
 mod average_classifier;
 mod batch;
@@ -42,37 +46,57 @@ mod checkpoint;
 mod constraint;
 mod constraints;
 mod device;
+mod end_model;
 mod error;
+mod generalized_expectation;
 #[cfg(test)]
 mod golden;
 mod label_flow;
+mod linear_classifier;
 mod metrics;
+mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
+mod row_chunks;
 mod saved_model;
+mod scores;
 mod stream;
 mod supervised;
 mod train;
+mod two_class_signals;
+mod two_stage;
 
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
 
 pub use adam::Adam;
+pub use adversarial_labels::{
+    AdversarialForm, AdversarialLabels, AdversaryLoss, FittedAdversarialLabels, LinearAdversary,
+    NetworkAdversary, PenaltyGradient,
+};
 pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{ConstraintConfig, ErrorBound, Group, GroupMean, Range, SumToOne};
 pub use device::DeviceKind;
+pub use end_model::{EndModel, FittedEndModel};
 pub use error::{Error, Result};
+pub use generalized_expectation::{
+    ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
+};
 pub use label_flow::{FittedLabelFlow, LabelFlow, Scaling};
 pub use metrics::{ClassificationMetrics, classification_metrics};
+pub use multilayer_perceptron::{
+    FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
+};
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
+pub use two_stage::{StageLabels, Ties, TwoStage};
 
 /// The README's Rust block, run as a doctest.
 #[cfg(doctest)]

@@ -1,22 +1,31 @@
-//! SL: what a logistic regression would do with true labels. A reference, not a weakly supervised method.
+//! SL: what a classifier on features would do with true labels. A reference, not a weakly supervised method.
 
-use labelflow_weak::{Features, FittedLogisticRegression, LogisticRegression, SoftLabels, Truth};
+use labelflow_weak::{Features, LogisticRegression, SoftLabels, Truth};
 
-use crate::Result;
+use crate::end_model::one_hot;
+use crate::{EndModel, FittedEndModel, Result};
 
-/// A logistic regression on true labels.
+/// A classifier on true labels.
 #[derive(Debug, Clone)]
-pub struct SupervisedClassifier(FittedLogisticRegression);
+pub struct SupervisedClassifier(FittedEndModel);
 
 impl SupervisedClassifier {
-    /// Fits the regression.
+    /// Fits a logistic regression.
     pub fn fit(features: &Features, truth: &Truth) -> Result<Self> {
-        let regression = LogisticRegression::default();
-        Ok(Self(regression.fit(features.values(), truth.labels(), truth.n_classes())?))
+        Self::fit_end_model(
+            &EndModel::LogisticRegression(LogisticRegression::default()),
+            features,
+            truth,
+        )
+    }
+
+    /// Fits the end model that two-stage systems are to be compared with.
+    pub fn fit_end_model(end_model: &EndModel, features: &Features, truth: &Truth) -> Result<Self> {
+        Ok(Self(end_model.fit(features, &one_hot(truth.labels(), truth.n_classes()))?))
     }
 
     /// Probabilities of new rows.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
-        Ok(self.0.predict_proba(features.values())?)
+        self.0.predict_proba(features)
     }
 }
