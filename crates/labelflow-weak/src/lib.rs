@@ -10,10 +10,11 @@
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
+//! [`AverageSignals`], [`DawidSkene`], [`MeTaL`], [`SnorkelLabelModel`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
 //! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
 //! features.
 
+mod assignment;
 mod auto_bounds;
 mod average_signals;
 mod bounds;
@@ -22,22 +23,32 @@ mod class_balance;
 mod dataset;
 mod dawid_skene;
 mod error;
+mod explained_overlaps;
 mod features;
 mod label_model;
+mod labeler_cliques;
 mod lbfgs;
+mod learning_rate;
 mod logistic_regression;
 mod majority_vote;
+mod masked_factorization;
+mod metal;
 mod one_coin;
+mod overlap_fit;
+mod overlaps;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
 mod signal_analysis;
 mod signals;
+mod snorkel_label_model;
 mod soft_labels;
 mod standard_scaler;
 mod stop_reason;
+mod ties;
 mod truth;
 mod vote_patterns;
+mod vote_rates;
 mod votes;
 
 pub use auto_bounds::AutoBounds;
@@ -50,12 +61,16 @@ pub use error::{Error, Result};
 pub use features::Features;
 pub use label_model::{LabelModel, Labeler};
 pub use lbfgs::{Lbfgs, Minimum};
+pub use learning_rate::LearningRateSchedule;
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
+pub use metal::{FittedMeTaL, MeTaL};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
+pub use snorkel_label_model::{FittedSnorkelLabelModel, Precision, SnorkelLabelModel};
 pub use soft_labels::SoftLabels;
 pub use standard_scaler::StandardScaler;
 pub use stop_reason::StopReason;
+pub use ties::Ties;
 pub use truth::Truth;
 pub use votes::{ABSTAIN, Votes};

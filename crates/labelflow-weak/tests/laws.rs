@@ -2,7 +2,7 @@
 
 use labelflow_weak::{
     ABSTAIN, Abstentions, AverageSignals, Bounds, DawidSkene, LabelModel, Labeler, MajorityVote,
-    Share, SoftLabels, Votes, WeakSignals,
+    MeTaL, Share, SnorkelLabelModel, SoftLabels, Votes, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -31,6 +31,9 @@ fn models() -> Vec<(&'static str, FitPredict)> {
         ("average", boxed(AverageSignals)),
         ("dawid-skene", boxed(DawidSkene::default())),
         ("dawid-skene, abstentions answer", boxed(answers)),
+        // The scale of the start is drawn from the seed alone, so all laws hold for these two as well.
+        ("metal", boxed(MeTaL::default())),
+        ("snorkel", boxed(SnorkelLabelModel::default())),
     ]
 }
 
@@ -172,6 +175,8 @@ fn other_labelers_or_classes_are_an_error() {
     check(MajorityVote::default());
     check(AverageSignals);
     check(DawidSkene::default());
+    check(MeTaL::default());
+    check(SnorkelLabelModel::default());
 }
 
 proptest! {
