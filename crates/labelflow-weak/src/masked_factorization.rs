@@ -40,7 +40,8 @@ pub(crate) struct Descent {
 }
 
 impl MaskedFactorization<'_> {
-    /// Goes down from `start`, one step a rate, and returns where it ends with the loss there.
+    /// Goes down from `start`, one step a rate, and returns where it ends with the loss there. It ends at once where the
+    /// loss is no longer finite.
     pub(crate) fn descend(
         &self,
         start: Vec<f64>,
@@ -51,7 +52,10 @@ impl MaskedFactorization<'_> {
         let mut gradient = vec![0.0; columns.len()];
         let mut velocity = vec![0.0; columns.len()];
         for rate in rates {
-            self.value_and_gradient(&columns, &mut gradient);
+            let loss = self.value_and_gradient(&columns, &mut gradient);
+            if !loss.is_finite() {
+                return (columns, loss);
+            }
             for ((value, velocity), slope) in columns.iter_mut().zip(&mut velocity).zip(&gradient) {
                 *velocity = descent.momentum * *velocity + slope + descent.decay * *value;
                 *value -= rate * *velocity;
@@ -187,9 +191,9 @@ mod tests {
                 expected += (target[[a, b]] - product).powi(2);
             }
         }
-        for a in 0..N {
+        for (a, given) in sums.iter().enumerate() {
             let sum: f64 = (0..3).map(|y| factor(a, y) * WEIGHTS[y]).sum();
-            expected += (sum - sums[a]).powi(2);
+            expected += (sum - given).powi(2);
         }
         let pull: f64 = columns.iter().zip(&center).map(|(f, c)| (f - c).powi(2)).sum();
         expected += 0.49 * pull;

@@ -6,6 +6,16 @@
 //! ```
 //!
 //! An abstention says nothing.
+//!
+//! Overlaps μ P μᵀ and frequencies μ p are the same for μ and for its mirror image, in which every rate is as far from its
+//! mean over the classes on the other side, so a fit to them can end in either:
+//!
+//! ```text
+//! mirror image   2 g − μ[·][y],   g = μ p
+//! below chance   Σ over j and y of p(y) (μ[j·k + y][y] − g[j·k + y]) < 0
+//! ```
+//!
+//! Rates below chance belong to labelers that are wrong more often than if they voted blindly; their mirror image is above.
 
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
@@ -46,6 +56,28 @@ impl VoteRates {
         for row in self.rates.chunks_exact_mut(order.len()) {
             moved.iter_mut().zip(order).for_each(|(rate, &from)| *rate = row[from]);
             row.copy_from_slice(&moved);
+        }
+        self
+    }
+
+    /// The same rates, or their mirror image if they are below chance. What that puts outside of 0 to 1 must be clamped.
+    pub(crate) fn above_chance(mut self) -> Self {
+        let n_classes = self.shape.n_classes;
+        let balance = self.class_balance.iter();
+        let mean =
+            |row: &[f64]| -> f64 { balance.clone().zip(row).map(|(p, rate)| p * rate).sum() };
+        let rows = self.rates.chunks_exact(n_classes).enumerate();
+        let gain: f64 = rows
+            .map(|(place, row)| {
+                let class = place % n_classes;
+                self.class_balance[class] * (row[class] - mean(row))
+            })
+            .sum();
+        if gain < 0.0 {
+            for row in self.rates.chunks_exact_mut(n_classes) {
+                let mean = mean(row);
+                row.iter_mut().for_each(|rate| *rate = 2.0 * mean - *rate);
+            }
         }
         self
     }
@@ -117,6 +149,28 @@ mod tests {
         let labels = accuracy_08().labels(&signals).unwrap();
         let class_1 = labels.values().column(1).to_vec();
         assert_abs_diff_eq!(&class_1[..], &[0.8, 0.5, 0.8][..], epsilon = 1e-12);
+    }
+
+    #[test]
+    fn rates_below_chance_are_mirrored() {
+        assert_eq!(accuracy_08().above_chance(), accuracy_08());
+        let swapped = accuracy_08().with_columns(&[1, 0]).above_chance();
+        let difference = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+        assert!(swapped.rates.iter().zip(&accuracy_08().rates).all(difference));
+        // Unequal classes: overlaps and frequencies stay as they are.
+        let shape = SignalShape { n_signals: 3, n_classes: 2 };
+        let columns = [[0.2, 0.5, 0.3, 0.6, 0.1, 0.7], [0.4, 0.4, 0.5, 0.3, 0.2, 0.5]].concat();
+        let (below, p) = (VoteRates::new(shape, &[0.7, 0.3], &columns), [0.7, 0.3]);
+        let above = below.clone().above_chance();
+        assert_ne!(below, above);
+        assert_eq!(above.clone().above_chance(), above);
+        let rate = |rates: &VoteRates, vote: usize, class| rates.get(vote / 2, vote % 2, class);
+        for (a, b) in (0..36).map(|pair| (pair / 6, pair % 6)) {
+            let overlap = |rates: &VoteRates| -> f64 {
+                (0..2).map(|y| p[y] * rate(rates, a, y) * rate(rates, b, y)).sum()
+            };
+            assert_abs_diff_eq!(overlap(&above), overlap(&below), epsilon = 1e-12);
+        }
     }
 
     #[test]
