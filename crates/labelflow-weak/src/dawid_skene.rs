@@ -190,19 +190,19 @@ impl Labeler for FittedDawidSkene {
 }
 
 /// Logarithms of π and θ.
-struct LogParameters {
+pub(crate) struct LogParameters {
     class_balance: Vec<f64>,
     answers: Vec<f64>,
 }
 
 impl LogParameters {
-    fn new(class_balance: &[f64], answers: &[f64]) -> Self {
+    pub(crate) fn new(class_balance: &[f64], answers: &[f64]) -> Self {
         let log = |values: &[f64]| values.iter().map(|p| p.ln()).collect();
         Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
     /// Writes P(Y | votes) and returns log P(votes).
-    fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
+    pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
         for (&vote, answers) in

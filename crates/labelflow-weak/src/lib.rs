@@ -10,11 +10,12 @@
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`]. Those that must know how
+//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`], [`MeTaL`], [`SnorkelLabelModel`]. Those that must know how
 //! common each class is take a [`ClassBalance`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
 //! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
 //! features.
 
+mod assignment;
 mod auto_bounds;
 mod average_signals;
 mod bounds;
@@ -24,25 +25,35 @@ mod data_programming;
 mod dataset;
 mod dawid_skene;
 mod error;
+mod explained_overlaps;
 mod features;
 mod flying_squid;
 mod label_model;
+mod labeler_cliques;
 mod lbfgs;
+mod learning_rate;
 mod logistic_regression;
 mod majority_vote;
 mod minimax_entropy;
+mod masked_factorization;
+mod metal;
 mod one_coin;
+mod overlap_fit;
+mod overlaps;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
 mod signal_analysis;
 mod signals;
+mod snorkel_label_model;
 mod soft_labels;
 mod softmax;
 mod standard_scaler;
 mod stop_reason;
+mod ties;
 mod truth;
 mod vote_patterns;
+mod vote_rates;
 mod votes;
 
 pub use auto_bounds::AutoBounds;
@@ -59,13 +70,17 @@ pub use flying_squid::{
 };
 pub use label_model::{LabelModel, Labeler};
 pub use lbfgs::{Lbfgs, Minimum};
+pub use learning_rate::LearningRateSchedule;
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
 pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
+pub use metal::{FittedMeTaL, MeTaL};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
+pub use snorkel_label_model::{FittedSnorkelLabelModel, Precision, SnorkelLabelModel};
 pub use soft_labels::SoftLabels;
 pub use standard_scaler::StandardScaler;
 pub use stop_reason::StopReason;
+pub use ties::Ties;
 pub use truth::Truth;
 pub use votes::{ABSTAIN, Votes};

@@ -103,6 +103,17 @@ mod tests {
     }
 
     #[test]
+    fn one_vote_each_is_a_tie() {
+        let votes = array![[0, 0, -1], [-1, 0, 1], [1, -1, 0]];
+        let votes = Votes::from_indices(votes.view(), None).unwrap();
+        let signals = WeakSignals::from_votes(votes).unwrap();
+        for share in [Share::Votes, Share::Winners] {
+            let labels = MajorityVote { share }.fit(&signals).unwrap().predict_proba(&signals);
+            assert_eq!(labels.unwrap().values(), array![[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]);
+        }
+    }
+
+    #[test]
     fn winners_share_the_whole() {
         let model = MajorityVote { share: Share::Winners };
         let labels = model.fit(&signals()).unwrap().predict_proba(&signals()).unwrap();

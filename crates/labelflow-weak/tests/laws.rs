@@ -1,9 +1,7 @@
 //! What every label model must do, one function a law.
 
 use labelflow_weak::{
-    ABSTAIN, Abstentions, AverageSignals, Bounds, Coverage, DataProgramming, DawidSkene,
-    FlyingSquid, LabelModel, Labeler, MajorityVote, MinimaxEntropy, Share, SoftLabels, Triplets,
-    Votes, WeakSignals,
+    ABSTAIN, Abstentions, AverageSignals, Bounds, Coverage, DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, MeTaL, MinimaxEntropy, Share, SnorkelLabelModel, SoftLabels, Triplets, Votes, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -39,6 +37,9 @@ fn models() -> Vec<(&'static str, FitPredict)> {
         ("flying squid", boxed(FlyingSquid::default())),
         ("flying squid, median", boxed(median)),
         ("minimax entropy", boxed(MinimaxEntropy::default())),
+        // The scale of the start is drawn from the seed alone, so all laws hold for these two as well.
+        ("metal", boxed(MeTaL::default())),
+        ("snorkel", boxed(SnorkelLabelModel::default())),
     ]
 }
 
@@ -183,6 +184,8 @@ fn other_labelers_or_classes_are_an_error() {
     check(DataProgramming::default());
     check(FlyingSquid::default());
     check(MinimaxEntropy::default());
+    check(MeTaL::default());
+    check(SnorkelLabelModel::default());
 }
 
 proptest! {
