@@ -14,23 +14,29 @@
 //! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
 //! features.
 
+mod adversarial_multiclass;
 mod auto_bounds;
 mod average_signals;
 mod bounds;
 mod cholesky;
+mod constrained_labels;
 mod dataset;
 mod dawid_skene;
 mod error;
 mod features;
 mod label_model;
+mod labeler_errors;
 mod lbfgs;
+mod linear_program;
 mod logistic_regression;
 mod majority_vote;
+mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
 mod signal_analysis;
 mod signals;
+mod simplex_projection;
 mod soft_labels;
 mod standard_scaler;
 mod stop_reason;
@@ -38,17 +44,23 @@ mod truth;
 mod vote_patterns;
 mod votes;
 
+pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
 pub use auto_bounds::AutoBounds;
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
+pub use constrained_labels::{ConstrainedLabels, FittedConstrainedLabels};
 pub use dataset::WeakDataset;
 pub use dawid_skene::{Abstentions, DawidSkene, FittedDawidSkene};
 pub use error::{Error, Result};
 pub use features::Features;
 pub use label_model::{LabelModel, Labeler};
+pub use labeler_errors::LabelerErrors;
 pub use lbfgs::{Lbfgs, Minimum};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
+pub use performance_guaranteed_vote::{
+    FittedPerformanceGuaranteedVote, GuaranteedSubset, PerformanceGuaranteedVote, VoteStatistics,
+};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use soft_labels::SoftLabels;
