@@ -5,14 +5,17 @@
 //! | [`Features`] | the input table, `[n_rows, d_features]`, finite, named columns |
 //! | [`WeakSignals`] | votes or probabilities of several labelers, any of which may abstain |
 //! | [`Bounds`] | how often each labeler may err, `[n_signals, n_classes]` |
-//! | [`WeakDataset`] | the three together: all that training may see |
+//! | [`LabelerErrors`] | how often each labeler's votes are wrong, `[n_signals, n_classes]` |
+//! | [`WeakDataset`] | features, signals and bounds: all that training may see |
 //! | [`Truth`] | true classes; only evaluation accepts it |
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
-//! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
-//! features.
+//! [`AverageSignals`], [`DawidSkene`]. Three more are told how good the labelers are, so their `fit` takes that as well:
+//! [`PerformanceGuaranteedVote`] and [`AdversarialMulticlass`] need [`LabelerErrors`], [`ConstrainedLabels`] needs
+//! [`Bounds`]. Fitted, all of them are a [`Labeler`]. [`Bounds::auto`] estimates bounds from agreement between labelers,
+//! [`analyze`] describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers
+//! out of features.
 
 mod adversarial_multiclass;
 mod auto_bounds;
