@@ -79,7 +79,7 @@ fn mean_of_given(values: impl Iterator<Item = f32>) -> f64 {
 }
 
 /// Replaces NaN by an equal share of what the other entries leave of one.
-fn share_what_is_left(means: &mut [f64]) {
+pub(crate) fn share_what_is_left(means: &mut [f64]) {
     let n_silent = means.iter().filter(|mean| mean.is_nan()).count();
     let spoken: f64 = means.iter().filter(|mean| !mean.is_nan()).sum();
     let share = (1.0 - spoken).max(0.0) / n_silent.max(1) as f64;

@@ -5,22 +5,28 @@
 //! | [`Features`] | the input table, `[n_rows, d_features]`, finite, named columns |
 //! | [`WeakSignals`] | votes or probabilities of several labelers, any of which may abstain |
 //! | [`Bounds`] | how often each labeler may err, `[n_signals, n_classes]` |
-//! | [`WeakDataset`] | the three together: all that training may see |
+//! | [`LabelerErrors`] | how often each labeler's votes are wrong, `[n_signals, n_classes]` |
+//! | [`WeakDataset`] | features, signals and bounds: all that training may see |
 //! | [`Truth`] | true classes; only evaluation accepts it |
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
 //! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`], [`MeTaL`], [`SnorkelLabelModel`]. Those that must know how
-//! common each class is take a [`ClassBalance`]. [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`]
-//! describes what each labeler does, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of
-//! features.
+//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`], [`MeTaL`],
+//! [`SnorkelLabelModel`]. Those that must know how common each class is take a [`ClassBalance`]. Three more are told how
+//! good the labelers are, so their `fit` takes that as well: [`PerformanceGuaranteedVote`] and [`AdversarialMulticlass`]
+//! need [`LabelerErrors`], [`ConstrainedLabels`] needs [`Bounds`]. Fitted, all of them are a [`Labeler`].
+//!
+//! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does, and
+//! [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of features.
 
+mod adversarial_multiclass;
 mod assignment;
 mod auto_bounds;
 mod average_signals;
 mod bounds;
 mod cholesky;
 mod class_balance;
+mod constrained_labels;
 mod data_programming;
 mod dataset;
 mod dawid_skene;
@@ -30,21 +36,25 @@ mod features;
 mod flying_squid;
 mod label_model;
 mod labeler_cliques;
+mod labeler_errors;
 mod lbfgs;
 mod learning_rate;
+mod linear_program;
 mod logistic_regression;
 mod majority_vote;
-mod minimax_entropy;
 mod masked_factorization;
 mod metal;
+mod minimax_entropy;
 mod one_coin;
 mod overlap_fit;
 mod overlaps;
+mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
 mod signal_analysis;
 mod signals;
+mod simplex_projection;
 mod snorkel_label_model;
 mod soft_labels;
 mod softmax;
@@ -56,10 +66,12 @@ mod vote_patterns;
 mod vote_rates;
 mod votes;
 
+pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
 pub use auto_bounds::AutoBounds;
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
 pub use class_balance::ClassBalance;
+pub use constrained_labels::{ConstrainedLabels, FittedConstrainedLabels};
 pub use data_programming::{Coverage, DataProgramming, FittedDataProgramming};
 pub use dataset::WeakDataset;
 pub use dawid_skene::{Abstentions, DawidSkene, FittedDawidSkene};
@@ -69,12 +81,16 @@ pub use flying_squid::{
     FittedFlyingSquid, FlyingSquid, NegativeProbabilities, OneVersusRest, Triplets,
 };
 pub use label_model::{LabelModel, Labeler};
+pub use labeler_errors::LabelerErrors;
 pub use lbfgs::{Lbfgs, Minimum};
 pub use learning_rate::LearningRateSchedule;
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
-pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
 pub use metal::{FittedMeTaL, MeTaL};
+pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
+pub use performance_guaranteed_vote::{
+    FittedPerformanceGuaranteedVote, GuaranteedSubset, PerformanceGuaranteedVote, VoteStatistics,
+};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use snorkel_label_model::{FittedSnorkelLabelModel, Precision, SnorkelLabelModel};

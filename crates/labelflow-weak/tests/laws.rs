@@ -1,7 +1,10 @@
 //! What every label model must do, one function a law.
 
 use labelflow_weak::{
-    ABSTAIN, Abstentions, AverageSignals, Bounds, Coverage, DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, MeTaL, MinimaxEntropy, Share, SnorkelLabelModel, SoftLabels, Triplets, Votes, WeakSignals,
+    ABSTAIN, Abstentions, AdversarialMulticlass, AverageSignals, Bounds, ConstrainedLabels,
+    Coverage, DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, LabelerErrors,
+    MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote, Share, SnorkelLabelModel,
+    SoftLabels, Triplets, Votes, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -19,6 +22,18 @@ fn models() -> Vec<(&'static str, FitPredict)> {
     {
         Box::new(move |signals| {
             let fitted = model.fit(signals).expect("the signals are fit for use");
+            fitted.predict_proba(signals).expect("the signals are those of the fit")
+        })
+    }
+    /// A method that needs to know how good the labelers are is told what a majority vote would make of them.
+    fn informed<L, F>(fit: F) -> FitPredict
+    where
+        L: Labeler,
+        F: Fn(&WeakSignals, &SoftLabels) -> labelflow_weak::Result<L> + Send + Sync + 'static,
+    {
+        let majority = boxed(MajorityVote::default());
+        Box::new(move |signals| {
+            let fitted = fit(signals, &majority(signals)).expect("the signals are fit for use");
             fitted.predict_proba(signals).expect("the signals are those of the fit")
         })
     }
@@ -40,6 +55,27 @@ fn models() -> Vec<(&'static str, FitPredict)> {
         // The scale of the start is drawn from the seed alone, so all laws hold for these two as well.
         ("metal", boxed(MeTaL::default())),
         ("snorkel", boxed(SnorkelLabelModel::default())),
+        (
+            "performance-guaranteed vote",
+            informed(|signals, labels| {
+                // A vote of one labeler says nothing where that one abstains: unanimous others would not be heard.
+                let model = PerformanceGuaranteedVote { min_size: 3, ..Default::default() };
+                model.fit(signals, &LabelerErrors::expected(signals, labels))
+            }),
+        ),
+        (
+            "adversarial",
+            informed(|signals, labels| {
+                let errors = LabelerErrors::expected(signals, labels);
+                AdversarialMulticlass::default().fit(signals, &errors)
+            }),
+        ),
+        (
+            "constrained labels",
+            informed(|signals, labels| {
+                ConstrainedLabels::default().fit(signals, &Bounds::expected(signals, labels))
+            }),
+        ),
     ]
 }
 
@@ -172,7 +208,11 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn other_labelers_or_classes_are_an_error() {
     fn check(model: impl LabelModel) {
-        let fitted = model.fit(&votes(problem(6), N_CLASSES)).expect("the signals are fit for use");
+        check_fitted(
+            model.fit(&votes(problem(6), N_CLASSES)).expect("the signals are fit for use"),
+        );
+    }
+    fn check_fitted(fitted: impl Labeler) {
         let fewer = votes(problem(6).select(Axis(1), &[0, 1]), N_CLASSES);
         let wider = votes(problem(6), N_CLASSES + 1);
         assert!(fitted.predict_proba(&fewer).is_err());
@@ -186,6 +226,12 @@ fn other_labelers_or_classes_are_an_error() {
     check(MinimaxEntropy::default());
     check(MeTaL::default());
     check(SnorkelLabelModel::default());
+    let signals = votes(problem(6), N_CLASSES);
+    let errors = LabelerErrors::per_labeler(&[0.3; N_SIGNALS], N_CLASSES).expect("rates");
+    let bounds = Bounds::constant(0.2, &signals).expect("a rate");
+    check_fitted(PerformanceGuaranteedVote::default().fit(&signals, &errors).expect("a fit"));
+    check_fitted(AdversarialMulticlass::default().fit(&signals, &errors).expect("a fit"));
+    check_fitted(ConstrainedLabels::default().fit(&signals, &bounds).expect("a fit"));
 }
 
 proptest! {

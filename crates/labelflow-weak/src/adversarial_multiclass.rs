@@ -1,0 +1,591 @@
+//! The mixture of labelers that does best when the labels are as bad for it as the labelers' errors allow.
+//!
+//! ```text
+//! p[i] = Σ_j θ[j] vote[j][i],   θ on the simplex; a vote is a unit vector, an abstention the uniform vector
+//! minimise over θ, maximise over labels Y   mean of loss(Y[i], p[i]),   loss(y, p) = ½ (‖p‖² + 1) − y·p
+//!   such that | mean of loss(Y[i], vote[j][i]) − loss that labeler j's error implies | ≤ slack   each labeler j
+//! ```
+//!
+//! The loss is linear in the labels and reads them only through each labeler's agreement s[j] = mean of
+//! Y[i]·vote[j][i]. Let G[j][l] = mean of vote[j][i]·vote[l][i]; then
+//!
+//! ```text
+//! mean loss of θ    = ½ (θᵀ G θ + 1) − θ·s,      its gradient as the step uses it  2 (G θ − s)
+//! mean loss of j    = ½ (G[j][j] + 1) − s[j]
+//! ```
+//!
+//! so the constraints are bounds on s, and the adversary looks for the smallest θ·s among the agreements that some
+//! labels can have. Without slack there is nothing left to look for: s is given, if it is possible at all. With slack,
+//! all agreements at their lowest are best for the adversary whatever θ is, if they are possible together. Only where
+//! they are not, each step solves a linear program. Its variables are, for each different partition of the labelers
+//! by their votes, the share of its rows whose label is that of each part, or of none.
+//!
+//! A. Mazzetto, C. Cousins, D. Sam, S. Bach and E. Upfal, *Adversarial multi class learning under weak supervision
+//! with performance guarantees*, 2021.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::label_model::SignalShape;
+use crate::linear_program::LinearProgram;
+use crate::row_chunks::fill_rows;
+use crate::simplex_projection::project_onto_simplex;
+use crate::vote_patterns::VotePatterns;
+use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals};
+
+/// The first slack that is tried when no labels give every labeler its error.
+const FIRST_SLACK: f64 = 0.005;
+/// The accuracy that the step size is made for.
+const ACCURACY: f64 = 0.3;
+
+/// A mixture of labelers that is safe against the worst labels. Probabilities are rounded to votes first.
+///
+/// ```
+/// use labelflow_weak::{AdversarialMulticlass, LabelerErrors, Votes, WeakSignals};
+/// use ndarray::array;
+///
+/// // Two labelers that never agree, one wrong in one case of ten.
+/// let votes = Votes::from_indices(array![[0, 1], [1, 0]].view(), None)?;
+/// let errors = LabelerErrors::per_labeler(&[0.1, 0.9], 2)?;
+/// let model = AdversarialMulticlass::default();
+/// let fitted = model.fit(&WeakSignals::from_votes(votes)?, &errors)?;
+/// assert!((fitted.weights()[0] - 0.9).abs() < 1e-6);
+/// assert!((fitted.worst_case() - 0.09).abs() < 1e-6);
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdversarialMulticlass {
+    /// Steps of projected subgradient descent. Default: 500.
+    pub n_steps: usize,
+    /// The number of labelled rows on which the errors were measured. When given, errors may be off by what sampling
+    /// explains: 0.1 √((l + n) ln(40 m) / (2 l n)) for l labelled and n unlabelled rows and m labelers. Default: not
+    /// given, and errors hold exactly if any labels allow that.
+    pub n_labelled_rows: Option<usize>,
+}
+
+impl Default for AdversarialMulticlass {
+    fn default() -> Self {
+        Self { n_steps: 500, n_labelled_rows: None }
+    }
+}
+
+impl AdversarialMulticlass {
+    /// Finds the weights of the labelers, from their votes on the rows of `signals` and how often they err.
+    pub fn fit(
+        &self,
+        signals: &WeakSignals,
+        errors: &LabelerErrors,
+    ) -> Result<FittedAdversarialMulticlass> {
+        self.check()?;
+        errors.check_shape(signals)?;
+        let shape = SignalShape::of(signals);
+        let patterns = VotePatterns::of(&signals.votes());
+        let game = Game::new(&patterns, shape, &errors.rates());
+        let adversary = Adversary::new(&game, self.slack(signals))?;
+        let (weights, worst_case) = self.descend(&game, &adversary)?;
+        Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.n_steps == 0 {
+            return Err(Error::config("n_steps", "at least 1", 0));
+        }
+        if self.n_labelled_rows == Some(0) {
+            return Err(Error::config("n_labelled_rows", "at least 1", 0));
+        }
+        Ok(())
+    }
+
+    /// How far sampling may have carried the errors off.
+    fn slack(&self, signals: &WeakSignals) -> f64 {
+        let Some(n_labelled) = self.n_labelled_rows else { return 0.0 };
+        let (labelled, unlabelled) = (n_labelled as f64, signals.n_rows() as f64);
+        let n_events = 4.0 * signals.n_signals() as f64 / 0.1;
+        let variance = (labelled + unlabelled) * n_events.ln() / (2.0 * labelled * unlabelled);
+        0.1 * variance.sqrt()
+    }
+
+    /// The best of the weights that the descent visits, with their worst case.
+    fn descend(&self, game: &Game, adversary: &Adversary<'_>) -> Result<(Vec<f64>, f64)> {
+        let n_signals = game.n_signals();
+        // L = 2 √(m + 1) bounds the gradient.
+        let step = ACCURACY / (4.0 * (n_signals + 1) as f64);
+        let mut weights = vec![1.0 / n_signals as f64; n_signals];
+        let mut best = (weights.clone(), f64::INFINITY);
+        for _ in 0..self.n_steps {
+            let agreements = adversary.worst_agreements(&weights)?;
+            let value = game.loss(&weights, &agreements);
+            if value < best.1 {
+                best = (weights.clone(), value);
+            }
+            let gradient = game.gradient(&weights, &agreements);
+            weights.iter_mut().zip(gradient).for_each(|(weight, g)| *weight -= step * g);
+            project_onto_simplex(&mut weights);
+        }
+        Ok(best)
+    }
+}
+
+/// The weights of the labelers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FittedAdversarialMulticlass {
+    shape: SignalShape,
+    weights: Vec<f64>,
+    worst_case: f64,
+    slack: f64,
+}
+
+impl FittedAdversarialMulticlass {
+    /// The weight of each labeler, θ; they sum to one.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The mean loss with these weights under the worst labels.
+    pub fn worst_case(&self) -> f64 {
+        self.worst_case
+    }
+
+    /// By how much a labeler's mean loss may be off.
+    pub fn slack(&self) -> f64 {
+        self.slack
+    }
+}
+
+impl Labeler for FittedAdversarialMulticlass {
+    /// The mixture of the votes; an abstaining labeler's weight is spread over all classes.
+    fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
+        self.shape.check(signals)?;
+        let votes = signals.votes();
+        let mixtures = fill_rows(signals.n_rows(), signals.n_classes(), |row, mixture| {
+            let mut undecided = 0.0;
+            for (&vote, weight) in votes.row_bytes(row).iter().zip(&self.weights) {
+                match vote {
+                    ABSTAIN => undecided += weight,
+                    class => mixture[usize::from(class)] += weight,
+                }
+            }
+            let share = undecided / mixture.len() as f64;
+            mixture.iter_mut().for_each(|p| *p += share);
+        });
+        Ok(SoftLabels::normalized(mixtures))
+    }
+}
+
+/// What the unlabelled votes and the errors say: all that the value of weights and labels depends on.
+struct Game {
+    /// G, `[n_signals, n_signals]`: how far each two labelers agree, on average.
+    overlaps: Vec<f64>,
+    /// s as the errors have it, `[n_signals]`.
+    agreements: Vec<f64>,
+    /// Partitions of the labelers with the share of their rows.
+    partitions: Vec<(Vec<u8>, f64)>,
+    n_classes: usize,
+}
+
+impl Game {
+    fn new(patterns: &VotePatterns, shape: SignalShape, error_rates: &[f64]) -> Self {
+        let partitions = partitions(patterns);
+        let uniform = 1.0 / shape.n_classes as f64;
+        let n_signals = shape.n_signals;
+        let mut overlaps = vec![0.0; n_signals * n_signals];
+        let mut coverage = vec![0.0; n_signals];
+        for (parts, share) in &partitions {
+            for (first, row) in parts.iter().zip(overlaps.chunks_exact_mut(n_signals)) {
+                for (second, overlap) in parts.iter().zip(row) {
+                    *overlap += share * part_overlap(*first, *second, uniform);
+                }
+            }
+            let voters = parts.iter().zip(&mut coverage).filter(|(part, _)| **part != ABSTAIN);
+            voters.for_each(|(_, coverage)| *coverage += share);
+        }
+        // An error is given as a share of a labeler's votes; where it abstains, its loss is that of the uniform vector
+        // under any labels.
+        let agreements = coverage
+            .iter()
+            .zip(error_rates)
+            .map(|(covered, error)| covered * (1.0 - error) + (1.0 - covered) * uniform)
+            .collect();
+        Self { overlaps, agreements, partitions, n_classes: shape.n_classes }
+    }
+
+    fn n_signals(&self) -> usize {
+        self.agreements.len()
+    }
+
+    /// G θ.
+    fn overlaps_with(&self, weights: &[f64]) -> Vec<f64> {
+        self.overlaps.chunks_exact(weights.len()).map(|row| dot(row, weights)).collect()
+    }
+
+    fn loss(&self, weights: &[f64], agreements: &[f64]) -> f64 {
+        0.5 * (dot(weights, &self.overlaps_with(weights)) + 1.0) - dot(weights, agreements)
+    }
+
+    fn gradient(&self, weights: &[f64], agreements: &[f64]) -> Vec<f64> {
+        let overlaps = self.overlaps_with(weights);
+        overlaps.iter().zip(agreements).map(|(overlap, s)| 2.0 * (overlap - s)).collect()
+    }
+}
+
+/// The inner product of two votes.
+fn part_overlap(first: u8, second: u8, uniform: f64) -> f64 {
+    if first == ABSTAIN || second == ABSTAIN {
+        uniform
+    } else {
+        f64::from(u8::from(first == second))
+    }
+}
+
+/// Who votes alike, whatever for: classes are numbered anew in the order in which a row names them. Labels agree with
+/// the labelers in the same ways on all rows of a partition.
+fn partitions(patterns: &VotePatterns) -> Vec<(Vec<u8>, f64)> {
+    let mut counts: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
+    let mut n_rows = 0.0;
+    for (votes, count) in patterns.iter() {
+        let mut seen: Vec<u8> = Vec::new();
+        let parts = votes
+            .iter()
+            .map(|&vote| match seen.iter().position(|&class| class == vote) {
+                _ if vote == ABSTAIN => ABSTAIN,
+                Some(part) => part as u8,
+                None => {
+                    seen.push(vote);
+                    (seen.len() - 1) as u8
+                }
+            })
+            .collect();
+        *counts.entry(parts).or_default() += count;
+        n_rows += count;
+    }
+    counts.into_iter().map(|(parts, count)| (parts, count / n_rows)).collect()
+}
+
+/// A label for the rows of a partition.
+struct Choice {
+    partition: usize,
+    /// What each labeler's vote gives this label, `[n_signals]`.
+    agreements: Vec<f64>,
+}
+
+/// Chooses the labels.
+struct Adversary<'a> {
+    game: &'a Game,
+    choices: Vec<Choice>,
+    slack: f64,
+    /// The lowest agreements of all labelers, if some labels have them together.
+    always: Option<Vec<f64>>,
+}
+
+impl<'a> Adversary<'a> {
+    /// With the given slack, or the first of 0.005, 0.01, 0.02, … above it that leaves the adversary any labels.
+    fn new(game: &'a Game, slack: f64) -> Result<Self> {
+        let mut adversary = Self { game, choices: choices(game), slack, always: None };
+        loop {
+            let lowest: Vec<f64> = game.agreements.iter().map(|s| s - adversary.slack).collect();
+            if adversary.minimize(&vec![0.0; game.n_signals()], &lowest, &lowest)?.is_some() {
+                adversary.always = Some(lowest);
+                return Ok(adversary);
+            }
+            // A slack of one excludes no labels; above it, the solver is at its limits.
+            if adversary.slack >= 1.0 || adversary.is_feasible()? {
+                return Ok(adversary);
+            }
+            adversary.slack = (2.0 * adversary.slack).max(FIRST_SLACK);
+        }
+    }
+
+    fn is_feasible(&self) -> Result<bool> {
+        Ok(self.slack > 0.0
+            && self.minimize_within_slack(&vec![0.0; self.game.n_signals()])?.is_some())
+    }
+
+    /// The agreements of the labels that are worst for these weights.
+    fn worst_agreements(&self, weights: &[f64]) -> Result<Vec<f64>> {
+        if let Some(agreements) = &self.always {
+            return Ok(agreements.clone());
+        }
+        self.minimize_within_slack(weights)?.ok_or_else(|| {
+            Error::data("labeler errors", "errors that some labels allow", "none within the slack")
+        })
+    }
+
+    fn minimize_within_slack(&self, weights: &[f64]) -> Result<Option<Vec<f64>>> {
+        let shifted = |shift| self.game.agreements.iter().map(|s| s + shift).collect::<Vec<f64>>();
+        self.minimize(weights, &shifted(-self.slack), &shifted(self.slack))
+    }
+
+    /// The possible agreements between `low` and `high` with the smallest weighted sum; nothing if there are none.
+    fn minimize(&self, weights: &[f64], low: &[f64], high: &[f64]) -> Result<Option<Vec<f64>>> {
+        let choices = || self.choices.iter().enumerate();
+        let objective = choices().map(|(_, choice)| -dot(&choice.agreements, weights));
+        let mut program = LinearProgram::maximize(objective);
+        let mut of_partition = choices().peekable();
+        for (partition, (_, share)) in self.game.partitions.iter().enumerate() {
+            let mut terms = Vec::new();
+            while let Some((variable, _)) =
+                of_partition.next_if(|(_, choice)| choice.partition == partition)
+            {
+                terms.push((variable, 1.0));
+            }
+            program.constrain(terms, *share, *share);
+        }
+        for (signal, (&low, &high)) in low.iter().zip(high).enumerate() {
+            let terms = choices()
+                .map(|(variable, choice)| (variable, choice.agreements[signal]))
+                .filter(|(_, agreement)| *agreement > 0.0);
+            program.constrain(terms, low, high);
+        }
+        let Some(optimum) = program.solve()? else { return Ok(None) };
+        let mut sums = vec![0.0; weights.len()];
+        for (choice, share) in self.choices.iter().zip(&optimum.variables) {
+            sums.iter_mut().zip(&choice.agreements).for_each(|(sum, s)| *sum += share * s);
+        }
+        Ok(Some(sums))
+    }
+}
+
+/// For each partition in turn, a label of each part, and one that nobody votes for if there is such a class.
+fn choices(game: &Game) -> Vec<Choice> {
+    let uniform = 1.0 / game.n_classes as f64;
+    let mut choices = Vec::new();
+    for (partition, (parts, _)) in game.partitions.iter().enumerate() {
+        let voted = parts.iter().filter(|&&part| part != ABSTAIN);
+        let n_parts = voted.max().map_or(0, |&part| usize::from(part) + 1);
+        for label in 0..(n_parts + 1).min(game.n_classes) {
+            let agreements =
+                parts.iter().map(|&part| part_overlap(part, label as u8, uniform)).collect();
+            choices.push(Choice { partition, agreements });
+        }
+    }
+    choices
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_abs_diff_eq;
+    use ndarray::{Array2, array};
+
+    use super::*;
+    use crate::planted::{Planted, assert_near};
+    use crate::{Truth, Votes};
+
+    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
+        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
+        WeakSignals::from_votes(votes).unwrap()
+    }
+
+    fn fit(signals: &WeakSignals, rates: &[f64]) -> FittedAdversarialMulticlass {
+        let errors = LabelerErrors::per_labeler(rates, signals.n_classes()).unwrap();
+        AdversarialMulticlass::default().fit(signals, &errors).unwrap()
+    }
+
+    /// The same adversary without any reduction: a variable for each row and class.
+    /// Returns the value of the game for these weights, or nothing if no labels are allowed.
+    fn value_by_rows(
+        signals: &WeakSignals,
+        rates: &[f64],
+        weights: &[f64],
+        slack: f64,
+    ) -> Option<f64> {
+        let (n, k) = (signals.n_rows(), signals.n_classes());
+        let vector = |row: usize, signal: usize| -> Vec<f64> {
+            (0..k)
+                .map(|class| match signals.vote(row, signal) {
+                    None => 1.0 / k as f64,
+                    Some(vote) => f64::from(u8::from(vote == class)),
+                })
+                .collect()
+        };
+        let loss = |p: &[f64], class: usize| 0.5 * (dot(p, p) + 1.0) - p[class];
+        let mixture = |row: usize| -> Vec<f64> {
+            let mut p = vec![0.0; k];
+            for (signal, weight) in weights.iter().enumerate() {
+                let vote = vector(row, signal);
+                p.iter_mut().zip(vote).for_each(|(p, v)| *p += weight * v);
+            }
+            p
+        };
+        let cells = || (0..n).flat_map(|row| (0..k).map(move |class| (row, class)));
+        let mut program =
+            LinearProgram::maximize(cells().map(|(row, class)| loss(&mixture(row), class)));
+        for row in 0..n {
+            let share = 1.0 / n as f64;
+            program.constrain((0..k).map(|class| (row * k + class, 1.0)), share, share);
+        }
+        for (signal, rate) in rates.iter().enumerate() {
+            let votes = (0..n).filter(|&row| signals.vote(row, signal).is_some()).count() as f64;
+            let silent = n as f64 - votes;
+            let uniform_loss = 0.5 - 0.5 / k as f64;
+            let expected = (votes * rate + silent * uniform_loss) / n as f64;
+            let terms = cells()
+                .enumerate()
+                .map(|(variable, (row, class))| (variable, loss(&vector(row, signal), class)));
+            program.constrain(terms, expected - slack, expected + slack);
+        }
+        program.solve().unwrap().map(|optimum| optimum.value)
+    }
+
+    #[test]
+    fn opposite_labelers_are_weighted_by_their_accuracy() {
+        let fitted = fit(&signals(array![[0, 1], [1, 0], [1, 0]], 2), &[0.1, 0.9]);
+        assert_abs_diff_eq!(fitted.weights(), &[0.9, 0.1][..], epsilon = 1e-8);
+        assert_abs_diff_eq!(fitted.worst_case(), 0.09, epsilon = 1e-8);
+        assert_eq!(fitted.slack(), 0.0);
+    }
+
+    #[test]
+    fn one_labeler_costs_its_error_and_so_do_two_copies() {
+        for n_classes in [2, 4] {
+            let one = fit(&signals(array![[0], [1], [0]], n_classes), &[0.3]);
+            assert_eq!(one.weights(), [1.0]);
+            assert_abs_diff_eq!(one.worst_case(), 0.3, epsilon = 1e-12);
+            let two = fit(&signals(array![[0, 0], [1, 1], [0, 0]], n_classes), &[0.3, 0.3]);
+            assert_abs_diff_eq!(two.worst_case(), 0.3, epsilon = 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_reduced_game_has_the_value_of_the_game_over_rows() {
+        let (mut n_constant, mut n_programs) = (0, 0);
+        for (seed, n_classes, abstentions) in [(0, 2, 0.0), (1, 3, 0.0), (2, 3, 0.4), (3, 5, 0.3)] {
+            let problem = Planted::new(30, n_classes, &[0.8, 0.7, 0.5], abstentions, seed);
+            let rates = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap().rates();
+            let patterns = VotePatterns::of(&problem.signals.votes());
+            let shape = SignalShape::of(&problem.signals);
+            // What was measured is possible; what is much better or worse needs the slack, or the linear program.
+            for (shift, slack) in
+                [(0.0, 0.0), (0.0, 0.02), (0.0, 0.3), (-0.15, 0.2), (0.2, 0.25), (-1.0, 0.7)]
+            {
+                let rates: Vec<f64> =
+                    rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
+                let game = Game::new(&patterns, shape, &rates);
+                let adversary = Adversary::new(&game, slack).unwrap();
+                n_constant += usize::from(adversary.always.is_some());
+                n_programs += usize::from(adversary.always.is_none());
+                for weights in [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.9, 0.1]] {
+                    let expected =
+                        value_by_rows(&problem.signals, &rates, &weights, adversary.slack);
+                    let agreements = adversary.worst_agreements(&weights).unwrap();
+                    let found = game.loss(&weights, &agreements);
+                    assert_abs_diff_eq!(found, expected.unwrap(), epsilon = 1e-6);
+                }
+                if adversary.slack > slack {
+                    let before = if slack == 0.0 && adversary.slack == FIRST_SLACK {
+                        0.0
+                    } else {
+                        adversary.slack / 2.0
+                    };
+                    let infeasible = value_by_rows(&problem.signals, &rates, &[1.0; 3], before);
+                    assert_eq!(infeasible, None);
+                }
+            }
+        }
+        assert!(n_constant > 4 && n_programs > 4, "{n_constant} {n_programs}");
+    }
+
+    #[test]
+    fn the_gradient_is_twice_that_of_the_loss_without_the_square() {
+        // g = 2 mean of vote·(p − Y), while ½ ‖p‖² − Y·p has half of that.
+        let problem = Planted::new(200, 3, &[0.8, 0.6, 0.5], 0.2, 4);
+        let patterns = VotePatterns::of(&problem.signals.votes());
+        let game = Game::new(&patterns, SignalShape::of(&problem.signals), &[0.2, 0.4, 0.5]);
+        let weights = [0.5, 0.2, 0.3];
+        let gradient = game.gradient(&weights, &game.agreements);
+        for signal in 0..3 {
+            let at = |shift: f64| {
+                let mut weights = weights;
+                weights[signal] += shift;
+                game.loss(&weights, &game.agreements)
+            };
+            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert_abs_diff_eq!(gradient[signal], 2.0 * difference, epsilon = 1e-8);
+        }
+    }
+
+    #[test]
+    fn the_worst_case_is_no_worse_than_the_best_labeler() {
+        for (seed, n_classes) in [(0, 2), (1, 3), (2, 6)] {
+            let problem = Planted::new(1000, n_classes, &[0.5, 0.85, 0.7], 0.0, seed);
+            let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
+            let fitted = AdversarialMulticlass::default().fit(&problem.signals, &errors).unwrap();
+            let least = errors.rates().into_iter().fold(1.0, f64::min);
+            assert_eq!(fitted.slack(), 0.0);
+            assert!(fitted.worst_case() <= least + 1e-3, "{} {least}", fitted.worst_case());
+            let sampled =
+                AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
+            let sampled = sampled.fit(&problem.signals, &errors).unwrap();
+            // 0.1 √(1500 ln(120) / (2 · 500 · 1000))
+            assert_abs_diff_eq!(sampled.slack(), 0.008_474, epsilon = 1e-6);
+            assert!(sampled.worst_case() > fitted.worst_case());
+            assert!(sampled.worst_case() <= least + sampled.slack() + 1e-3);
+            let labels = fitted.predict_proba(&problem.signals).unwrap();
+            assert!(problem.truth.accuracy(&labels.argmax()) > 0.8);
+        }
+    }
+
+    #[test]
+    fn errors_that_no_labels_allow_get_slack() {
+        // They always disagree, so they cannot both be right: each must be off by a half.
+        let fitted = fit(&signals(array![[0, 1], [1, 0]], 2), &[0.0, 0.0]);
+        assert_abs_diff_eq!(fitted.slack(), 0.64, epsilon = 1e-12);
+        assert!(fitted.worst_case().is_finite());
+        assert_abs_diff_eq!(fitted.weights(), &[0.5, 0.5][..], epsilon = 1e-6);
+    }
+
+    #[test]
+    fn labels_are_mixtures_of_votes() {
+        let fitted = FittedAdversarialMulticlass {
+            shape: SignalShape { n_signals: 3, n_classes: 3 },
+            weights: vec![0.5, 0.2, 0.3],
+            worst_case: 0.0,
+            slack: 0.0,
+        };
+        let votes = signals(array![[0, 1, 1], [2, -1, 2], [-1, -1, -1]], 3);
+        let (fifteenth, third) = (1.0 / 15.0, 1.0 / 3.0);
+        let expected =
+            array![[0.5, 0.5, 0.0], [fifteenth, fifteenth, 0.8 + fifteenth], [third, third, third]];
+        assert_near(fitted.predict_proba(&votes).unwrap().values(), &expected, 1e-12);
+    }
+
+    #[test]
+    fn partitions_forget_the_names_of_classes() {
+        let votes = signals(array![[0, 2, 0, -1], [1, 0, 1, -1], [2, 2, 2, 2]], 3);
+        let found = partitions(&VotePatterns::of(&votes.votes()));
+        let third = 1.0 / 3.0;
+        assert_eq!(found, [(vec![0, 0, 0, 0], third), (vec![0, 1, 0, ABSTAIN], 2.0 * third)]);
+    }
+
+    #[test]
+    fn extreme_votes_give_finite_results() {
+        for votes in [array![[-1, -1]], array![[1, 1]], array![[0, -1], [0, -1]]] {
+            for rates in [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]] {
+                let fitted = fit(&signals(votes.clone(), 2), &rates);
+                assert!(fitted.worst_case().is_finite(), "{votes} {rates:?}");
+                assert_abs_diff_eq!(fitted.weights().iter().sum::<f64>(), 1.0, epsilon = 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn bad_settings_and_errors_of_others_are_errors() {
+        let votes = signals(array![[0, 1], [1, 1]], 2);
+        let errors = LabelerErrors::per_labeler(&[0.2, 0.2], 2).unwrap();
+        let none = AdversarialMulticlass { n_steps: 0, ..Default::default() };
+        assert!(none.fit(&votes, &errors).unwrap_err().to_string().starts_with("n_steps"));
+        let none = AdversarialMulticlass { n_labelled_rows: Some(0), ..Default::default() };
+        assert!(none.fit(&votes, &errors).unwrap_err().to_string().starts_with("n_labelled_rows"));
+        let three = LabelerErrors::per_labeler(&[0.2; 2], 3).unwrap();
+        let error = AdversarialMulticlass::default().fit(&votes, &three).unwrap_err();
+        assert!(error.to_string().starts_with("labeler errors: expected 2 labelers"), "{error}");
+        let truth = Truth::new(vec![0, 1], 2).unwrap();
+        let measured = LabelerErrors::measured(&votes, &truth).unwrap();
+        assert_eq!(measured.rates(), [0.0, 0.5]);
+    }
+}
