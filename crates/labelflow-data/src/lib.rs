@@ -10,6 +10,7 @@
 //! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
 //! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
 //! | turn text into features | [`HashedWords`] |
+//! | say how votes abstain | [`AbstainConvention`], [`convention_doubt`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -24,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod abstain_convention;
 mod arff;
 mod atomic_file;
 mod bounds_file;
@@ -52,6 +54,7 @@ mod synthetic;
 mod table;
 mod xls;
 
+pub use abstain_convention::{AbstainConvention, convention_doubt};
 pub use arff::{ArffTable, Missing, read_arff};
 pub use atomic_file::{AtomicWriter, write_atomically};
 pub use bounds_file::read_bounds;
