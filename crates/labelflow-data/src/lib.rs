@@ -10,7 +10,7 @@
 //! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
 //! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
 //! | turn text into features | [`HashedWords`] |
-//! | say how votes abstain | [`AbstainConvention`], [`convention_doubt`] |
+//! | read votes as crowds store them | [`read_task_votes`], [`AbstainConvention`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -52,6 +52,7 @@ mod split;
 mod stream;
 mod synthetic;
 mod table;
+mod task_votes_file;
 mod xls;
 
 pub use abstain_convention::{AbstainConvention, convention_doubt};
@@ -75,6 +76,9 @@ pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simul
 pub use split::Split;
 pub use synthetic::{
     PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
+};
+pub use task_votes_file::{
+    DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
 pub use xls::XlsSheet;
 
