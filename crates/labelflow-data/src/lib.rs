@@ -11,7 +11,7 @@
 //! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
 //! | turn text into features | [`HashedWords`], [`clean_text`], [`WordVectors`] |
 //! | let keywords vote on text | [`KeywordLabelers`] |
-//! | read votes as crowds store them | [`read_task_votes`], [`AbstainConvention`] |
+//! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -58,6 +58,7 @@ mod synthetic;
 mod table;
 mod task_votes_file;
 mod word_vectors;
+mod wrench_folder;
 mod xls;
 
 pub use abstain_convention::{AbstainConvention, convention_doubt};
@@ -88,6 +89,7 @@ pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
 pub use word_vectors::{AveragedDocuments, WordVectors};
+pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;
 
 /// The folder with the real datasets, or nothing and a loud line when it is not named.
