@@ -37,7 +37,8 @@ pub struct CatalogEntry {
 pub struct CatalogFile {
     /// Its place in the data folder.
     pub path: &'static str,
-    /// Where its publisher offers it.
+    /// Where its publisher offers it; empty when it was put together from what publishers offer, so that nobody has it
+    /// in this form.
     pub url: &'static str,
     /// The SHA-256 of the bytes that `checksum` names, in hexadecimal.
     pub sha256: &'static str,
@@ -64,6 +65,14 @@ pub struct LoadOptions {
     pub bounds: BoundsFrom,
     /// Keep the 300 rows of credit-card that the source of its weak signals drops. Other sets ignore it.
     pub keep_all_rows: bool,
+    /// Word vectors for sets of texts, a file in GloVe's text format, gzipped or not. Default: the vectors with 100
+    /// dimensions in the data folder. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word_vectors: Option<PathBuf>,
+    /// Compute the vectors of imdb from cleaned reviews. Default: from the reviews as they are, as the paper's source
+    /// does, so that tokens with capitals or punctuation are unknown. Other sets ignore it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imdb_clean_features: bool,
 }
 
 /// All datasets.
@@ -97,13 +106,17 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
 /// Loads the dataset with this name from the files in `dir`, whose layout is that of [`CatalogFile::path`].
 pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let entry = find(name)?;
-    entry.require_files(dir)?;
+    entry.require_files(dir, options)?;
     (entry.load)(dir, seed, options)
 }
 
 impl CatalogEntry {
-    fn require_files(&self, dir: &Path) -> Result<()> {
-        match self.files.iter().find(|file| !dir.join(file.path).is_file()) {
+    fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
+        let is_needed = |file: &&CatalogFile| {
+            options.word_vectors.is_none() || !sets::WORD_VECTOR_FILES.contains(file)
+        };
+        let mut needed = self.files.iter().filter(is_needed);
+        match needed.find(|file| !dir.join(file.path).is_file()) {
             None => Ok(()),
             Some(file) => Err(Error::config(
                 format!("data folder {}", dir.display()),
@@ -116,12 +129,12 @@ impl CatalogEntry {
 
     /// Advice for someone whose copy is missing.
     pub(crate) fn where_files_come_from(&self) -> String {
-        let paths = self.files.iter().map(|file| file.path).collect::<Vec<_>>();
-        format!(
-            "`labelflow data fetch {}` downloads it; or point --data or LABELFLOW_DATA to a folder with {}",
-            self.name,
-            paths.join(", ")
-        )
+        let paths = self.files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
+        let folder = format!("point --data or LABELFLOW_DATA to a folder with {paths}");
+        if self.files.iter().any(|file| sets::WORD_VECTOR_FILES.contains(file)) {
+            return format!("{folder}; word_vectors may name other word vectors");
+        }
+        format!("`labelflow data fetch {}` downloads it; or {folder}", self.name)
     }
 }
 
@@ -294,7 +307,7 @@ mod tests {
             assert!(catalog()[..index].iter().all(|other| other.name != entry.name));
             for file in entry.files {
                 assert_eq!(file.sha256.len(), 64, "{}", file.path);
-                assert!(file.url.starts_with("http"), "{}", file.url);
+                assert!(file.url.starts_with("http") || file.url.is_empty(), "{}", file.url);
             }
         }
     }
@@ -315,6 +328,9 @@ mod tests {
     fn options_read_as_written() {
         let options: LoadOptions = serde_json::from_str(r#"{"bounds": "train_oracle"}"#).unwrap();
         assert_eq!(options.bounds, BoundsFrom::TrainOracle);
+        // Settings that were not touched do not show, so that runs kept before they existed are still found.
+        let text = serde_json::to_string(&LoadOptions::default()).unwrap();
+        assert_eq!(text, r#"{"bounds":"simulation","keep_all_rows":false}"#);
         assert!(serde_json::from_str::<LoadOptions>(r#"{"bound": "x"}"#).is_err());
     }
 }

@@ -37,14 +37,18 @@ fn fetch_file(
     if file_state(file, &path)? == FileState::Good {
         return Ok(path);
     }
+    let address = if file.url.is_empty() { file.path } else { file.url };
     let refuse = |reason: String| Error::Network {
-        address: file.url.to_owned(),
+        address: address.to_owned(),
         reason,
         hint: format!(
             "point --data or LABELFLOW_DATA to a folder that holds a copy as {}",
             file.path
         ),
     };
+    if file.url.is_empty() {
+        return Err(refuse("no publisher has it in this form".to_owned()));
+    }
     let bytes = download(agent, file).map_err(|error| refuse(reason(&error)))?;
     let found = sha256_hex(file.checksum, &bytes);
     if !file.accepts(&found) {
@@ -142,6 +146,13 @@ mod tests {
         let paths = fetch_from(url.clone(), folder.path()).unwrap();
         assert_eq!(std::fs::read(&paths[0]).unwrap(), b"abc");
         assert_eq!(fetch_from(url, folder.path()).unwrap(), paths, "no second request is needed");
+    }
+
+    #[test]
+    fn a_file_that_nobody_offers_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = fetch_from(String::new(), folder.path()).unwrap_err().to_string();
+        assert!(error.contains("cannot fetch some/where/abc.txt: no publisher has it"), "{error}");
     }
 
     #[test]

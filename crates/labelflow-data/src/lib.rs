@@ -9,7 +9,9 @@
 //! | have real data without files | [`embedded`] |
 //! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
 //! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
-//! | turn text into features | [`HashedWords`] |
+//! | turn text into features | [`HashedWords`], [`clean_text`], [`WordVectors`] |
+//! | let keywords vote on text | [`KeywordLabelers`] |
+//! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -24,12 +26,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod abstain_convention;
 mod arff;
 mod atomic_file;
 mod bounds_file;
 mod catalog;
 mod cells;
 mod checksum;
+mod clean_text;
 mod columns;
 mod csv_file;
 pub mod embedded;
@@ -39,9 +43,11 @@ mod fetch;
 mod foreign_decoder;
 mod hashed_words;
 mod idx;
+mod keyword_labelers;
 mod labels_file;
 mod npy_file;
 mod number_lines;
+mod packed_text;
 mod parquet_file;
 mod sets;
 mod signals_file;
@@ -50,8 +56,12 @@ mod split;
 mod stream;
 mod synthetic;
 mod table;
+mod task_votes_file;
+mod word_vectors;
+mod wrench_folder;
 mod xls;
 
+pub use abstain_convention::{AbstainConvention, convention_doubt};
 pub use arff::{ArffTable, Missing, read_arff};
 pub use atomic_file::{AtomicWriter, write_atomically};
 pub use bounds_file::read_bounds;
@@ -60,12 +70,14 @@ pub use catalog::{
     check, find, load,
 };
 pub use checksum::Checksum;
+pub use clean_text::clean_text;
 pub use columns::{Column, ColumnValues, write_columns};
 pub use error::{Error, Place, Result};
 pub use features_file::{read_features, write_features};
 pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
+pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
 pub use labels_file::{read_labels, write_labels};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
@@ -73,6 +85,11 @@ pub use split::Split;
 pub use synthetic::{
     PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
 };
+pub use task_votes_file::{
+    DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
+};
+pub use word_vectors::{AveragedDocuments, WordVectors};
+pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;
 
 /// The folder with the real datasets, or nothing and a loud line when it is not named.

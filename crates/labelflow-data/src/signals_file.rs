@@ -5,6 +5,7 @@ use std::path::Path;
 use labelflow_weak::{ABSTAIN, SignalValues, Votes, WeakSignals};
 use ndarray::{Array2, Ix3};
 
+use crate::abstain_convention::{AbstainConvention, Reading};
 use crate::cells::{NameCodes, Numbers, parse_number};
 use crate::columns::{Column, ColumnValues, write_columns};
 use crate::error::Place;
@@ -23,6 +24,8 @@ pub struct SignalsOptions {
     pub kind: SignalsKind,
     /// The names of the classes, in order; empty when they are not known beforehand.
     pub classes: Vec<String>,
+    /// How an abstention is written. Default: −1 or a missing cell, classes counted from 0.
+    pub abstain: AbstainConvention,
 }
 
 /// What the numbers in a file of weak signals are.
@@ -51,6 +54,7 @@ pub enum SignalsKind {
 ///
 /// So a file with nothing but 0 and 1 holds votes, even if they were meant as probabilities; `options.kind` overrides.
 /// With `options.classes`, cells that are all among these names are read as names, even when they look like numbers.
+/// `options.abstain` is for files in which another number abstains or classes count from 1: see [`AbstainConvention`].
 /// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
 pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
     if options.classes.len() == 1 {
@@ -70,8 +74,10 @@ pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals
 fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Result<WeakSignals> {
     let columns = table.columns();
     let mut names_error = None;
-    if !options.classes.is_empty() && options.kind != SignalsKind::Probabilities {
-        match read_names(path, table, Some(&options.classes)) {
+    let may_be_names =
+        options.kind != SignalsKind::Probabilities && options.abstain != AbstainConvention::Signed;
+    if !options.classes.is_empty() && may_be_names {
+        match read_names(path, table, Some(&options.classes), options.abstain) {
             Ok(signals) => return Ok(signals),
             Err(error) => names_error = Some(error),
         }
@@ -84,11 +90,9 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
             from_numbers(path, &values, options, at)?
         }
         (Numbers::Text(_), Some(error)) => return Err(error),
-        (Numbers::Text(error), None) if options.kind == SignalsKind::Probabilities => {
-            return Err(error);
-        }
+        (Numbers::Text(error), None) if !may_be_names => return Err(error),
         (Numbers::Text(error), None) => {
-            let signals = read_names(path, table, None)?;
+            let signals = read_names(path, table, None, options.abstain)?;
             // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
             if signals.classes().iter().any(|class| parse_number(class).is_some()) {
                 return Err(error.with_hint("name the classes if some of them look like numbers"));
@@ -99,30 +103,21 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
     signals.with_labelers(table.names().to_vec()).map_err(Error::in_file(path))
 }
 
-/// The mark for an abstention in files of names.
-const ABSTENTION: &str = "-1";
-
 /// Votes given as names. The classes are the known ones, or the names found, sorted.
-fn read_names(path: &Path, table: &TableFile, known: Option<&[String]>) -> Result<WeakSignals> {
+fn read_names(
+    path: &Path,
+    table: &TableFile,
+    known: Option<&[String]>,
+    abstain: AbstainConvention,
+) -> Result<WeakSignals> {
     let mut codes = match known {
-        Some(classes) => NameCodes::of(&with_abstention(classes)),
+        Some(classes) => NameCodes::of(&with_abstention(classes, abstain)),
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
     };
     let cells = table.name_codes(&table.columns(), &mut codes).map_err(|error| {
         error.with_hint("drop columns that are not labelers, and name all classes")
     })?;
-    let found = codes.into_names();
-    let classes = known.map_or_else(|| sorted_classes(&found), <[String]>::to_vec);
-    if classes.len() < 2 {
-        let found = if classes.is_empty() { "none" } else { "one" };
-        return Err(Error::content(path, "votes for at least two classes", found)
-            .with_hint("name the classes if others exist but got no vote"));
-    }
-    // Codes count in order of appearance; votes in order of classes.
-    let votes = found.iter().map(|name| {
-        classes.iter().position(|class| class == name).map_or(ABSTAIN, |class| class as u8)
-    });
-    let votes = votes.collect::<Vec<_>>();
+    let (votes, classes) = votes_of_names(path, &codes.into_names(), known, abstain)?;
     let bytes =
         cells.mapv(|code| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] });
     Votes::from_bytes(bytes, classes.len())
@@ -132,17 +127,40 @@ fn read_names(path: &Path, table: &TableFile, known: Option<&[String]>) -> Resul
         .map_err(Error::in_file(path))
 }
 
-/// Names that may stand in a cell: the classes, and −1 for an abstention unless it is itself a class.
-fn with_abstention(classes: &[String]) -> Vec<String> {
+/// The vote that each name means, and the classes: the known ones, or the names, sorted.
+pub(crate) fn votes_of_names(
+    path: &Path,
+    names: &[String],
+    known: Option<&[String]>,
+    abstain: AbstainConvention,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    let classes = known.map_or_else(|| sorted_classes(names, abstain), <[String]>::to_vec);
+    if classes.len() < 2 {
+        let found = if classes.is_empty() { "none" } else { "one" };
+        return Err(Error::content(path, "votes for at least two classes", found)
+            .with_hint("name the classes if others exist but got no vote"));
+    }
+    // Names come in order of appearance; votes are in order of classes.
+    let votes = names.iter().map(|name| {
+        classes.iter().position(|class| class == name).map_or(ABSTAIN, |class| class as u8)
+    });
+    Ok((votes.collect(), classes))
+}
+
+/// Names that may stand in a cell: the classes, and the mark of an abstention unless it is itself a class.
+pub(crate) fn with_abstention(classes: &[String], abstain: AbstainConvention) -> Vec<String> {
     let mut names = classes.to_vec();
-    if !names.iter().any(|name| name == ABSTENTION) {
-        names.push(ABSTENTION.to_owned());
+    if let Some(mark) = abstain.mark_among_names()
+        && !names.iter().any(|name| name == mark)
+    {
+        names.push(mark.to_owned());
     }
     names
 }
 
-fn sorted_classes(found: &[String]) -> Vec<String> {
-    let mut classes = found.iter().filter(|name| *name != ABSTENTION).cloned().collect::<Vec<_>>();
+fn sorted_classes(found: &[String], abstain: AbstainConvention) -> Vec<String> {
+    let is_class = |name: &&String| Some(name.as_str()) != abstain.mark_among_names();
+    let mut classes = found.iter().filter(is_class).cloned().collect::<Vec<_>>();
     classes.sort_unstable();
     classes
 }
@@ -150,6 +168,7 @@ fn sorted_classes(found: &[String]) -> Vec<String> {
 fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
     let array = NpyArray::read(path, &ARRAY_NAMES)?;
     if array.shape().len() == 3 {
+        options.abstain.check_probabilities()?;
         let values = array.numbers::<f32>().into_dimensionality::<Ix3>();
         let values = values.expect("the array has three dimensions");
         return WeakSignals::from_probabilities(values).map_err(Error::in_file(path));
@@ -160,13 +179,13 @@ fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
         SignalsKind::Detect if array.is_integer() => SignalsKind::Votes,
         other => other,
     };
-    let options = SignalsOptions { kind, classes: options.classes.clone() };
+    let options = SignalsOptions { kind, ..options.clone() };
     from_numbers(path, &values, &options, |row, signal, error| {
         error.at(Place::row(row)).in_column(signal)
     })
 }
 
-/// Signals from numbers, NaN or −1 for an abstention. `at` adds a row's place and a labeler's name to an error.
+/// Signals from numbers. `at` adds a row's place and a labeler's name to an error.
 fn from_numbers(
     path: &Path,
     values: &Array2<f32>,
@@ -180,54 +199,75 @@ fn from_numbers(
         SignalsKind::Probabilities => false,
     };
     if is_votes {
-        return votes_from_numbers(path, values, options.classes.len(), at);
+        let (bytes, n_classes) =
+            votes_from_numbers(path, values, options.classes.len(), options.abstain, at)?;
+        return Votes::from_bytes(bytes, n_classes)
+            .and_then(WeakSignals::from_votes)
+            .map_err(Error::in_file(path));
     }
-    let is_probability = |value: f32| (0.0..=1.0).contains(&value);
-    if let Some(((row, signal), value)) = first_bad(values, is_probability) {
-        let expected = "a probability from 0 to 1, or -1 for an abstention";
+    options.abstain.check_probabilities()?;
+    let marks_by_number = options.abstain != AbstainConvention::Missing;
+    let abstains = |value: f32| value.is_nan() || (marks_by_number && value == -1.0);
+    let is_good = |value: f32| abstains(value) || (0.0..=1.0).contains(&value);
+    if let Some(((row, signal), value)) = values.indexed_iter().find(|(_, value)| !is_good(**value))
+    {
+        let mark = if marks_by_number { "-1" } else { "nothing" };
+        let expected = format!("a probability from 0 to 1, or {mark} for an abstention");
         return Err(at(row, signal, Error::content(path, expected, value)));
     }
     let class1 = values.mapv(|value| if abstains(value) { f32::NAN } else { value });
     WeakSignals::from_class1_probabilities(class1).map_err(Error::in_file(path))
 }
 
-/// Votes for `n_classes` classes, or for as many as the largest vote tells when `n_classes` is 0.
-fn votes_from_numbers(
+/// Votes as bytes and the number of classes: `n_named`, or as many as the largest vote tells when `n_named` is 0.
+pub(crate) fn votes_from_numbers(
     path: &Path,
     values: &Array2<f32>,
-    n_classes: usize,
+    n_named: usize,
+    abstain: AbstainConvention,
     at: impl Fn(usize, usize, Error) -> Error,
-) -> Result<WeakSignals> {
-    let n_most = if n_classes == 0 { usize::from(ABSTAIN) } else { n_classes };
-    let is_class = |value: f32| value.fract() == 0.0 && (0.0..n_most as f32).contains(&value);
-    if let Some(((row, signal), value)) = first_bad(values, is_class) {
-        let expected = format!("a class from 0 to {}, or -1 for an abstention", n_most - 1);
-        return Err(at(row, signal, Error::content(path, expected, value)));
+) -> Result<(Array2<u8>, usize)> {
+    let abstain = abstain.resolve(path, values.iter(), n_named)?;
+    let n_most = abstain.n_most_classes(n_named);
+    if n_named > n_most {
+        return Err(Error::config("abstain", "a convention for more than two classes", "signed"));
     }
     if values.is_empty() {
         return Err(Error::content(path, "at least one row of votes", "none"));
     }
-    let largest = values.iter().copied().filter(|&value| !abstains(value)).fold(-1.0, f32::max);
-    if n_classes == 0 && largest < 1.0 {
-        let found = if largest < 0.0 { "only abstentions" } else { "only votes for class 0" };
+    let mut bytes = Array2::from_elem(values.raw_dim(), ABSTAIN);
+    let mut n_told = 0;
+    for (((row, signal), &value), byte) in values.indexed_iter().zip(bytes.iter_mut()) {
+        match abstain.read(value, n_most) {
+            Reading::Abstains => {}
+            Reading::Class(class) => {
+                *byte = class as u8;
+                n_told = n_told.max(class + 1);
+            }
+            Reading::Nothing => {
+                let error = at(row, signal, Error::content(path, abstain.expected(n_most), value));
+                return Err(match abstain.advice(values.iter(), n_named) {
+                    Some(advice) => error.with_hint(advice),
+                    None => error,
+                });
+            }
+        }
+    }
+    let n_classes = match (abstain, n_named) {
+        (AbstainConvention::Signed, _) => 2,
+        (_, 0) => n_told,
+        (_, n_named) => n_named,
+    };
+    if n_classes < 2 {
+        let found = match (n_told, abstain) {
+            (0, _) => "only abstentions",
+            (_, AbstainConvention::Zero) => "only votes for class 1",
+            _ => "only votes for class 0",
+        };
         return Err(Error::content(path, "votes for at least two classes", found)
             .with_hint("name the classes if others exist but got no vote"));
     }
-    let n_classes = if n_classes == 0 { largest as usize + 1 } else { n_classes };
-    let bytes = values.mapv(|value| if abstains(value) { ABSTAIN } else { value as u8 });
-    Votes::from_bytes(bytes, n_classes)
-        .and_then(WeakSignals::from_votes)
-        .map_err(Error::in_file(path))
-}
-
-fn abstains(value: f32) -> bool {
-    value.is_nan() || value == -1.0
-}
-
-/// The first number that is neither good nor an abstention.
-fn first_bad(values: &Array2<f32>, is_good: impl Fn(f32) -> bool) -> Option<((usize, usize), f32)> {
-    let mut cells = values.indexed_iter().map(|(place, &value)| (place, value));
-    cells.find(|&(_, value)| !abstains(value) && !is_good(value))
+    Ok((bytes, n_classes))
 }
 
 /// Writes weak signals in the format that the extension names, so that [`read_signals`] reads the same numbers.
@@ -363,6 +403,73 @@ mod tests {
             let error = read_with(text, &options).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    fn conventions(abstain: AbstainConvention, names: &[&str]) -> SignalsOptions {
+        SignalsOptions { abstain, ..classes(names) }
+    }
+
+    #[test]
+    fn the_same_votes_in_every_convention() {
+        let expected = array![[0, A], [1, 1], [A, 0]];
+        for (text, abstain) in [
+            ("r1,r2\n0,-1\n1,1\n,0\n", AbstainConvention::MinusOne),
+            ("r1,r2\n1,0\n2,2\n,1\n", AbstainConvention::Zero),
+            ("r1,r2\n0,\n1,1\nNaN,0\n", AbstainConvention::Missing),
+            ("r1,r2\n-1,0\n1,1\n,-1\n", AbstainConvention::Signed),
+            ("r1,r2\n-1,\n1,1\n,-1\n", AbstainConvention::Detect),
+        ] {
+            for names in [&[][..], &["no", "yes"]] {
+                let signals = read_with(text, &conventions(abstain, names)).unwrap();
+                assert_eq!(signals.to_votes().bytes(), expected, "{abstain:?}");
+                assert_eq!((signals.n_classes(), signals.labelers().len()), (2, 2));
+            }
+        }
+        let signals =
+            read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 0]]);
+    }
+
+    #[test]
+    fn a_wrong_convention_is_told_from_the_numbers() {
+        use AbstainConvention::{Detect, MinusOne, Missing, Signed, Zero};
+        for (text, options, expected) in [
+            (
+                "a,b\n0,1\n1,2\n",
+                conventions(MinusOne, &["x", "y"]),
+                "line 3, column 'b': expected a class from 0 to 1, or -1 for an abstention, found 2 \
+                 (if 0 abstains and classes count from 1, set abstain = \"zero\")",
+            ),
+            (
+                "a,b\n0,1\n1,-1\n",
+                conventions(Zero, &["x", "y"]),
+                "line 3, column 'b': expected a class from 1 to 2, or 0 for an abstention, found -1",
+            ),
+            ("a,b\n0,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
+            ("a,b\n0,1\n1,2\n", conventions(Signed, &[]), "expected -1, 1, or 0"),
+            ("a,b\n0,1\n1,-1\n", conventions(Detect, &["x", "y"]), "votes with one reading"),
+            ("a,b\n0,1\n1,-1\n", conventions(Signed, &["x", "y", "z"]), "more than two classes"),
+            ("a,b\n0,1\n1,1\n", conventions(Zero, &[]), "only votes for class 1"),
+            ("a,b\nx,y\ny,-1\n", conventions(Missing, &["x", "y"]), "one of x, y, found '-1'"),
+            ("a,b\nx,y\ny,x\n", conventions(Signed, &["x", "y"]), "expected a number"),
+            ("a,b\n0.5,1\n1,0\n", conventions(Zero, &[]), "the signals are probabilities"),
+            ("a,b\n0.5,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
+        ] {
+            let error = read_with(text, &options).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn arrays_have_conventions_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("votes.npz");
+        let array = NpzArray::Shorts(vec![3, 2], vec![1, 0, 2, 2, 0, 1]);
+        write_atomically(&path, |writer| write_npz(writer, &[("votes", array)])).unwrap();
+        let signals = read_signals(&path, &conventions(AbstainConvention::Zero, &[])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 1], [A, 0]]);
+        let error = read_signals(&path, &conventions(AbstainConvention::Detect, &[])).unwrap_err();
+        assert!(error.to_string().contains("votes with one reading"), "{error}");
     }
 
     proptest! {

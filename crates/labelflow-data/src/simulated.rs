@@ -24,16 +24,18 @@ pub struct WeakProblem {
     pub train: WeakDataset,
     /// The true classes of the training rows, for evaluation and for supervised references.
     pub train_truth: Truth,
-    /// The labelled rows from which the weak signals or their bounds were made.
-    pub simulation: EvaluatedRows,
+    /// The labelled rows from which the weak signals or their bounds were made. Nothing where signals need no labels, as
+    /// with keywords, and bounds are given.
+    pub simulation: Option<EvaluatedRows>,
     /// Rows nobody saw.
     pub test: EvaluatedRows,
 }
 
 impl WeakProblem {
-    /// Number of rows of all three parts together.
+    /// Number of rows of all parts together.
     pub fn n_rows(&self) -> usize {
-        self.train.n_rows() + self.simulation.truth.n_rows() + self.test.truth.n_rows()
+        let n_simulation = self.simulation.as_ref().map_or(0, |rows| rows.truth.n_rows());
+        self.train.n_rows() + n_simulation + self.test.truth.n_rows()
     }
 }
 
@@ -48,11 +50,27 @@ pub struct EvaluatedRows {
     pub truth: Truth,
 }
 
+impl EvaluatedRows {
+    /// The rows with these indices, in this order.
+    ///
+    /// # Panics
+    ///
+    /// If `rows` is empty or an index is out of range.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        Self {
+            features: self.features.select_rows(rows),
+            signals: self.signals.select_rows(rows),
+            truth: self.truth.select_rows(rows),
+        }
+    }
+}
+
 /// The labelled rows on which the labelers' errors are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundsFrom {
-    /// The simulation rows, as the paper says.
+    /// The simulation rows, as the paper says. Sets without such rows have the constant bounds of the paper.
     #[default]
     Simulation,
     /// The training rows with their true labels, as the authors' code does.
@@ -182,11 +200,11 @@ impl SimulatedParts {
         Ok(WeakProblem {
             train: WeakDataset::new(self.train.features, train_signals, bounds)?,
             train_truth: self.train.truth,
-            simulation: EvaluatedRows {
+            simulation: Some(EvaluatedRows {
                 features: self.simulation.features,
                 signals: simulation_signals,
                 truth: self.simulation.truth,
-            },
+            }),
             test: EvaluatedRows {
                 features: self.test.features,
                 signals: test_signals,
@@ -231,7 +249,8 @@ mod tests {
     #[test]
     fn train_and_simulation_together_are_standardised() {
         let problem = problem(0, BoundsFrom::Simulation);
-        let parts = [problem.train.features().values(), problem.simulation.features.values()];
+        let simulation = problem.simulation.as_ref().unwrap();
+        let parts = [problem.train.features().values(), simulation.features.values()];
         let n_rows = (parts[0].nrows() + parts[1].nrows()) as f32;
         for column in 0..30 {
             let sum: f32 = parts.iter().map(|part| part.column(column).sum()).sum();
@@ -246,8 +265,9 @@ mod tests {
     fn bounds_are_soft_errors_of_the_chosen_rows() {
         let (paper, code) =
             (problem(0, BoundsFrom::Simulation), problem(0, BoundsFrom::TrainOracle));
+        let simulation = paper.simulation.as_ref().unwrap();
         for (problem, signals, truth) in [
-            (&paper, &paper.simulation.signals, &paper.simulation.truth),
+            (&paper, &simulation.signals, &simulation.truth),
             (&code, code.train.signals(), &code.train_truth),
         ] {
             let bounds = problem.train.bounds().values();

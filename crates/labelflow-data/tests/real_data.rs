@@ -7,9 +7,10 @@
 use std::path::PathBuf;
 
 use labelflow_data::{
-    BoundsFrom, EvaluatedRows, LoadOptions, WeakProblem, catalog, check, find, load,
+    BoundsFrom, EvaluatedRows, LoadOptions, SignalsOptions, WeakProblem, catalog, check, find,
+    load, read_labels, read_signals,
 };
-use labelflow_weak::Truth;
+use labelflow_weak::{Bounds, Truth};
 
 /// The seeds of the paper.
 const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
@@ -35,7 +36,8 @@ fn class_counts<'truth>(truths: impl IntoIterator<Item = &'truth Truth>) -> [usi
 }
 
 fn all_class_counts(problem: &WeakProblem) -> [usize; 2] {
-    class_counts([&problem.train_truth, &problem.simulation.truth, &problem.test.truth])
+    let simulation = problem.simulation.as_ref().map(|rows| &rows.truth);
+    class_counts([&problem.train_truth, &problem.test.truth].into_iter().chain(simulation))
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn classes_are_as_large_as_published() {
         let n_rows = problem.n_rows() as f64;
         for (part, share) in [
             (problem.train_truth.n_rows(), 0.4),
-            (problem.simulation.truth.n_rows(), 0.3),
+            (problem.simulation.as_ref().unwrap().truth.n_rows(), 0.3),
             (problem.test.truth.n_rows(), 0.3),
         ] {
             assert!((part as f64 - share * n_rows).abs() < 3.0, "{name}: {part} of {n_rows}");
@@ -84,7 +86,7 @@ fn fashion_mnist_has_its_given_split() {
     for name in ["fashion-mnist-dvk", "fashion-mnist-sva", "fashion-mnist-cvb"] {
         let problem = load_default(name, &dir, 0);
         assert_eq!(problem.train.n_rows(), 6000, "{name}");
-        assert_eq!(problem.simulation.truth.n_rows(), 6000, "{name}");
+        assert_eq!(problem.simulation.as_ref().unwrap().truth.n_rows(), 6000, "{name}");
         assert_eq!(class_counts([&problem.test.truth]), [1000, 1000], "{name}");
         assert_eq!(all_class_counts(&problem), [7000, 7000], "{name}");
         assert_eq!(problem.train.signals().labelers(), ["pixel195", "pixel391", "pixel587"]);
@@ -154,7 +156,7 @@ fn sms_rules_vote_as_their_expressions_match() {
     let Some(dir) = data_dir() else { return };
     let problem = load_default("sms-rules", &dir, 0);
     assert_eq!(class_counts([&problem.train_truth]), [3923, 579]);
-    assert_eq!(class_counts([&problem.simulation.truth]), [436, 64]);
+    assert_eq!(class_counts([&problem.simulation.as_ref().unwrap().truth]), [436, 64]);
     assert_eq!(class_counts([&problem.test.truth]), [433, 67]);
     assert_eq!(problem.train.signals().n_signals(), 73);
     let votes = problem.train.signals().to_votes();
@@ -165,4 +167,64 @@ fn sms_rules_vote_as_their_expressions_match() {
     assert_eq!((0..73).map(n_votes).sum::<usize>(), 2293);
     assert_eq!((0..5).map(n_votes).collect::<Vec<_>>(), [59, 34, 0, 7, 2]);
     assert_eq!(find("sms-rules").unwrap().d_features, problem.test.features.d_features());
+}
+
+#[test]
+fn sst2_is_the_published_problem() {
+    let Some(dir) = data_dir() else { return };
+    let problem = load_default("sst-2", &dir, 0);
+    assert_eq!(class_counts([&problem.train_truth]), [1856, 2142]);
+    assert_eq!(class_counts([&problem.test.truth]), [912, 909]);
+    let signals = problem.train.signals();
+    let published = [
+        0.3092, 0.2919, 0.2671, 0.2908, 0.3649, 0.3195, 0.1942, 0.3462, 0.3285, 0.2513, 0.3333,
+        0.4483, 0.1512, 0.1835,
+    ];
+    let errors = Bounds::measured(signals, &problem.train_truth).unwrap();
+    for (signal, published) in published.into_iter().enumerate() {
+        let error = errors.values()[[signal, 1]];
+        assert!((error - published).abs() <= 5e-5, "labeler {signal}: {error}, {published}");
+    }
+    // The authors' own votes and labels, cell for cell.
+    let folder = dir.join("text/sst2-cll");
+    let votes = read_signals(&folder.join("weak_signals.npy"), &SignalsOptions::default()).unwrap();
+    assert_eq!(signals.to_votes(), votes.to_votes());
+    let labels = read_labels(&folder.join("data_labels.npy"), &[]).unwrap();
+    assert_eq!(problem.train_truth, labels);
+    let labels = read_labels(&folder.join("test_labels.npy"), &[]).unwrap();
+    assert_eq!(problem.test.truth, labels);
+    let oracle = LoadOptions { bounds: BoundsFrom::TrainOracle, ..LoadOptions::default() };
+    assert_eq!(load("sst-2", &dir, 0, &oracle).unwrap().train.bounds(), &errors);
+    assert!(problem.train.bounds().values().iter().all(|&bound| bound == 0.01));
+}
+
+#[test]
+fn imdb_sends_uncovered_reviews_to_the_test_rows() {
+    let Some(dir) = data_dir() else { return };
+    let [one, other] = [0, 10].map(|seed| load_default("imdb", &dir, seed));
+    assert_ne!(one.train, other.train);
+    for problem in [one, other] {
+        assert_eq!(problem.train.signals().n_uncovered(), 0);
+        let (n_train, n_test) = (problem.train.n_rows() as f64, problem.test.truth.n_rows() as f64);
+        eprintln!("imdb: {n_train} training rows, {n_test} test rows");
+        // The paper has 29,182 and 20,392.
+        assert!((n_train - 29_182.0).abs() < 150.0 && (n_test - 20_392.0).abs() < 150.0);
+        let n_uncovered = problem.test.signals.n_uncovered() as f64;
+        // A fifth of the uncovered reviews was drawn for testing anyway.
+        assert!((n_uncovered - 10_477.0 / 0.8).abs() < 150.0, "{n_uncovered}");
+        let [negative, positive] = all_class_counts(&problem);
+        assert!(negative.abs_diff(positive) < 500, "{negative} and {positive}");
+    }
+}
+
+#[test]
+fn yelp_is_a_sample_of_covered_reviews() {
+    let Some(dir) = data_dir() else { return };
+    let problem = load_default("yelp", &dir, 0);
+    assert_eq!(problem.train.signals().n_uncovered() + problem.test.signals.n_uncovered(), 0);
+    assert_eq!(problem.train.signals().n_signals(), 14);
+    let share = problem.test.truth.n_rows() as f64 / problem.n_rows() as f64;
+    assert!((share - 10_000.0 / 55_370.0).abs() < 1e-3, "{share}");
+    let (train, test) = (problem.train.n_rows(), problem.test.truth.n_rows());
+    eprintln!("yelp: {train} training rows, {test} test rows, {:?}", all_class_counts(&problem));
 }

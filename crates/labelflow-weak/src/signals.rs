@@ -1,6 +1,7 @@
 //! Weak signals q: what several labelers say of each row.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
@@ -223,12 +224,12 @@ fn check_names(what: &str, names: &[String], expected: usize) -> Result<()> {
     if names.len() != expected {
         return Err(Error::data(what, expected, names.len()));
     }
-    for (index, name) in names.iter().enumerate() {
-        if names[..index].contains(name) {
-            return Err(Error::data(what, "names that differ", format!("'{name}' twice")));
-        }
+    // Workers of a crowd are labelers by the thousand.
+    let mut known = HashSet::new();
+    match names.iter().find(|name| !known.insert(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::data(what, "names that differ", format!("'{name}' twice"))),
     }
-    Ok(())
 }
 
 #[cfg(test)]

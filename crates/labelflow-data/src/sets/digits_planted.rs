@@ -48,7 +48,7 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     Ok(WeakProblem {
         train: WeakDataset::new(train.features, train.signals, bounds)?,
         train_truth: train.truth,
-        simulation,
+        simulation: Some(simulation),
         test: part(&split.test),
     })
 }

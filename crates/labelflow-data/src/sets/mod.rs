@@ -14,11 +14,17 @@ mod clave_direction;
 mod credit_card;
 mod digits_planted;
 mod fashion_mnist;
+mod imdb;
 mod obs_network;
 mod phishing_websites;
 mod sms_rules;
+mod sst2;
 mod statlog_satellite;
+mod texts;
 mod wine_quality;
+mod yelp;
+
+pub(crate) use texts::WORD_VECTOR_FILES;
 
 /// All datasets, in the order of the paper's tables.
 pub(crate) const ALL: &[CatalogEntry] = &[
@@ -33,6 +39,9 @@ pub(crate) const ALL: &[CatalogEntry] = &[
     fashion_mnist::DRESS_SNEAKER,
     fashion_mnist::SANDAL_BOOT,
     fashion_mnist::COAT_BAG,
+    sst2::ENTRY,
+    imdb::ENTRY,
+    yelp::ENTRY,
     sms_rules::ENTRY,
     digits_planted::ENTRY,
 ];

@@ -82,7 +82,7 @@ fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     Ok(WeakProblem {
         train: WeakDataset::new(train.features, train.signals, bounds)?,
         train_truth: train.truth,
-        simulation,
+        simulation: Some(simulation),
         test,
     })
 }
