@@ -625,7 +625,7 @@ mod tests {
                 let reference = match form {
                     Half => ReferenceProportions::measured(signals, &problem.train_truth),
                     Full => {
-                        let simulation = &problem.simulation;
+                        let simulation = problem.simulation.as_ref().unwrap();
                         ReferenceProportions::measured(&simulation.signals, &simulation.truth)
                     }
                 };
