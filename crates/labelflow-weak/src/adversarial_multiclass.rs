@@ -17,8 +17,10 @@
 //! so the constraints are bounds on s, and the adversary looks for the smallest θ·s among the agreements that some
 //! labels can have. Without slack there is nothing left to look for: s is given, if it is possible at all. With slack,
 //! all agreements at their lowest are best for the adversary whatever θ is, if they are possible together. Only where
-//! they are not, each step solves a linear program. Its variables are, for each different partition of the labelers
-//! by their votes, the share of its rows whose label is that of each part, or of none.
+//! they are not, each step has to find its own worst s, in linear programs over mixtures of labelings. There are as many
+//! labelings as there are ways to label the rows, so they are added as they are needed: the one with the smallest u·s
+//! follows for any u by one look at each different partition of the labelers by their votes. The optimum is that of
+//! the linear program over the labels of all rows.
 //!
 //! A. Mazzetto, C. Cousins, D. Sam, S. Bach and E. Upfal, *Adversarial multi class learning under weak supervision
 //! with performance guarantees*, 2021.
@@ -28,7 +30,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
-use crate::linear_program::LinearProgram;
+use crate::linear_program::{LinearProgram, Optimum};
 use crate::row_chunks::fill_rows;
 use crate::simplex_projection::project_onto_simplex;
 use crate::vote_patterns::VotePatterns;
@@ -36,6 +38,12 @@ use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSign
 
 /// The first slack that is tried when no labels give every labeler its error.
 const FIRST_SLACK: f64 = 0.005;
+/// Agreements and values that differ by less are the same.
+const PRECISION: f64 = 1e-7;
+/// What an agreement outside the slack costs the adversary, far more than it can gain by it.
+const PENALTY: f64 = 1e3;
+/// The most corners that are added for one answer. Ten labelers need about a hundred.
+const MAX_ROUNDS: usize = 1000;
 /// The accuracy that the step size is made for.
 const ACCURACY: f64 = 0.3;
 
@@ -83,8 +91,8 @@ impl AdversarialMulticlass {
         let shape = SignalShape::of(signals);
         let patterns = VotePatterns::of(&signals.votes());
         let game = Game::new(&patterns, shape, &errors.rates());
-        let adversary = Adversary::new(&game, self.slack(signals))?;
-        let (weights, worst_case) = self.descend(&game, &adversary)?;
+        let mut adversary = Adversary::new(&game, self.slack(signals))?;
+        let (weights, worst_case) = self.descend(&game, &mut adversary)?;
         Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
     }
 
@@ -108,7 +116,7 @@ impl AdversarialMulticlass {
     }
 
     /// The best of the weights that the descent visits, with their worst case.
-    fn descend(&self, game: &Game, adversary: &Adversary<'_>) -> Result<(Vec<f64>, f64)> {
+    fn descend(&self, game: &Game, adversary: &mut Adversary<'_>) -> Result<(Vec<f64>, f64)> {
         let n_signals = game.n_signals();
         // L = 2 √(m + 1) bounds the gradient.
         let step = ACCURACY / (4.0 * (n_signals + 1) as f64);
@@ -220,6 +228,30 @@ impl Game {
         self.overlaps.chunks_exact(weights.len()).map(|row| dot(row, weights)).collect()
     }
 
+    /// The agreements of the labels with the smallest sum of agreements in this direction.
+    fn lowest(&self, direction: &[f64]) -> Vec<f64> {
+        let uniform = 1.0 / self.n_classes as f64;
+        let mut agreements = vec![0.0; self.n_signals()];
+        let mut sums = Vec::new();
+        for (parts, share) in &self.partitions {
+            // One sum for the label of each part, and one for a class that nobody votes for, if there is any.
+            let voted = parts.iter().filter(|&&part| part != ABSTAIN);
+            let n_parts = voted.max().map_or(0, |&part| usize::from(part) + 1);
+            sums.clear();
+            sums.resize((n_parts + 1).min(self.n_classes), 0.0);
+            for (&part, weight) in parts.iter().zip(direction).filter(|(part, _)| **part != ABSTAIN)
+            {
+                sums[usize::from(part)] += weight;
+            }
+            let label = (0..sums.len())
+                .fold(0, |best, label| if sums[label] < sums[best] { label } else { best });
+            for (&part, agreement) in parts.iter().zip(&mut agreements) {
+                *agreement += share * part_overlap(part, label as u8, uniform);
+            }
+        }
+        agreements
+    }
+
     fn loss(&self, weights: &[f64], agreements: &[f64]) -> f64 {
         0.5 * (dot(weights, &self.overlaps_with(weights)) + 1.0) - dot(weights, agreements)
     }
@@ -263,104 +295,151 @@ fn partitions(patterns: &VotePatterns) -> Vec<(Vec<u8>, f64)> {
     counts.into_iter().map(|(parts, count)| (parts, count / n_rows)).collect()
 }
 
-/// A label for the rows of a partition.
-struct Choice {
-    partition: usize,
-    /// What each labeler's vote gives this label, `[n_signals]`.
-    agreements: Vec<f64>,
-}
-
 /// Chooses the labels.
 struct Adversary<'a> {
     game: &'a Game,
-    choices: Vec<Choice>,
     slack: f64,
     /// The lowest agreements of all labelers, if some labels have them together.
     always: Option<Vec<f64>>,
+    /// Possible agreements found so far. They do not depend on the weights, so every step begins with those of the
+    /// steps before it.
+    corners: Vec<Vec<f64>>,
+}
+
+/// What is asked of the adversary: the smallest `weights`·s + `penalty`·τ over possible s and τ ≥ 0 with
+/// low − τ ≤ s ≤ high + τ.
+struct Question<'a> {
+    weights: &'a [f64],
+    penalty: f64,
+    low: Vec<f64>,
+    high: Vec<f64>,
 }
 
 impl<'a> Adversary<'a> {
     /// With the given slack, or the first of 0.005, 0.01, 0.02, … above it that leaves the adversary any labels.
     fn new(game: &'a Game, slack: f64) -> Result<Self> {
-        let mut adversary = Self { game, choices: choices(game), slack, always: None };
-        loop {
-            let lowest: Vec<f64> = game.agreements.iter().map(|s| s - adversary.slack).collect();
-            if adversary.minimize(&vec![0.0; game.n_signals()], &lowest, &lowest)?.is_some() {
-                adversary.always = Some(lowest);
-                return Ok(adversary);
-            }
-            // A slack of one excludes no labels; above it, the solver is at its limits.
-            if adversary.slack >= 1.0 || adversary.is_feasible()? {
-                return Ok(adversary);
-            }
+        let units = (0..game.n_signals()).flat_map(|signal| [(signal, 1.0), (signal, -1.0)]);
+        let corners = units.map(|(signal, sign)| {
+            let mut direction = vec![0.0; game.n_signals()];
+            direction[signal] = sign;
+            game.lowest(&direction)
+        });
+        let corners = corners.collect();
+        let mut adversary = Self { game, slack, always: None, corners };
+        let needed = adversary.distance(&game.agreements)?;
+        while adversary.slack < needed - PRECISION {
             adversary.slack = (2.0 * adversary.slack).max(FIRST_SLACK);
         }
+        let lowest = adversary.shifted(-adversary.slack);
+        if adversary.distance(&lowest)? <= PRECISION {
+            adversary.always = Some(lowest);
+        }
+        Ok(adversary)
     }
 
-    fn is_feasible(&self) -> Result<bool> {
-        Ok(self.slack > 0.0
-            && self.minimize_within_slack(&vec![0.0; self.game.n_signals()])?.is_some())
+    /// By how much some labeler's agreement must differ from `agreements`, so that they are possible.
+    fn distance(&mut self, agreements: &[f64]) -> Result<f64> {
+        let question = Question {
+            weights: &vec![0.0; agreements.len()],
+            penalty: 1.0,
+            low: agreements.to_vec(),
+            high: agreements.to_vec(),
+        };
+        self.answer(&question)
+    }
+
+    fn shifted(&self, shift: f64) -> Vec<f64> {
+        self.game.agreements.iter().map(|s| s + shift).collect()
     }
 
     /// The agreements of the labels that are worst for these weights.
-    fn worst_agreements(&self, weights: &[f64]) -> Result<Vec<f64>> {
+    fn worst_agreements(&mut self, weights: &[f64]) -> Result<Vec<f64>> {
         if let Some(agreements) = &self.always {
             return Ok(agreements.clone());
         }
-        self.minimize_within_slack(weights)?.ok_or_else(|| {
-            Error::data("labeler errors", "errors that some labels allow", "none within the slack")
-        })
+        let (low, high) = (self.shifted(-self.slack), self.shifted(self.slack));
+        let question = Question { weights, penalty: PENALTY, low, high };
+        self.answer(&question)?;
+        question.best_mixture(&self.corners)
     }
 
-    fn minimize_within_slack(&self, weights: &[f64]) -> Result<Option<Vec<f64>>> {
-        let shifted = |shift| self.game.agreements.iter().map(|s| s + shift).collect::<Vec<f64>>();
-        self.minimize(weights, &shifted(-self.slack), &shifted(self.slack))
-    }
-
-    /// The possible agreements between `low` and `high` with the smallest weighted sum; nothing if there are none.
-    fn minimize(&self, weights: &[f64], low: &[f64], high: &[f64]) -> Result<Option<Vec<f64>>> {
-        let choices = || self.choices.iter().enumerate();
-        let objective = choices().map(|(_, choice)| -dot(&choice.agreements, weights));
-        let mut program = LinearProgram::maximize(objective);
-        let mut of_partition = choices().peekable();
-        for (partition, (_, share)) in self.game.partitions.iter().enumerate() {
-            let mut terms = Vec::new();
-            while let Some((variable, _)) =
-                of_partition.next_if(|(_, choice)| choice.partition == partition)
-            {
-                terms.push((variable, 1.0));
+    /// The smallest value of the question. Mixtures of the known corners answer from above, prices of the constraints
+    /// from below; as long as the two differ, the labels that are best at those prices are a new corner.
+    fn answer(&mut self, question: &Question<'_>) -> Result<f64> {
+        let mut rounds = 0;
+        loop {
+            let prices = question.best_prices(&self.corners)?;
+            let corner = self.game.lowest(&prices.direction);
+            // Weights, agreements and excess are not negative, nor is then the answer.
+            let lower = (dot(&prices.direction, &corner) + prices.constant).max(0.0);
+            rounds += 1;
+            let is_done = lower >= prices.value - PRECISION || self.corners.contains(&corner);
+            if is_done || rounds == MAX_ROUNDS {
+                return Ok(prices.value);
             }
-            program.constrain(terms, *share, *share);
+            self.corners.push(corner);
         }
-        for (signal, (&low, &high)) in low.iter().zip(high).enumerate() {
-            let terms = choices()
-                .map(|(variable, choice)| (variable, choice.agreements[signal]))
-                .filter(|(_, agreement)| *agreement > 0.0);
-            program.constrain(terms, low, high);
-        }
-        let Some(optimum) = program.solve()? else { return Ok(None) };
-        let mut sums = vec![0.0; weights.len()];
-        for (choice, share) in self.choices.iter().zip(&optimum.variables) {
-            sums.iter_mut().zip(&choice.agreements).for_each(|(sum, s)| *sum += share * s);
-        }
-        Ok(Some(sums))
     }
 }
 
-/// For each partition in turn, a label of each part, and one that nobody votes for if there is such a class.
-fn choices(game: &Game) -> Vec<Choice> {
-    let uniform = 1.0 / game.n_classes as f64;
-    let mut choices = Vec::new();
-    for (partition, (parts, _)) in game.partitions.iter().enumerate() {
-        let voted = parts.iter().filter(|&&part| part != ABSTAIN);
-        let n_parts = voted.max().map_or(0, |&part| usize::from(part) + 1);
-        for label in 0..(n_parts + 1).min(game.n_classes) {
-            let agreements =
-                parts.iter().map(|&part| part_overlap(part, label as u8, uniform)).collect();
-            choices.push(Choice { partition, agreements });
+/// Prices of the constraints "at least low" and "at most high".
+struct Prices {
+    /// How labels are judged at these prices, `[n_signals]`, and what is added to that.
+    direction: Vec<f64>,
+    constant: f64,
+    /// What the cheapest mixture of the known corners costs, at these prices as well as under the constraints.
+    value: f64,
+}
+
+impl Question<'_> {
+    /// The best mixture of these agreements.
+    fn best_mixture(&self, corners: &[Vec<f64>]) -> Result<Vec<f64>> {
+        let excess = corners.len();
+        let costs = corners.iter().map(|corner| -dot(corner, self.weights));
+        let mut program = LinearProgram::maximize(costs.chain([-self.penalty]));
+        program.constrain((0..excess).map(|corner| (corner, 1.0)), 1.0, 1.0);
+        for (signal, (low, high)) in self.low.iter().zip(&self.high).enumerate() {
+            let mixed = || corners.iter().map(|corner| corner[signal]).enumerate();
+            program.constrain(mixed().chain([(excess, -1.0)]), f64::NEG_INFINITY, *high);
+            let negative = mixed().map(|(corner, s)| (corner, -s));
+            program.constrain(negative.chain([(excess, -1.0)]), f64::NEG_INFINITY, -low);
         }
+        let optimum = possible(&program)?;
+        let mut agreements = vec![0.0; self.weights.len()];
+        for (corner, share) in corners.iter().zip(&optimum.variables) {
+            agreements.iter_mut().zip(corner).for_each(|(sum, s)| *sum += share * s);
+        }
+        Ok(agreements)
     }
-    choices
+
+    /// The prices at which mixtures of these agreements cost the most. By duality the cheapest then costs as much as
+    /// the best mixture under the constraints.
+    fn best_prices(&self, corners: &[Vec<f64>]) -> Result<Prices> {
+        let n_signals = self.weights.len();
+        // Prices of low, then of high, then what the cheapest corner costs, as a difference of two numbers.
+        let (cost, negative_cost) = (2 * n_signals, 2 * n_signals + 1);
+        let gains = self.low.iter().copied().chain(self.high.iter().map(|high| -high));
+        let mut program = LinearProgram::maximize(gains.clone().chain([1.0, -1.0]));
+        program.constrain((0..cost).map(|price| (price, 1.0)), f64::NEG_INFINITY, self.penalty);
+        for corner in corners {
+            let terms = corner.iter().copied().chain(corner.iter().map(|s| -s)).enumerate();
+            let terms = terms.chain([(cost, 1.0), (negative_cost, -1.0)]);
+            program.constrain(terms, f64::NEG_INFINITY, dot(corner, self.weights));
+        }
+        let Optimum { value, variables: prices } = possible(&program)?;
+        let (of_low, of_high) = prices[..cost].split_at(n_signals);
+        let direction = self.weights.iter().zip(of_low.iter().zip(of_high));
+        let direction = direction.map(|(weight, (low, high))| weight - low + high).collect();
+        let constant = gains.zip(&prices).map(|(gain, price)| gain * price).sum();
+        Ok(Prices { direction, constant, value })
+    }
+}
+
+/// The optimum of a program that has one: the excess may be as large as it needs to be.
+fn possible(program: &LinearProgram) -> Result<Optimum> {
+    program.solve()?.ok_or_else(|| {
+        Error::data("labeler errors", "errors that can be compared with votes", "numbers too small")
+    })
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -466,7 +545,7 @@ mod tests {
                 let rates: Vec<f64> =
                     rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
                 let game = Game::new(&patterns, shape, &rates);
-                let adversary = Adversary::new(&game, slack).unwrap();
+                let mut adversary = Adversary::new(&game, slack).unwrap();
                 n_constant += usize::from(adversary.always.is_some());
                 n_programs += usize::from(adversary.always.is_none());
                 for weights in [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.9, 0.1]] {

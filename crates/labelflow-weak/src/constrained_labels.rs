@@ -17,9 +17,10 @@
 //! Sums run over the signals that are given. Labels of several starts are averaged, then each row is scaled to sum to
 //! one.
 //!
-//! Classes never meet before that scaling. With two classes the columns are each other's mirror image, y₀ solving for
-//! 1 − q what y₁ solves for q; who has the method's one-column form, in which y₁ alone is the label, finds it there
-//! before scaling, and with labels that are certain the two are the same.
+//! Classes never meet before that scaling. With two classes, the method's one-column form takes y₁ for the label and
+//! 1 − y₁ for class 0. Here both columns are solved: y₀ meets for 1 − q and the same bounds what y₁ meets for q, so
+//! that 1 − y₁ is a solution for it, but it comes from starts of its own. Then p(1) = y₁ / (y₀ + y₁), which is y₁ where
+//! the columns agree.
 //!
 //! C. Arachie and B. Huang, *Constrained labeling for weakly supervised learning*, 2021.
 
