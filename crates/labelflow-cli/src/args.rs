@@ -60,7 +60,7 @@ impl From<DeviceName> for DeviceKind {
 pub(crate) enum PresetName {
     /// All rows in each of up to 2000 steps
     Paper,
-    /// Small batches and larger steps: a tenth of the time or less
+    /// Fewer and larger steps: a thirteenth of the time, for somewhat less accuracy
     Fast,
 }
 

@@ -63,7 +63,7 @@ pub enum Preset {
     /// As in the paper: all rows in each of up to 2000 steps.
     #[default]
     Paper,
-    /// Small batches, larger steps, some forty passes: about as good in a tenth of the time or less.
+    /// 150 passes with larger steps, in batches of 1024 rows: a thirteenth of the work, for somewhat less accuracy.
     Fast,
 }
 
@@ -133,20 +133,25 @@ pub struct Report {
 }
 
 impl TrainConfig {
-    /// [`Preset::Fast`] for a dataset of `n_rows`: 40 passes in batches of 256 rows, and at least 150 steps; the step size falls from
-    /// 4e-3 to a twenty-fifth of it.
+    /// [`Preset::Fast`] for a dataset of `n_rows`: 150 passes in batches of 1024 rows, fewer of very many rows.
+    ///
+    /// What a weight can travel is the sum of all step sizes. It is as large as in the paper, where it is mostly spent in the first 500
+    /// of 2000 steps: training that travels farther loses accuracy, training that travels less has not arrived.
     pub fn fast(n_rows: usize) -> Self {
-        const BATCH_ROWS: usize = 256;
-        const MIN_EPOCHS: usize = 40;
-        const MIN_STEPS: usize = 150;
-        const LAST_LEARNING_RATE: f64 = 0.04;
+        const BATCH_ROWS: usize = 1024;
+        const MAX_EPOCHS: usize = 150;
+        const MAX_STEPS: usize = 3000;
+        const SUM_OF_STEP_SIZES: f64 = 0.25;
+        const LAST_STEP_SIZE: f64 = 0.04;
         let n_batches = n_rows.div_ceil(BATCH_ROWS).max(1);
-        let epochs = MIN_STEPS.div_ceil(n_batches).max(MIN_EPOCHS);
+        let epochs = (MAX_STEPS / n_batches).clamp(1, MAX_EPOCHS);
+        let decay = LAST_STEP_SIZE.powf(1.0 / epochs as f64);
+        let sum_of_decays = n_batches as f64 * (1.0 - LAST_STEP_SIZE) / (1.0 - decay);
         Self {
             max_epochs: epochs,
-            learning_rate: 4e-3,
-            learning_rate_decay: LAST_LEARNING_RATE.powf(1.0 / epochs as f64),
-            learning_rate_floor: LAST_LEARNING_RATE,
+            learning_rate: SUM_OF_STEP_SIZES / sum_of_decays,
+            learning_rate_decay: decay,
+            learning_rate_floor: LAST_STEP_SIZE,
             batch_size: BatchSize::Rows(BATCH_ROWS),
             min_epochs: epochs,
             ..Self::default()
@@ -494,13 +499,16 @@ mod tests {
     }
 
     #[test]
-    fn the_fast_preset_ends_at_its_smallest_step_size() {
-        for (n_rows, max_epochs) in [(1, 150), (228, 150), (600, 50), (6000, 40)] {
+    fn the_fast_preset_goes_as_far_as_the_papers() {
+        for (n_rows, max_epochs) in [(1, 150), (228, 150), (6000, 150), (100_000, 30)] {
             let config = Preset::Fast.training(n_rows);
             config.check().unwrap();
             assert_eq!(config.max_epochs, max_epochs, "{n_rows}");
             let last = config.learning_rate(max_epochs) / config.learning_rate;
             assert!((last - 0.04).abs() < 1e-9, "{last}");
+            let sum: f64 = (0..max_epochs).map(|epoch| config.learning_rate(epoch)).sum();
+            let n_batches = n_rows.div_ceil(1024) as f64;
+            assert!((sum * n_batches - 0.25).abs() < 1e-9, "{n_rows}: {sum}");
         }
     }
 
