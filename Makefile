@@ -36,5 +36,6 @@ growth: ## Time and memory of an epoch for 1k, 10k and 100k rows
 bench: ## Criterion benches of a training step, prediction and label statistics
 	cargo bench --workspace --bench learner --bench label_statistics
 
-bench-peers: ## Side by side with a plain PyTorch program: time and memory (installs torch in a cache folder)
+bench-peers: ## Side by side with plain PyTorch, Snorkel, crowd-kit and FlyingSquid: time and memory (installs them in a cache folder)
 	python3 tools/bench_peers.py --json target/bench-peers.json
+	python3 tools/bench_label_models.py --json target/bench-label-models.json

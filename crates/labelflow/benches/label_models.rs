@@ -1,0 +1,60 @@
+//! What tools/bench_label_models.py measures of other packages, measured of labelflow: a fit, the labels, peak memory.
+//!
+//! Reads votes from an npy file and prints a line of JSON. Linux only (`/proc/self/status`).
+
+// The line of JSON is the result. An error has nobody to go to but whoever reads standard error.
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Instant;
+
+use labelflow::weak::{
+    DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, SnorkelLabelModel, WeakSignals,
+};
+use labelflow_data::{SignalsOptions, read_signals};
+
+fn main() {
+    // Cargo adds `--bench`, which has no value.
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let given: HashMap<&str, &str> =
+        arguments.chunks_exact(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+    let (Some(votes), Some(model)) = (given.get("--votes"), given.get("--model")) else {
+        panic!("expected --votes FILE.npy --model NAME, found {arguments:?}");
+    };
+    let signals = read_signals(Path::new(votes), &SignalsOptions::default()).unwrap();
+    let (fit_s, predict_s) = match *model {
+        "majority-vote" => time(&MajorityVote::default(), &signals),
+        "dawid-skene" => time(&DawidSkene::default(), &signals),
+        "snorkel" => time(&SnorkelLabelModel::default(), &signals),
+        "flying-squid" => time(&FlyingSquid::default(), &signals),
+        other => panic!("--model {other}: unknown"),
+    };
+    let line = serde_json::json!({
+        "program": format!("labelflow {model}"),
+        "fit_s": fit_s,
+        "predict_s": predict_s,
+        "peak_mb": peak_megabytes(),
+    });
+    println!("{line}");
+}
+
+/// Seconds of a fit and of the labels of all rows.
+fn time<M: LabelModel>(model: &M, signals: &WeakSignals) -> (f64, f64) {
+    let start = Instant::now();
+    let fitted = model.fit(signals).unwrap();
+    let fit_s = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let labels = fitted.predict_proba(signals).unwrap();
+    let classes = labels.argmax();
+    let predict_s = start.elapsed().as_secs_f64();
+    assert_eq!(classes.len(), signals.n_rows());
+    (fit_s, predict_s)
+}
+
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
+}
