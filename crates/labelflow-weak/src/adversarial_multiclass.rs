@@ -459,10 +459,19 @@ mod tests {
             let rates = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap().rates();
             let patterns = VotePatterns::of(&problem.signals.votes());
             let shape = SignalShape::of(&problem.signals);
-            // What was measured is possible; what is much better or worse needs the slack, or the linear program.
-            for (shift, slack) in
-                [(0.0, 0.0), (0.0, 0.02), (0.0, 0.3), (-0.15, 0.2), (0.2, 0.25), (-1.0, 0.7)]
-            {
+            // What was measured is possible; what is much better or worse needs slack. With so much slack that the lowest
+            // agreements are negative, it takes the linear program.
+            let shifts_and_slacks = [
+                (0.0, 0.0),
+                (0.0, 0.02),
+                (0.0, 0.3),
+                (-0.15, 0.2),
+                (0.2, 0.25),
+                (-1.0, 0.7),
+                (0.0, 0.5),
+                (0.1, 0.6),
+            ];
+            for (shift, slack) in shifts_and_slacks {
                 let rates: Vec<f64> =
                     rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
                 let game = Game::new(&patterns, shape, &rates);
