@@ -31,6 +31,7 @@ use crate::label_model::SignalShape;
 use crate::linear_program::LinearProgram;
 use crate::row_chunks::fill_rows;
 use crate::simplex_projection::project_onto_simplex;
+use crate::vectors::dot;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals};
 
@@ -191,20 +192,18 @@ impl Game {
         let uniform = 1.0 / shape.n_classes as f64;
         let n_signals = shape.n_signals;
         let mut overlaps = vec![0.0; n_signals * n_signals];
-        let mut coverage = vec![0.0; n_signals];
         for (parts, share) in &partitions {
             for (first, row) in parts.iter().zip(overlaps.chunks_exact_mut(n_signals)) {
                 for (second, overlap) in parts.iter().zip(row) {
                     *overlap += share * part_overlap(*first, *second, uniform);
                 }
             }
-            let voters = parts.iter().zip(&mut coverage).filter(|(part, _)| **part != ABSTAIN);
-            voters.for_each(|(_, coverage)| *coverage += share);
         }
         // An error is given as a share of a labeler's votes; where it abstains, its loss is that of the uniform vector
         // under any labels.
-        let agreements = coverage
-            .iter()
+        let agreements = patterns
+            .coverages()
+            .into_iter()
             .zip(error_rates)
             .map(|(covered, error)| covered * (1.0 - error) + (1.0 - covered) * uniform)
             .collect();
@@ -363,23 +362,14 @@ fn choices(game: &Game) -> Vec<Choice> {
     choices
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array2, array};
+    use ndarray::array;
 
     use super::*;
-    use crate::planted::{Planted, assert_near};
-    use crate::{Truth, Votes};
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::Truth;
+    use crate::planted::{Planted, assert_near, signals};
 
     fn fit(signals: &WeakSignals, rates: &[f64]) -> FittedAdversarialMulticlass {
         let errors = LabelerErrors::per_labeler(rates, signals.n_classes()).unwrap();
