@@ -37,7 +37,7 @@ SNORKEL_CASES = [
         "seed": 5,
         "balance": [0.25, 0.25, 0.25, 0.25],
         "accuracies": [0.9, 0.4, 0.6, 0.7, 0.8, 0.5],
-        "settings": {"epochs": 500, "rate_margin": 0.02},
+        "settings": {"n_epochs": 500, "rate_margin": 0.02},
     },
     {
         "name": "l2 and a precision for each labeler",
@@ -89,7 +89,7 @@ def planted_votes(case: dict, rows: int = 150) -> NDArray[numpy.int64]:
 
 def snorkel_settings(settings: dict) -> dict:
     """The settings of a case in Snorkel's words."""
-    names = {"epochs": "n_epochs", "learning_rate": "lr", "l2": "l2", "precision": "prec_init", "rate_margin": "mu_eps"}
+    names = {"n_epochs": "n_epochs", "learning_rate": "lr", "l2": "l2", "precision": "prec_init", "rate_margin": "mu_eps"}
     translated = {names[name]: value for name, value in settings.items() if name in names}
     schedule = settings.get("schedule", "constant")
     kind = schedule if isinstance(schedule, str) else next(iter(schedule))

@@ -33,6 +33,7 @@ use crate::label_model::SignalShape;
 use crate::linear_program::{LinearProgram, Optimum};
 use crate::row_chunks::fill_rows;
 use crate::simplex_projection::project_onto_simplex;
+use crate::vectors::dot;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals};
 
@@ -199,20 +200,18 @@ impl Game {
         let uniform = 1.0 / shape.n_classes as f64;
         let n_signals = shape.n_signals;
         let mut overlaps = vec![0.0; n_signals * n_signals];
-        let mut coverage = vec![0.0; n_signals];
         for (parts, share) in &partitions {
             for (first, row) in parts.iter().zip(overlaps.chunks_exact_mut(n_signals)) {
                 for (second, overlap) in parts.iter().zip(row) {
                     *overlap += share * part_overlap(*first, *second, uniform);
                 }
             }
-            let voters = parts.iter().zip(&mut coverage).filter(|(part, _)| **part != ABSTAIN);
-            voters.for_each(|(_, coverage)| *coverage += share);
         }
         // An error is given as a share of a labeler's votes; where it abstains, its loss is that of the uniform vector
         // under any labels.
-        let agreements = coverage
-            .iter()
+        let agreements = patterns
+            .coverages()
+            .into_iter()
             .zip(error_rates)
             .map(|(covered, error)| covered * (1.0 - error) + (1.0 - covered) * uniform)
             .collect();
@@ -442,23 +441,14 @@ fn possible(program: &LinearProgram) -> Result<Optimum> {
     })
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array2, array};
+    use ndarray::array;
 
     use super::*;
-    use crate::planted::{Planted, assert_near};
-    use crate::{Truth, Votes};
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::Truth;
+    use crate::planted::{Planted, assert_near, signals};
 
     fn fit(signals: &WeakSignals, rates: &[f64]) -> FittedAdversarialMulticlass {
         let errors = LabelerErrors::per_labeler(rates, signals.n_classes()).unwrap();
@@ -538,10 +528,19 @@ mod tests {
             let rates = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap().rates();
             let patterns = VotePatterns::of(&problem.signals.votes());
             let shape = SignalShape::of(&problem.signals);
-            // What was measured is possible; what is much better or worse needs the slack, or the linear program.
-            for (shift, slack) in
-                [(0.0, 0.0), (0.0, 0.02), (0.0, 0.3), (-0.15, 0.2), (0.2, 0.25), (-1.0, 0.7)]
-            {
+            // What was measured is possible; what is much better or worse needs slack. With so much slack that the lowest
+            // agreements are negative, it takes the linear program.
+            let shifts_and_slacks = [
+                (0.0, 0.0),
+                (0.0, 0.02),
+                (0.0, 0.3),
+                (-0.15, 0.2),
+                (0.2, 0.25),
+                (-1.0, 0.7),
+                (0.0, 0.5),
+                (0.1, 0.6),
+            ];
+            for (shift, slack) in shifts_and_slacks {
                 let rates: Vec<f64> =
                     rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
                 let game = Game::new(&patterns, shape, &rates);

@@ -126,7 +126,7 @@ fn soft_errors(
         }
     };
     let chunks = RowChunks::new(signals.n_rows(), n_signals, 2 * n_cells);
-    let sums = chunks.sum(2 * n_cells, add_rows);
+    let sums = chunks.sum(add_rows);
     Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
         let cell = signal * n_classes + class;
         // Rounding may carry a mean of ones above one.

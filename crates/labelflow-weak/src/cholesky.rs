@@ -4,6 +4,8 @@
 //! A = L Lᵀ with L lower triangular,   L u = b,   Lᵀ x = u
 //! ```
 
+use crate::vectors::dot;
+
 /// L of a matrix A = L Lᵀ.
 #[derive(Debug, Clone)]
 pub(crate) struct Cholesky {
@@ -54,21 +56,6 @@ impl Cholesky {
         let values = &self.lower[row * self.n..][..=row];
         (&values[..row], values[row])
     }
-}
-
-/// Eight sums at once let the compiler use vector instructions.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let (a_lanes, b_lanes) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a_lanes.remainder().iter().zip(b_lanes.remainder());
-    let rest: f64 = rest.map(|(a, b)| a * b).sum();
-    let mut sums = [0.0; LANES];
-    for (a, b) in a_lanes.zip(b_lanes) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -43,7 +43,8 @@ const MIN_VOTES: usize = 3;
 /// The estimate is the class balance of the one-coin model (each labeler has one accuracy) or of [`DawidSkene`] (each has
 /// a confusion matrix), whichever Schwarz's criterion prefers, with one row added to each class so that none is zero.
 /// Labelers that vote for one class only, as keyword rules do, say nothing of it and are left out. Where no row has votes
-/// of three of the others, the votes cannot tell, and the balance is uniform.
+/// of three of the others, the votes cannot tell, and the balance is uniform. [`DawidSkene`] itself needs no such estimate:
+/// it learns the balance with everything else.
 ///
 /// ```
 /// use labelflow_weak::{ClassBalance, Votes, WeakSignals};
@@ -111,10 +112,15 @@ impl ClassBalance {
     /// uniform. A given balance must have one positive probability for each class.
     pub fn resolve(&self, signals: &WeakSignals) -> Result<Vec<f64>> {
         self.check(signals.n_classes())?;
+        self.fixed(signals.n_classes()).map_or_else(|| estimate(signals), Ok)
+    }
+
+    /// The probability of each class where it does not depend on the votes.
+    pub(crate) fn fixed(&self, n_classes: usize) -> Option<Vec<f64>> {
         match self {
-            Self::Estimated => estimate(signals),
-            Self::Uniform => Ok(uniform(signals.n_classes())),
-            Self::Given(balance) => Ok(balance.clone()),
+            Self::Estimated => None,
+            Self::Uniform => Some(uniform(n_classes)),
+            Self::Given(balance) => Some(balance.clone()),
         }
     }
 
@@ -133,7 +139,7 @@ impl ClassBalance {
 }
 
 /// The same probability for each class.
-fn uniform(n_classes: usize) -> Vec<f64> {
+pub(crate) fn uniform(n_classes: usize) -> Vec<f64> {
     vec![1.0 / n_classes as f64; n_classes]
 }
 
@@ -201,16 +207,11 @@ fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array2, array, concatenate};
+    use ndarray::{array, concatenate};
     use serde::de::value::{Error as ValueError, SeqDeserializer, StrDeserializer};
 
     use super::*;
-    use crate::planted::Planted;
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::planted::{Planted, signals};
 
     #[test]
     fn an_unequal_balance_is_found_in_few_rows_and_in_many() {

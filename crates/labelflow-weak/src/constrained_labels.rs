@@ -24,8 +24,6 @@
 //!
 //! C. Arachie and B. Huang, *Constrained labeling for weakly supervised learning*, 2021.
 
-use std::collections::HashMap;
-
 use ndarray::{Array2, ArrayView3, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -33,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::average_signals::share_what_is_left;
 use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
+use crate::scramble::scramble;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, Bounds, Error, Labeler, Result, SignalValues, SoftLabels, WeakSignals};
 
@@ -85,6 +84,7 @@ impl ConstrainedLabels {
         }
         let shape = SignalShape::of(signals);
         bounds.check_shape(shape.n_signals, shape.n_classes)?;
+        signals.check_any_vote()?;
         let patterns;
         let rows = match signals.values() {
             SignalValues::Votes(votes) => {
@@ -93,7 +93,7 @@ impl ConstrainedLabels {
             }
             SignalValues::Probabilities(p) => Rows::Probabilities(p.view()),
         };
-        let system = System::new(rows, shape, bounds)?;
+        let system = System::new(rows, shape, bounds);
         let n_trials = if self.single_start { 1 } else { self.n_trials };
         let residuals = (0..n_trials)
             .flat_map(|trial| system.descend(system.starts(self.seed, trial), self.n_steps))
@@ -183,7 +183,7 @@ impl Labeler for FittedConstrainedLabels {
     /// Classes that no labeler speaks of share what the others leave of the whole; a row without signals is uniform.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.shape.check(signals)?;
-        let (n_rows, n_classes, pulls) = (signals.n_rows(), signals.n_classes(), self.pulls());
+        let (n_classes, pulls) = (signals.n_classes(), self.pulls());
         let replay_all = |rows: Rows<'_>| {
             fill_rows(rows.len(), n_classes, |row, labels| self.replay(&pulls, rows, row, labels))
         };
@@ -193,15 +193,7 @@ impl Labeler for FittedConstrainedLabels {
                 // Hundreds of steps a row are worth finding out which rows are the same.
                 let patterns = VotePatterns::of(votes);
                 let of_patterns = replay_all(Rows::Patterns(&patterns));
-                let places: HashMap<&[u8], usize> =
-                    patterns.iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
-                fill_rows(n_rows, n_classes, |row, labels| {
-                    let place = places[votes.row_bytes(row)];
-                    labels
-                        .iter_mut()
-                        .zip(of_patterns.row(place))
-                        .for_each(|(to, from)| *to = *from);
-                })
+                patterns.spread(votes, of_patterns.view())
             }
         };
         Ok(SoftLabels::normalized(labels))
@@ -269,7 +261,7 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn new(rows: Rows<'a>, shape: SignalShape, bounds: &Bounds) -> Result<Self> {
+    fn new(rows: Rows<'a>, shape: SignalShape, bounds: &Bounds) -> Self {
         let n_cells = shape.n_signals * shape.n_classes;
         let n_classes = shape.n_classes;
         // N, then Σ q, both [n_signals, n_classes].
@@ -281,10 +273,6 @@ impl<'a> System<'a> {
         });
         let said = sums.split_off(n_cells);
         let n_given = sums;
-        if n_given.iter().all(|&n_given| n_given == 0.0) {
-            return Err(Error::data("signals", "at least one vote", "abstentions only")
-                .with_hint("check which value means an abstention in your file"));
-        }
         let targets = bounds
             .values()
             .iter()
@@ -292,7 +280,7 @@ impl<'a> System<'a> {
             // What nobody speaks of is no equation.
             .map(|(bound, (said, &n))| if n > 0.0 { bound - said / (n + TINY) } else { 0.0 })
             .collect();
-        Ok(Self { rows, n_classes, n_given, targets })
+        Self { rows, n_classes, n_given, targets }
     }
 
     fn shape(&self) -> SignalShape {
@@ -359,7 +347,7 @@ fn sum_over_rows(
     length: usize,
     add_row: impl Fn(usize, f64, &mut [f64]) + Sync,
 ) -> Vec<f64> {
-    RowChunks::new(rows.len(), shape.n_signals, length).sum(length, |range, sums| {
+    RowChunks::new(rows.len(), shape.n_signals, length).sum(|range, sums| {
         range.for_each(|row| add_row(row, rows.count(row), sums));
     })
 }
@@ -391,14 +379,6 @@ fn start_labels(rows: Rows<'_>, row: usize, seed: u64, trial: usize, labels: &mu
     }
 }
 
-/// A number from which neighbours cannot be told: the output function of the generator SplitMix64.
-fn scramble(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
@@ -417,7 +397,7 @@ mod tests {
         signals: &WeakSignals,
         bounds: &Bounds,
     ) -> System<'a> {
-        System::new(Rows::Patterns(patterns), SignalShape::of(signals), bounds).unwrap()
+        System::new(Rows::Patterns(patterns), SignalShape::of(signals), bounds)
     }
 
     #[test]
@@ -491,7 +471,7 @@ mod tests {
             doubled.probability(row, signal, class).unwrap_or(f32::NAN)
         });
         let shape = SignalShape::of(&doubled);
-        let system = System::new(Rows::Probabilities(p.view()), shape, &bounds).unwrap();
+        let system = System::new(Rows::Probabilities(p.view()), shape, &bounds);
         let mut truth = vec![0.0; 900];
         for (row, &label) in problem.truth.labels().iter().enumerate() {
             truth[row * 3 + label] = 1.0;

@@ -155,27 +155,16 @@ impl LabelModel for DataProgramming {
     fn fit(&self, signals: &WeakSignals) -> Result<FittedDataProgramming> {
         let shape = SignalShape::of(signals);
         self.check(shape.n_classes)?;
+        signals.check_any_vote()?;
         let patterns = VotePatterns::of(&signals.votes());
-        patterns.check_any_vote()?;
         let balance = self.class_balance.resolve(signals)?;
-        let coverages = coverages(&patterns, shape.n_signals);
+        let coverages = patterns.coverages();
         let (model, log_likelihoods, stop) = match self.coverage {
             Coverage::Separate => self.fit_separate(&patterns, shape, balance),
             Coverage::Coupled => self.fit_coupled(&patterns, shape, balance),
         };
         Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
     }
-}
-
-/// The share of rows on which each labeler votes.
-fn coverages(patterns: &VotePatterns, n_signals: usize) -> Vec<f64> {
-    let mut n_votes = vec![0.0; n_signals];
-    for (votes, count) in patterns.iter() {
-        for (n_votes, _) in n_votes.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN) {
-            *n_votes += count;
-        }
-    }
-    n_votes.into_iter().map(|n_votes| n_votes / patterns.n_rows()).collect()
 }
 
 /// Fitted data programming.
@@ -210,7 +199,7 @@ impl FittedDataProgramming {
         &self.log_likelihoods
     }
 
-    /// Why the iteration ended.
+    /// Why the fit ended.
     pub fn stop(&self) -> StopReason {
         self.stop
     }
@@ -294,23 +283,17 @@ impl Coupled<'_> {
             }
         };
         let length = n_signals + 1;
-        RowChunks::new(self.patterns.len(), n_signals, length).sum(length, add_patterns)
+        RowChunks::new(self.patterns.len(), n_signals, length).sum(add_patterns)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array2, array};
+    use ndarray::array;
 
     use super::*;
-    use crate::Votes;
-    use crate::planted::Planted;
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::planted::{Planted, signals};
 
     fn accuracy(model: &DataProgramming, problem: &Planted) -> f64 {
         let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();

@@ -21,10 +21,7 @@ impl WeakDataset {
             ));
         }
         bounds.check_shape(signals.n_signals(), signals.n_classes())?;
-        if signals.n_uncovered() == signals.n_rows() {
-            return Err(Error::data("signals", "at least one row with a vote", "abstentions only")
-                .with_hint("check which value means an abstention in your file"));
-        }
+        signals.check_any_vote()?;
         Ok(Self { features, signals, bounds })
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! model    P(Y = c) = π(c),   P(labeler j answers a | Y = c) = θ[j](c, a),   answers independent given Y
 //! start    p[i](c) = share of row i's votes that are for c
-//! M step   π(c) = mean of p[·](c),   θ[j](c, a) ∝ smoothing + Σ over rows where j answers a of p[i](c)
+//! M step   π(c) = mean of p[·](c) unless it is given,   θ[j](c, a) ∝ smoothing + Σ over rows where j answers a of p[i](c)
 //! E step   p[i](c) ∝ π(c) ∏ over labelers of θ[j](c, answer of j on i)
 //! ```
 //!
@@ -20,7 +20,9 @@ use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::{VotePatterns, vote_shares};
-use crate::{Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals};
+use crate::{
+    ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals,
+};
 
 /// What an abstention says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +53,7 @@ pub enum Abstentions {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct DawidSkene {
     /// The most rounds of expectation and maximisation. Default: 10,000.
     pub max_iterations: usize,
@@ -62,8 +64,8 @@ pub struct DawidSkene {
     pub smoothing: f64,
     /// What an abstention says. Default: automatic.
     pub abstentions: Abstentions,
-    /// How common each class is; estimated when not given. Default: estimated.
-    pub class_balance: Option<Vec<f64>>,
+    /// How common each class is. Default: estimated, which here means learned by the model itself, in each M step.
+    pub class_balance: ClassBalance,
 }
 
 impl Default for DawidSkene {
@@ -73,7 +75,7 @@ impl Default for DawidSkene {
             tolerance: 1e-5,
             smoothing: 0.01,
             abstentions: Abstentions::default(),
-            class_balance: None,
+            class_balance: ClassBalance::default(),
         }
     }
 }
@@ -88,15 +90,7 @@ impl DawidSkene {
                 return Err(Error::config(setting, "a number that is not negative", value));
             }
         }
-        let Some(balance) = &self.class_balance else { return Ok(()) };
-        let is_distribution = balance.len() == n_classes
-            && balance.iter().all(|&p| p >= 0.0)
-            && (balance.iter().sum::<f64>() - 1.0).abs() <= 1e-6;
-        if is_distribution {
-            return Ok(());
-        }
-        let expected = format!("{n_classes} probabilities that sum to 1");
-        Err(Error::config("class_balance", expected, format!("{balance:?}")))
+        self.class_balance.check(n_classes)
     }
 
     /// Whether an abstention of each labeler is an answer.
@@ -118,6 +112,7 @@ impl LabelModel for DawidSkene {
     fn fit(&self, signals: &WeakSignals) -> Result<FittedDawidSkene> {
         let shape = SignalShape::of(signals);
         self.check(shape.n_classes)?;
+        signals.check_any_vote()?;
         let mut patterns = VotePatterns::of(&signals.votes());
         let abstention_answers = self.answering_abstentions(&patterns, shape);
         if !abstention_answers.contains(&true) {
@@ -125,7 +120,6 @@ impl LabelModel for DawidSkene {
             // without them, and nearer.
             patterns = patterns.without_silence();
         }
-        patterns.check_any_vote()?;
         Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
     }
 }
@@ -171,7 +165,7 @@ impl FittedDawidSkene {
         &self.log_likelihoods
     }
 
-    /// Why the iteration ended.
+    /// Why the fit ended.
     pub fn stop(&self) -> StopReason {
         self.stop
     }
@@ -281,14 +275,14 @@ impl Fit<'_> {
             }
         };
         let length = n_counts + n_classes + 1;
-        RowChunks::new(self.patterns.len(), n_signals, length).sum(length, add_patterns)
+        RowChunks::new(self.patterns.len(), n_signals, length).sum(add_patterns)
     }
 
     /// π and θ from expected counts.
     fn maximize(&self, counts: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let SignalShape { n_signals, n_classes } = self.shape;
         let (answers, totals) = counts.split_at(n_signals * (n_classes + 1) * n_classes);
-        let class_balance = self.settings.class_balance.clone().unwrap_or_else(|| {
+        let class_balance = self.settings.class_balance.fixed(n_classes).unwrap_or_else(|| {
             let n_rows: f64 = totals[..n_classes].iter().sum();
             totals[..n_classes].iter().map(|total| total / n_rows).collect()
         });
@@ -411,6 +405,20 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_class_balance_is_kept() {
+        let signals = signals(array![[0, 0], [0, 0], [0, 0], [1, 1], [-1, -1]]);
+        for (class_balance, expected) in
+            [(ClassBalance::Uniform, [0.5, 0.5]), (ClassBalance::Given(vec![0.3, 0.7]), [0.3, 0.7])]
+        {
+            let model = DawidSkene { class_balance, ..DawidSkene::default() };
+            let fitted = model.fit(&signals).unwrap();
+            assert_eq!(fitted.class_balance(), expected);
+            let labels = fitted.predict_proba(&signals).unwrap();
+            assert_abs_diff_eq!(labels.values()[[4, 0]], expected[0], epsilon = 1e-12);
+        }
+    }
+
+    #[test]
     fn votes_never_seen_in_the_fit_give_no_nan() {
         let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default() };
         let fitted = model.fit(&signals(array![[0, 0], [1, 1]])).unwrap();
@@ -454,7 +462,10 @@ mod tests {
         assert!(bad(|model| model.max_iterations = 0).starts_with("max_iterations"));
         assert!(bad(|model| model.tolerance = f64::NAN).starts_with("tolerance"));
         assert!(bad(|model| model.smoothing = -1.0).starts_with("smoothing"));
-        assert!(bad(|model| model.class_balance = Some(vec![0.4, 0.4])).starts_with("class_bal"));
+        let sums_to_08 = |model: &mut DawidSkene| {
+            model.class_balance = ClassBalance::Given(vec![0.4, 0.4]);
+        };
+        assert!(bad(sums_to_08).starts_with("class_balance"));
         let silent = Votes::from_indices(array![[-1, -1]].view(), Some(2)).unwrap();
         let silent = WeakSignals::from_votes(silent).unwrap();
         let error = DawidSkene::default().fit(&silent).unwrap_err();

@@ -29,7 +29,10 @@ use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+use crate::{ABSTAIN, ClassBalance, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+
+/// What a negative probability becomes when it is clamped.
+const SMALLEST: f64 = 1e-8;
 
 /// How the estimates of all triplets that hold a labeler become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,10 +68,11 @@ pub enum OneVersusRest {
     Shares,
 }
 
-/// FlyingSquid for labelers that are independent given the class. Probabilities are rounded to votes first.
+/// FlyingSquid for labelers that are independent given the class. Probabilities are rounded to votes first. It needs three
+/// labelers.
 ///
 /// ```
-/// use labelflow_weak::{ClassBalance, FlyingSquid, LabelModel, Labeler, Votes, WeakSignals};
+/// use labelflow_weak::{FlyingSquid, LabelModel, Labeler, Votes, WeakSignals};
 /// use ndarray::array;
 ///
 /// let votes = array![[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0], [1, -1, 0]];
@@ -88,38 +92,6 @@ pub struct FlyingSquid {
     pub negative_probabilities: NegativeProbabilities,
     /// How classes are combined when there are more than two. Default: softmax.
     pub one_versus_rest: OneVersusRest,
-}
-
-/// The fewest labelers with a triplet.
-const MIN_SIGNALS: usize = 3;
-const SMALLEST: f64 = 1e-8;
-
-impl LabelModel for FlyingSquid {
-    type Fitted = FittedFlyingSquid;
-
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedFlyingSquid> {
-        let shape = SignalShape::of(signals);
-        self.class_balance.check(shape.n_classes)?;
-        if shape.n_signals < MIN_SIGNALS {
-            let expected = format!("at least {MIN_SIGNALS} labelers");
-            return Err(Error::data("signals", expected, shape.n_signals).with_hint(
-                "with fewer there is no triplet; majority vote needs one labeler only",
-            ));
-        }
-        let patterns = VotePatterns::of(&signals.votes());
-        patterns.check_any_vote()?;
-        let class_balance = self.class_balance.resolve(signals)?;
-        let moments = Moments::of(&patterns, shape);
-        // With two classes, class 1 against the rest is all there is.
-        let classes = if shape.n_classes == 2 { 1..2 } else { 0..shape.n_classes };
-        let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
-        Ok(FittedFlyingSquid {
-            shape,
-            models: classes.map(one_class).collect(),
-            class_balance,
-            one_versus_rest: self.one_versus_rest,
-        })
-    }
 }
 
 impl FlyingSquid {
@@ -195,6 +167,114 @@ impl FlyingSquid {
     }
 }
 
+impl LabelModel for FlyingSquid {
+    type Fitted = FittedFlyingSquid;
+
+    fn fit(&self, signals: &WeakSignals) -> Result<FittedFlyingSquid> {
+        let shape = SignalShape::of(signals);
+        self.class_balance.check(shape.n_classes)?;
+        shape.check_three_labelers()?;
+        signals.check_any_vote()?;
+        let patterns = VotePatterns::of(&signals.votes());
+        let class_balance = self.class_balance.resolve(signals)?;
+        let moments = Moments::of(&patterns, shape);
+        let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
+        Ok(FittedFlyingSquid {
+            shape,
+            models: shape.classes_against_rest().map(one_class).collect(),
+            class_balance,
+            one_versus_rest: self.one_versus_rest,
+        })
+    }
+}
+
+/// A fitted FlyingSquid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FittedFlyingSquid {
+    shape: SignalShape,
+    class_balance: Vec<f64>,
+    one_versus_rest: OneVersusRest,
+    /// Class 1 only with two classes, every class otherwise.
+    models: Vec<ClassModel>,
+}
+
+impl FittedFlyingSquid {
+    /// How common each class is, `[n_classes]`.
+    pub fn class_balance(&self) -> &[f64] {
+        &self.class_balance
+    }
+
+    /// a: the mean of vote × class, both as ±1, an abstention as 0, for each class against the rest and each labeler,
+    /// `[n_classes, n_signals]`. With two classes both rows are the same. Estimates are not bounded by one.
+    pub fn correlations(&self) -> Array2<f64> {
+        let shape = (self.shape.n_classes, self.shape.n_signals);
+        Array2::from_shape_fn(shape, |(class, signal)| {
+            self.models[class.min(self.models.len() - 1)].correlations[signal]
+        })
+    }
+
+    /// How often each labeler is right about each class against the rest, where it votes, `[n_classes, n_signals]`.
+    /// With two classes both rows are the same; NaN where a labeler never votes.
+    pub fn accuracies(&self) -> Array2<f64> {
+        let shape = (self.shape.n_classes, self.shape.n_signals);
+        Array2::from_shape_fn(shape, |(class, signal)| {
+            let table = &self.models[class.min(self.models.len() - 1)].tables[signal];
+            let right = table.votes_for[1] + table.votes_against[0];
+            right / (right + table.votes_for[0] + table.votes_against[1])
+        })
+    }
+
+    /// Combines the probabilities of each class against the rest.
+    fn combine(&self, probabilities: &mut [f64]) {
+        match self.one_versus_rest {
+            OneVersusRest::Softmax => {
+                normalize_logs(probabilities);
+            }
+            OneVersusRest::Shares => {
+                let sum: f64 = probabilities.iter().sum();
+                let uniform = 1.0 / probabilities.len() as f64;
+                for p in probabilities {
+                    *p = if sum > 0.0 { *p / sum } else { uniform };
+                }
+            }
+        }
+    }
+}
+
+impl Labeler for FittedFlyingSquid {
+    fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
+        self.shape.check(signals)?;
+        let votes = signals.votes();
+        let balances = &self.class_balance[self.shape.classes_against_rest()];
+        let log_ratios: Vec<_> = self
+            .models
+            .iter()
+            .zip(balances)
+            .map(|(model, &probability)| model.log_ratios(probability))
+            .collect();
+        let posteriors = fill_rows(signals.n_rows(), self.shape.n_classes, |row, probabilities| {
+            let votes = votes.row_bytes(row);
+            if votes.iter().all(|&vote| vote == ABSTAIN) {
+                probabilities.copy_from_slice(&self.class_balance);
+                return;
+            }
+            let of_class = |class: usize, log_ratios: &Vec<_>| {
+                posterior(log_ratios, self.class_balance[class], class, votes)
+            };
+            if let [log_ratios] = &log_ratios[..] {
+                let p = of_class(1, log_ratios);
+                probabilities.copy_from_slice(&[1.0 - p, p]);
+                return;
+            }
+            for (class, (p, log_ratios)) in probabilities.iter_mut().zip(&log_ratios).enumerate() {
+                *p = of_class(class, log_ratios);
+            }
+            self.combine(probabilities);
+        });
+        Ok(SoftLabels::normalized(posteriors))
+    }
+}
+
 /// The middle value; zero without any.
 fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
@@ -244,7 +324,7 @@ impl Moments {
             }
         };
         let length = n_votes + n_pairs * (1 + n_classes);
-        let mut sums = RowChunks::new(patterns.len(), n_signals, length).sum(length, add_patterns);
+        let mut sums = RowChunks::new(patterns.len(), n_signals, length).sum(add_patterns);
         let n_rows = patterns.n_rows();
         sums.iter_mut().for_each(|sum| *sum /= n_rows);
         let mut take = |rows: usize, columns: usize| {
@@ -317,108 +397,13 @@ fn posterior(log_ratios: &[[[f64; 2]; 2]], probability: f64, class: usize, votes
     logs[1]
 }
 
-/// A fitted FlyingSquid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FittedFlyingSquid {
-    shape: SignalShape,
-    class_balance: Vec<f64>,
-    one_versus_rest: OneVersusRest,
-    /// Class 1 only with two classes, every class otherwise.
-    models: Vec<ClassModel>,
-}
-
-impl FittedFlyingSquid {
-    /// How common each class is, `[n_classes]`.
-    pub fn class_balance(&self) -> &[f64] {
-        &self.class_balance
-    }
-
-    /// a: the mean of vote × class, both as ±1, an abstention as 0, for each class against the rest and each labeler,
-    /// `[n_classes, n_signals]`. With two classes both rows are the same. Estimates are not bounded by one.
-    pub fn correlations(&self) -> Array2<f64> {
-        let shape = (self.shape.n_classes, self.shape.n_signals);
-        Array2::from_shape_fn(shape, |(class, signal)| {
-            self.models[class.min(self.models.len() - 1)].correlations[signal]
-        })
-    }
-
-    /// How often each labeler is right about each class against the rest, where it votes, `[n_classes, n_signals]`.
-    /// With two classes both rows are the same; NaN where a labeler never votes.
-    pub fn accuracies(&self) -> Array2<f64> {
-        let shape = (self.shape.n_classes, self.shape.n_signals);
-        Array2::from_shape_fn(shape, |(class, signal)| {
-            let table = &self.models[class.min(self.models.len() - 1)].tables[signal];
-            let right = table.votes_for[1] + table.votes_against[0];
-            right / (right + table.votes_for[0] + table.votes_against[1])
-        })
-    }
-
-    /// Combines the probabilities of each class against the rest.
-    fn combine(&self, probabilities: &mut [f64]) {
-        match self.one_versus_rest {
-            OneVersusRest::Softmax => {
-                normalize_logs(probabilities);
-            }
-            OneVersusRest::Shares => {
-                let sum: f64 = probabilities.iter().sum();
-                let uniform = 1.0 / probabilities.len() as f64;
-                for p in probabilities {
-                    *p = if sum > 0.0 { *p / sum } else { uniform };
-                }
-            }
-        }
-    }
-}
-
-impl Labeler for FittedFlyingSquid {
-    fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
-        // Class 1 where it is the only model, class 0 otherwise.
-        let first_class = self.shape.n_classes - self.models.len();
-        let balances = &self.class_balance[first_class..];
-        let log_ratios: Vec<_> = self
-            .models
-            .iter()
-            .zip(balances)
-            .map(|(model, &probability)| model.log_ratios(probability))
-            .collect();
-        let posteriors = fill_rows(signals.n_rows(), self.shape.n_classes, |row, probabilities| {
-            let votes = votes.row_bytes(row);
-            if votes.iter().all(|&vote| vote == ABSTAIN) {
-                probabilities.copy_from_slice(&self.class_balance);
-                return;
-            }
-            let of_class = |class: usize, log_ratios: &Vec<_>| {
-                posterior(log_ratios, self.class_balance[class], class, votes)
-            };
-            if let [log_ratios] = &log_ratios[..] {
-                let p = of_class(1, log_ratios);
-                probabilities.copy_from_slice(&[1.0 - p, p]);
-                return;
-            }
-            for (class, (p, log_ratios)) in probabilities.iter_mut().zip(&log_ratios).enumerate() {
-                *p = of_class(class, log_ratios);
-            }
-            self.combine(probabilities);
-        });
-        Ok(SoftLabels::normalized(posteriors))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::array;
 
     use super::*;
-    use crate::Votes;
-    use crate::planted::{Planted, assert_near};
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::planted::{Planted, assert_near, signals};
 
     fn uniform() -> FlyingSquid {
         FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default() }

@@ -4,6 +4,10 @@
 //! fit: signals → labeler,   predict_proba: signals → p(label | signals), [n_rows, n_classes]
 //! ```
 
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, Result, SoftLabels, WeakSignals};
 
 /// The configuration of a label model. Fitting it gives another type, so nothing can predict before it was fitted.
@@ -24,8 +28,11 @@ pub trait Labeler {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels>;
 }
 
+/// Fewer labelers can be explained in more than one way.
+const MIN_TO_COMPARE: usize = 3;
+
 /// How many labelers and classes a labeler was fitted with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SignalShape {
     pub(crate) n_signals: usize,
     pub(crate) n_classes: usize,
@@ -37,9 +44,9 @@ impl SignalShape {
     }
 
     /// Checks that `signals` have the shape of the fit.
-    pub(crate) fn check(&self, signals: &WeakSignals) -> Result<()> {
+    pub(crate) fn check(self, signals: &WeakSignals) -> Result<()> {
         let found = Self::of(signals);
-        if found == *self {
+        if found == self {
             return Ok(());
         }
         Err(Error::data(
@@ -47,5 +54,20 @@ impl SignalShape {
             format!("{} labelers and {} classes, as in the fit", self.n_signals, self.n_classes),
             format!("{} labelers and {} classes", found.n_signals, found.n_classes),
         ))
+    }
+
+    /// Checks that there are enough labelers to find out from their agreement who is right.
+    pub(crate) fn check_three_labelers(self) -> Result<()> {
+        if self.n_signals >= MIN_TO_COMPARE {
+            return Ok(());
+        }
+        let expected = format!("at least {MIN_TO_COMPARE} labelers");
+        Err(Error::data("signals", expected, self.n_signals)
+            .with_hint("with fewer, agreement does not tell who is right; use a majority vote"))
+    }
+
+    /// The classes that need a model of their own against the rest: with two classes, class 1 decides both.
+    pub(crate) fn classes_against_rest(self) -> Range<usize> {
+        if self.n_classes == 2 { 1..2 } else { 0..self.n_classes }
     }
 }

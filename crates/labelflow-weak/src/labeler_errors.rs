@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rate[j]           = share of the rows where j votes on which its vote is not the label
-//! one_vs_rest[j][c] = share of those rows on which "j votes for c" and "the label is c" differ
+//! one_versus_rest[j][c] = share of those rows on which "j votes for c" and "the label is c" differ
 //! ```
 //!
 //! A wrong vote is wrong about two classes, the one it names and the true one, so a labeler's rate is half the sum of
@@ -84,7 +84,7 @@ impl LabelerErrors {
     }
 
     /// The share of each labeler's votes that are wrong about each class, `[n_signals, n_classes]`.
-    pub fn one_vs_rest(&self) -> ArrayView2<'_, f64> {
+    pub fn one_versus_rest(&self) -> ArrayView2<'_, f64> {
         self.0.view()
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let truth = Truth::new(vec![0, 1, 2, 0], 3).unwrap();
         let errors =
             LabelerErrors::measured(&WeakSignals::from_votes(votes).unwrap(), &truth).unwrap();
-        assert_near(errors.one_vs_rest(), &array![[0.25, 0.0, 0.25]], 1e-12);
+        assert_near(errors.one_versus_rest(), &array![[0.25, 0.0, 0.25]], 1e-12);
         assert_eq!(errors.rates(), [0.25]);
     }
 

@@ -15,6 +15,7 @@
 use std::collections::VecDeque;
 
 use crate::StopReason;
+use crate::vectors::{dot, largest};
 
 const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
@@ -279,10 +280,6 @@ fn between(low: End, high: End) -> f64 {
     if fraction.is_finite() { low.step + width * fraction.clamp(0.1, 0.9) } else { middle }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
@@ -290,16 +287,6 @@ fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
 /// `sum` += `weight` · `values`
 fn add(sum: &mut [f64], weight: f64, values: &[f64]) {
     sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
-}
-
-/// The largest absolute value; NaN counts as infinite, so that it never looks converged.
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(
-        0.0,
-        |largest, value| {
-            if value.is_nan() { f64::INFINITY } else { value.abs().max(largest) }
-        },
-    )
 }
 
 #[cfg(test)]

@@ -10,14 +10,31 @@
 //! | [`Truth`] | true classes; only evaluation accepts it |
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
-//! Label models ([`LabelModel`]) turn signals into soft labels without looking at features: [`MajorityVote`],
-//! [`AverageSignals`], [`DawidSkene`], [`DataProgramming`], [`FlyingSquid`], [`MinimaxEntropy`], [`MeTaL`],
-//! [`SnorkelLabelModel`]. Those that must know how common each class is take a [`ClassBalance`]. Three more are told how
-//! good the labelers are, so their `fit` takes that as well: [`PerformanceGuaranteedVote`] and [`AdversarialMulticlass`]
-//! need [`LabelerErrors`], [`ConstrainedLabels`] needs [`Bounds`]. Fitted, all of them are a [`Labeler`].
+//! Label models turn signals into soft labels without looking at features:
+//!
+//! | label model | idea | `fit` takes |
+//! |---|---|---|
+//! | [`MajorityVote`] | every labeler counts the same | signals |
+//! | [`AverageSignals`] | the mean of the probabilities that labelers give | signals |
+//! | [`DawidSkene`] | each labeler has a confusion matrix | signals |
+//! | [`DataProgramming`] | each labeler is right with one probability of its own | signals |
+//! | [`FlyingSquid`] | accuracies from triplets of labelers, in closed form | signals |
+//! | [`MinimaxEntropy`] | labelers have confusion matrices, and so have rows | signals |
+//! | [`MeTaL`] | accuracies from how often votes occur together; labelers may depend on each other | signals |
+//! | [`SnorkelLabelModel`] | the same without dependencies, as Snorkel does it | signals |
+//! | [`PerformanceGuaranteedVote`] | majority vote of those labelers whose worst case is best | signals, [`LabelerErrors`] |
+//! | [`AdversarialMulticlass`] | the mixture of labelers whose worst case is best | signals, [`LabelerErrors`] |
+//! | [`ConstrainedLabels`] | labels under which labelers err as often as their bounds say | signals, [`Bounds`] |
+//!
+//! Those that need nothing but signals are a [`LabelModel`]; fitted, all of them are a [`Labeler`]. Those that must know
+//! how common each class is take a [`ClassBalance`]. [`SoftLabels::classes`] turns soft labels into classes, with a choice
+//! of what [`Ties`] become.
 //!
 //! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does, and
 //! [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of features.
+//!
+//! Other methods may build on [`RowChunks`] (sums over rows in parallel), [`Lbfgs`], [`normalize_logs`] and
+//! [`project_onto_simplex`].
 
 mod adversarial_multiclass;
 mod assignment;
@@ -52,6 +69,7 @@ mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
+mod scramble;
 mod signal_analysis;
 mod signals;
 mod simplex_projection;
@@ -62,6 +80,7 @@ mod standard_scaler;
 mod stop_reason;
 mod ties;
 mod truth;
+mod vectors;
 mod vote_patterns;
 mod vote_rates;
 mod votes;
@@ -91,10 +110,13 @@ pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
 pub use performance_guaranteed_vote::{
     FittedPerformanceGuaranteedVote, GuaranteedSubset, PerformanceGuaranteedVote, VoteStatistics,
 };
+pub use row_chunks::RowChunks;
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
+pub use simplex_projection::project_onto_simplex;
 pub use snorkel_label_model::{FittedSnorkelLabelModel, Precision, SnorkelLabelModel};
 pub use soft_labels::SoftLabels;
+pub use softmax::normalize_logs;
 pub use standard_scaler::StandardScaler;
 pub use stop_reason::StopReason;
 pub use ties::Ties;

@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use crate::cholesky::Cholesky;
 use crate::features::{check_columns, check_table};
 use crate::row_chunks::{RowChunks, fill_rows};
+use crate::softmax::normalize_logs;
+use crate::vectors::largest;
 use crate::{Error, Lbfgs, Result, SoftLabels, StopReason};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
@@ -205,7 +207,7 @@ impl FittedLogisticRegression {
             // Two classes: the score of the first one is zero.
             let first = n_present - self.n_outputs();
             scores_of(x, &self.parameters, &mut scores[first..]);
-            softmax(&mut scores);
+            normalize_logs(&mut scores);
             self.classes.iter().zip(scores).for_each(|(&class, p)| labels[class] = p);
         });
         Ok(SoftLabels::normalized(labels))
@@ -265,9 +267,9 @@ impl<'a> Problem<'a> {
         self.n_outputs * (self.d_features + 1)
     }
 
-    fn chunks(&self, partial_len: usize) -> RowChunks {
+    fn chunks(&self, n_sums: usize) -> RowChunks {
         let row_bytes = self.d_features * size_of::<f32>();
-        RowChunks::new(self.targets.len(), row_bytes, partial_len)
+        RowChunks::new(self.targets.len(), row_bytes, n_sums)
     }
 
     fn row(&self, row: usize) -> &[f32] {
@@ -289,7 +291,7 @@ impl<'a> Problem<'a> {
             }
         };
         let length = parameters.len() + 1;
-        let sums = self.chunks(length).sum(length, add_rows);
+        let sums = self.chunks(length).sum(add_rows);
         let mut value = self.inverse_penalty * sums[parameters.len()];
         for (cell, gradient) in gradient.iter_mut().enumerate() {
             let is_intercept = cell % width == self.d_features;
@@ -326,7 +328,7 @@ impl<'a> Problem<'a> {
                 general_mat_mul(self.inverse_penalty, &block.t(), &block, 1.0, &mut sums);
             }
         };
-        let mut curvature = self.chunks(width * width).sum(width * width, add_rows);
+        let mut curvature = self.chunks(width * width).sum(add_rows);
         (0..self.d_features).for_each(|column| curvature[column * (width + 1)] += 1.0);
         curvature
     }
@@ -459,21 +461,9 @@ fn loss_and_residuals(scores: &mut [f64], target: usize) -> f64 {
         return score.max(0.0) - t * score + (-score.abs()).exp().ln_1p();
     }
     let target_score = scores[target];
-    let log_sum = softmax(scores);
+    let log_sum = normalize_logs(scores);
     scores[target] -= 1.0;
     log_sum - target_score
-}
-
-/// Replaces scores by probabilities and returns log Σ exp.
-fn softmax(scores: &mut [f64]) -> f64 {
-    let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut sum = 0.0;
-    for score in scores.iter_mut() {
-        *score = (*score - highest).exp();
-        sum += *score;
-    }
-    scores.iter_mut().for_each(|p| *p /= sum);
-    highest + sum.ln()
 }
 
 fn sigmoid(z: f64) -> f64 {
@@ -483,10 +473,6 @@ fn sigmoid(z: f64) -> f64 {
         let e = z.exp();
         e / (1.0 + e)
     }
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |largest, value| value.abs().max(largest))
 }
 
 #[cfg(test)]

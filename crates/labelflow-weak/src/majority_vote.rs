@@ -37,7 +37,7 @@ pub enum Share {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct MajorityVote {
     /// What probability is shared out among. Default: the votes.
     pub share: Share,

@@ -12,6 +12,8 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use crate::vectors::dot;
+
 /// Below this many products a pass is over before other threads have woken up.
 const MIN_PARALLEL_PRODUCTS: usize = 1 << 16;
 
@@ -130,10 +132,6 @@ impl MaskedFactorization<'_> {
         }
         sum
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -19,9 +19,10 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::explained_overlaps::explained_overlaps;
+use crate::label_model::SignalShape;
 use crate::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::masked_factorization::Descent;
-use crate::overlap_fit::{DescentSettings, OverlapFit, check_signals, diverged, init_scale};
+use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
 use crate::overlaps::Overlaps;
 use crate::vote_rates::VoteRates;
 use crate::{ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
@@ -36,7 +37,7 @@ const MAX_HALVINGS: usize = 20;
 /// MeTaL's label model. Probabilities are rounded to votes first. It needs three labelers.
 ///
 /// ```
-/// use labelflow_weak::{ClassBalance, LabelModel, Labeler, MeTaL, Votes, WeakSignals};
+/// use labelflow_weak::{LabelModel, Labeler, MeTaL, Votes, WeakSignals};
 /// use ndarray::array;
 ///
 /// let votes = array![[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0], [0, -1, 1], [1, 1, -1]];
@@ -54,7 +55,7 @@ pub struct MeTaL {
     /// at the same word. Default: none.
     pub dependencies: Vec<(usize, usize)>,
     /// Steps along the full gradient. Default: 1000.
-    pub epochs: usize,
+    pub n_epochs: usize,
     /// The length of a step. It is halved, and the fit begun again, if the fit does not stay finite. Default: 0.01.
     pub learning_rate: f64,
     /// How much of its speed a step keeps for the next. Default: 0.9.
@@ -72,7 +73,7 @@ impl Default for MeTaL {
         Self {
             class_balance: ClassBalance::default(),
             dependencies: Vec::new(),
-            epochs: 1000,
+            n_epochs: 1000,
             learning_rate: 0.01,
             momentum: 0.9,
             l2: 0.0,
@@ -85,7 +86,7 @@ impl Default for MeTaL {
 impl MeTaL {
     fn check(&self) -> Result<()> {
         DescentSettings {
-            epochs: self.epochs,
+            n_epochs: self.n_epochs,
             learning_rate: self.learning_rate,
             momentum: self.momentum,
             l2: self.l2,
@@ -113,7 +114,7 @@ impl MeTaL {
     ) -> Result<FittedMeTaL> {
         let halvings = std::iter::successors(Some(self.learning_rate), |rate| Some(rate / 2.0));
         for rate in halvings.take(MAX_HALVINGS) {
-            let rates = std::iter::repeat_n(rate, self.epochs);
+            let rates = std::iter::repeat_n(rate, self.n_epochs);
             let (rates, loss) = fit.run(target.view(), left_out.view(), rates);
             if loss.is_finite() {
                 return Ok(FittedMeTaL { rates: rates.above_chance().clamped(MARGIN), loss });
@@ -128,7 +129,8 @@ impl LabelModel for MeTaL {
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMeTaL> {
         self.check()?;
-        check_signals(signals)?;
+        SignalShape::of(signals).check_three_labelers()?;
+        signals.check_any_vote()?;
         let cliques = self.cliques(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;
         let overlaps = Overlaps::of(&signals.votes());
@@ -213,9 +215,9 @@ mod tests {
         })
     }
 
-    fn model(epochs: usize) -> MeTaL {
+    fn model(n_epochs: usize) -> MeTaL {
         let class_balance = ClassBalance::Given(vec![0.5, 0.5]);
-        MeTaL { class_balance, epochs, ..MeTaL::default() }
+        MeTaL { class_balance, n_epochs, ..MeTaL::default() }
     }
 
     #[track_caller]
@@ -350,7 +352,7 @@ mod tests {
     #[test]
     fn many_labelers_need_shorter_steps() {
         let problem = Planted::new(300, 2, &[0.7; 120], 0.0, 2);
-        let diverging = SnorkelLabelModel { epochs: 200, ..SnorkelLabelModel::default() };
+        let diverging = SnorkelLabelModel { n_epochs: 200, ..SnorkelLabelModel::default() };
         let error = diverging.fit(&problem.signals).unwrap_err().to_string();
         assert!(error.contains("stays finite"), "{error}");
         let fitted = MeTaL::default().fit(&problem.signals).unwrap();
@@ -398,9 +400,9 @@ mod tests {
         let fitted = model(100).fit(&independent(&[18, 15, 12])).unwrap();
         let saved = serde_json::to_string(&fitted).unwrap();
         assert_eq!(serde_json::from_str::<FittedMeTaL>(&saved).unwrap(), fitted);
-        let written = r#"{"class_balance": "uniform", "dependencies": [[0, 2]], "epochs": 5}"#;
+        let written = r#"{"class_balance": "uniform", "dependencies": [[0, 2]], "n_epochs": 5}"#;
         let read: MeTaL = serde_json::from_str(written).unwrap();
-        assert_eq!((read.dependencies, read.epochs), (vec![(0, 2)], 5));
+        assert_eq!((read.dependencies, read.n_epochs), (vec![(0, 2)], 5));
         assert!(serde_json::from_str::<MeTaL>(r#"{"epoch": 5}"#).is_err());
     }
 
@@ -412,7 +414,7 @@ mod tests {
             change(&mut model);
             model.fit(&good).unwrap_err().to_string()
         };
-        assert!(bad(|model| model.epochs = 0).starts_with("epochs"));
+        assert!(bad(|model| model.n_epochs = 0).starts_with("n_epochs"));
         assert!(bad(|model| model.learning_rate = 0.0).starts_with("learning_rate"));
         assert!(bad(|model| model.learning_rate = 1e300).starts_with("learning_rate"));
         assert!(bad(|model| model.momentum = 1.0).starts_with("momentum"));

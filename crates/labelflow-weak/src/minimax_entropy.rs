@@ -23,15 +23,13 @@
 //!
 //! D. Zhou, Q. Liu, J. C. Platt, C. Meek and N. B. Shah, *Regularized minimax conditional entropy for crowdsourcing*, 2015.
 
-use std::collections::HashMap;
-
-use ndarray::Array3;
+use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
-use crate::row_chunks::fill_rows;
 use crate::softmax::normalize_logs;
+use crate::vectors::{dot, largest_change};
 use crate::vote_patterns::{VotePatterns, vote_shares};
 use crate::{
     ABSTAIN, ClassBalance, Error, LabelModel, Labeler, Lbfgs, Result, SoftLabels, StopReason,
@@ -137,10 +135,9 @@ impl LabelModel for MinimaxEntropy {
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMinimaxEntropy> {
         let shape = SignalShape::of(signals);
         self.check(shape.n_classes)?;
-        let patterns = VotePatterns::of(&signals.votes());
-        patterns.check_any_vote()?;
+        signals.check_any_vote()?;
         // Rows without votes have the class balance for labels and no other part in the fit.
-        let patterns = patterns.without_silence();
+        let patterns = VotePatterns::of(&signals.votes()).without_silence();
         let class_balance = self.class_balance.resolve(signals)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
         let model = Confusions {
@@ -185,7 +182,7 @@ impl FittedMinimaxEntropy {
         &self.objectives
     }
 
-    /// Why the iteration ended.
+    /// Why the fit ended.
     pub fn stop(&self) -> StopReason {
         self.stop
     }
@@ -214,15 +211,14 @@ impl Labeler for FittedMinimaxEntropy {
         self.shape.check(signals)?;
         let votes = signals.votes();
         let patterns = VotePatterns::of(&votes);
-        // The same votes have the same labels: each pattern is worked out once.
-        let labels: HashMap<&[u8], Vec<f64>> = (0..patterns.len())
+        // The same votes have the same labels: each pattern is worked out once, and by itself, since it takes long.
+        let labels: Vec<f64> = (0..patterns.len())
             .into_par_iter()
-            .map(|pattern| (patterns.row(pattern), self.label(patterns.row(pattern))))
+            .flat_map_iter(|pattern| self.label(patterns.row(pattern)))
             .collect();
-        let posteriors = fill_rows(signals.n_rows(), signals.n_classes(), |row, posterior| {
-            posterior.copy_from_slice(&labels[votes.row_bytes(row)]);
-        });
-        Ok(SoftLabels::normalized(posteriors))
+        let labels = Array2::from_shape_vec((patterns.len(), self.shape.n_classes), labels)
+            .expect("each pattern has a label for each class");
+        Ok(SoftLabels::normalized(patterns.spread(&votes, labels.view())))
     }
 }
 
@@ -324,22 +320,14 @@ fn maximize<'a, I: Iterator<Item = CastVote<'a>>>(
         for (gradient, parameter) in gradient.iter_mut().zip(parameters) {
             *gradient = penalty * parameter - *gradient;
         }
-        0.5 * penalty * squared_length(parameters) - value
+        0.5 * penalty * dot(parameters, parameters) - value
     });
     parameters.copy_from_slice(&minimum.point);
 }
 
-fn squared_length(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum()
-}
-
-fn largest_change(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |largest, (a, b)| (a - b).abs().max(largest))
-}
-
 /// ½ penalty · ‖values‖², zero where an infinite penalty holds them at zero.
 fn penalty_term(penalty: f64, values: &[f64]) -> f64 {
-    if penalty == f64::INFINITY { 0.0 } else { 0.5 * penalty * squared_length(values) }
+    if penalty == f64::INFINITY { 0.0 } else { 0.5 * penalty * dot(values, values) }
 }
 
 /// The alternation over the distinct rows of votes.
@@ -457,16 +445,11 @@ impl Fit<'_> {
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array2, array, s};
+    use ndarray::{array, s};
 
     use super::*;
-    use crate::planted::{Planted, assert_near};
-    use crate::{Abstentions, DawidSkene, Votes};
-
-    fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-        WeakSignals::from_votes(votes).unwrap()
-    }
+    use crate::planted::{Planted, assert_near, signals};
+    use crate::{Abstentions, DawidSkene};
 
     /// Without row parameters and penalties, iterated to the end.
     fn plain() -> MinimaxEntropy {
@@ -491,7 +474,7 @@ mod tests {
                 smoothing: 0.0,
                 tolerance: 1e-9,
                 abstentions: Abstentions::Ignored,
-                class_balance: Some(vec![1.0 / n_classes as f64; n_classes]),
+                class_balance: ClassBalance::Uniform,
                 ..DawidSkene::default()
             };
             let expected = dawid_skene.fit(&signals).unwrap();

@@ -13,9 +13,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::class_balance::uniform;
 use crate::label_model::SignalShape;
 use crate::row_chunks::RowChunks;
 use crate::softmax::normalize_logs;
+use crate::vectors::largest_change;
 use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, StopReason};
 
@@ -92,7 +94,9 @@ pub(crate) struct FittedOneCoin {
 impl OneCoinFit<'_> {
     pub(crate) fn run(&self) -> FittedOneCoin {
         let mut model = OneCoin {
-            class_balance: self.class_balance.map_or_else(|| self.uniform(), <[f64]>::to_vec),
+            class_balance: self
+                .class_balance
+                .map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
             accuracies: vec![FIRST_ACCURACY; self.shape.n_signals],
         };
         let mut log_likelihoods = Vec::new();
@@ -109,10 +113,6 @@ impl OneCoinFit<'_> {
             }
         }
         FittedOneCoin { model, log_likelihoods, stop }
-    }
-
-    fn uniform(&self) -> Vec<f64> {
-        vec![1.0 / self.shape.n_classes as f64; self.shape.n_classes]
     }
 
     /// The log-likelihood of a model, and the model after one round.
@@ -137,7 +137,7 @@ impl OneCoinFit<'_> {
             }
         };
         let chunks = RowChunks::new(self.patterns.len(), n_signals, length);
-        let sums = chunks.sum(length, add_patterns);
+        let sums = chunks.sum(add_patterns);
         let (of_labelers, rest) = sums.split_at(2 * n_signals);
         let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies);
         let next = OneCoin {
@@ -153,7 +153,7 @@ impl OneCoinFit<'_> {
         }
         let n_rows: f64 = rows_of_class.iter().sum();
         if n_rows == 0.0 {
-            return self.uniform();
+            return uniform(self.shape.n_classes);
         }
         rows_of_class.iter().map(|rows| rows / n_rows).collect()
     }
@@ -162,8 +162,4 @@ impl OneCoinFit<'_> {
 /// The share of right votes; a labeler that never votes keeps what it had.
 fn next_accuracy(sums: &[f64], before: f64) -> f64 {
     if sums[1] > 0.0 { (sums[0] / sums[1]).clamp(ACCURACIES.0, ACCURACIES.1) } else { before }
-}
-
-fn largest_change(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |largest, (a, b)| (a - b).abs().max(largest))
 }

@@ -16,10 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::masked_factorization::{Descent, MaskedFactorization};
 use crate::overlaps::Overlaps;
 use crate::vote_rates::VoteRates;
-use crate::{ABSTAIN, Error, Result, WeakSignals};
-
-/// Fewer labelers can be explained in more than one way.
-const MIN_SIGNALS: usize = 3;
+use crate::{Error, Result};
 
 /// What a fit starts from.
 #[derive(Debug)]
@@ -77,7 +74,7 @@ impl OverlapFit<'_> {
 
 /// The settings that both models have.
 pub(crate) struct DescentSettings {
-    pub(crate) epochs: usize,
+    pub(crate) n_epochs: usize,
     pub(crate) learning_rate: f64,
     pub(crate) momentum: f64,
     pub(crate) l2: f64,
@@ -87,8 +84,8 @@ pub(crate) struct DescentSettings {
 impl DescentSettings {
     pub(crate) fn check(&self) -> Result<()> {
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        if self.epochs == 0 {
-            return Err(Error::config("epochs", "at least 1", 0));
+        if self.n_epochs == 0 {
+            return Err(Error::config("n_epochs", "at least 1", 0));
         }
         if !is_positive(self.learning_rate) {
             return Err(Error::config("learning_rate", "a positive number", self.learning_rate));
@@ -106,20 +103,6 @@ impl DescentSettings {
             _ => Ok(()),
         }
     }
-}
-
-/// Checks that there are votes of enough labelers.
-pub(crate) fn check_signals(signals: &WeakSignals) -> Result<()> {
-    if signals.n_signals() < MIN_SIGNALS {
-        let expected = format!("at least {MIN_SIGNALS} labelers");
-        return Err(Error::data("signals", expected, signals.n_signals())
-            .with_hint("with fewer, agreement does not tell who is right; use a majority vote"));
-    }
-    if signals.votes().as_slice().iter().all(|&vote| vote == ABSTAIN) {
-        return Err(Error::data("signals", "at least one vote", "abstentions only")
-            .with_hint("check which value means an abstention in your file"));
-    }
-    Ok(())
 }
 
 /// The scale of the start: given, or drawn from the seed between 0 and 1.

@@ -43,8 +43,7 @@ impl Overlaps {
                 }
             }
         };
-        let upper = RowChunks::new(votes.n_rows(), shape.n_signals, width * width)
-            .sum(width * width, add_rows);
+        let upper = RowChunks::new(votes.n_rows(), shape.n_signals, width * width).sum(add_rows);
         let counts = Array2::from_shape_fn((width, width), |(row, column)| {
             upper[row.min(column) * width + row.max(column)]
         });

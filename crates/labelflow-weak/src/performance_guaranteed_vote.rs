@@ -85,6 +85,73 @@ impl Default for PerformanceGuaranteedVote {
     }
 }
 
+impl PerformanceGuaranteedVote {
+    /// Chooses the labelers that vote, from how often they disagree on the rows of `signals` and how often they err.
+    ///
+    /// A set of labelers is judged by the rows on which all of them vote. If there is none, only their errors count.
+    pub fn fit(
+        &self,
+        signals: &WeakSignals,
+        errors: &LabelerErrors,
+    ) -> Result<FittedPerformanceGuaranteedVote> {
+        let shape = SignalShape::of(signals);
+        self.check(shape.n_signals)?;
+        errors.check_shape(signals)?;
+        let patterns = VotePatterns::of(&signals.votes());
+        let subsets = shape
+            .classes_against_rest()
+            .map(|class| {
+                let errors = errors.one_versus_rest().column(class).to_vec();
+                ClassVote::new(self, &patterns, class, errors).best_subset()
+            })
+            .collect::<Result<_>>()?;
+        Ok(FittedPerformanceGuaranteedVote { shape, subsets })
+    }
+
+    fn check(&self, n_signals: usize) -> Result<()> {
+        let largest = n_signals.min(LARGEST_SIZE);
+        if self.min_size % 2 == 1 && self.min_size <= largest {
+            return Ok(());
+        }
+        let expected = format!("an odd number of labelers, at most {largest}");
+        Err(Error::config("min_size", expected, self.min_size))
+    }
+}
+
+/// The chosen labelers and how they vote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FittedPerformanceGuaranteedVote {
+    shape: SignalShape,
+    subsets: Vec<GuaranteedSubset>,
+}
+
+impl FittedPerformanceGuaranteedVote {
+    /// The labelers that vote: one set for two classes, otherwise one for each class against the others.
+    pub fn subsets(&self) -> &[GuaranteedSubset] {
+        &self.subsets
+    }
+}
+
+impl Labeler for FittedPerformanceGuaranteedVote {
+    /// Each class gets the share of its voters who say it, and shares are scaled to sum to one. Classes whose voters
+    /// are all silent share what the others leave of the whole; without any vote, all classes are equal.
+    fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
+        self.shape.check(signals)?;
+        let votes = signals.votes();
+        let classes = self.shape.classes_against_rest();
+        let shares = fill_rows(signals.n_rows(), signals.n_classes(), |row, shares| {
+            for (class, subset) in classes.clone().zip(&self.subsets) {
+                shares[class] = subset.share(votes.row_bytes(row), class);
+            }
+            if shares.len() == 2 {
+                shares[0] = 1.0 - shares[1];
+            }
+            share_what_is_left(shares);
+        });
+        Ok(SoftLabels::normalized(shares))
+    }
+}
+
 /// Labelers whose majority vote about one class was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GuaranteedSubset {
@@ -108,77 +175,6 @@ impl GuaranteedSubset {
             n_votes += 1;
         }
         n_yes as f64 / f64::from(n_votes)
-    }
-}
-
-/// The chosen labelers and how they vote.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FittedPerformanceGuaranteedVote {
-    shape: SignalShape,
-    subsets: Vec<GuaranteedSubset>,
-}
-
-impl PerformanceGuaranteedVote {
-    /// Chooses the labelers that vote, from how often they disagree on the rows of `signals` and how often they err.
-    ///
-    /// A set of labelers is judged by the rows on which all of them vote. If there is none, only their errors count.
-    pub fn fit(
-        &self,
-        signals: &WeakSignals,
-        errors: &LabelerErrors,
-    ) -> Result<FittedPerformanceGuaranteedVote> {
-        let shape = SignalShape::of(signals);
-        self.check(shape.n_signals)?;
-        errors.check_shape(signals)?;
-        let patterns = VotePatterns::of(&signals.votes());
-        let subsets = decided_classes(shape.n_classes)
-            .map(|class| {
-                let errors = errors.one_vs_rest().column(class).to_vec();
-                ClassVote::new(self, &patterns, class, errors).best_subset()
-            })
-            .collect::<Result<_>>()?;
-        Ok(FittedPerformanceGuaranteedVote { shape, subsets })
-    }
-
-    fn check(&self, n_signals: usize) -> Result<()> {
-        let largest = n_signals.min(LARGEST_SIZE);
-        if self.min_size % 2 == 1 && self.min_size <= largest {
-            return Ok(());
-        }
-        let expected = format!("an odd number of labelers, at most {largest}");
-        Err(Error::config("min_size", expected, self.min_size))
-    }
-}
-
-/// With two classes, the vote about class 1 decides both.
-fn decided_classes(n_classes: usize) -> std::ops::Range<usize> {
-    if n_classes == 2 { 1..2 } else { 0..n_classes }
-}
-
-impl FittedPerformanceGuaranteedVote {
-    /// The labelers that vote: one set for two classes, otherwise one for each class against the others.
-    pub fn subsets(&self) -> &[GuaranteedSubset] {
-        &self.subsets
-    }
-}
-
-impl Labeler for FittedPerformanceGuaranteedVote {
-    /// Each class gets the share of its voters who say it, and shares are scaled to sum to one. Classes whose voters
-    /// are all silent share what the others leave of the whole; without any vote, all classes are equal.
-    fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
-        let classes = decided_classes(self.shape.n_classes);
-        let shares = fill_rows(signals.n_rows(), signals.n_classes(), |row, shares| {
-            for (class, subset) in classes.clone().zip(&self.subsets) {
-                shares[class] = subset.share(votes.row_bytes(row), class);
-            }
-            if shares.len() == 2 {
-                shares[0] = 1.0 - shares[1];
-            }
-            share_what_is_left(shares);
-        });
-        Ok(SoftLabels::normalized(shares))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Problems with planted truth, and the comparison of arrays, for tests.
+//! Votes, problems with planted truth, and the comparison of arrays, for tests.
 
 use ndarray::{Array2, ArrayView2};
 use rand::{RngExt, SeedableRng};
@@ -7,6 +7,12 @@ use rand_chacha::ChaCha8Rng;
 use crate::one_coin::OneCoin;
 use crate::row_chunks::fill_rows;
 use crate::{ABSTAIN, SoftLabels, Truth, Votes, WeakSignals};
+
+/// Votes given as class indices, −1 for an abstention.
+pub(crate) fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
+    let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
+    WeakSignals::from_votes(votes).unwrap()
+}
 
 /// Votes of labelers that are independent given the true class.
 pub(crate) struct Planted {

@@ -174,9 +174,23 @@ impl WeakSignals {
         }
     }
 
+    /// The rows of which any labeler says anything, ascending.
+    pub fn covered_rows(&self) -> Vec<usize> {
+        (0..self.n_rows()).filter(|&row| self.is_covered(row)).collect()
+    }
+
     /// Number of rows on which every labeler abstains.
     pub fn n_uncovered(&self) -> usize {
         (0..self.n_rows()).filter(|&row| !self.is_covered(row)).count()
+    }
+
+    /// Checks that not all is abstentions: nothing can be learned from those.
+    pub fn check_any_vote(&self) -> Result<()> {
+        if (0..self.n_rows()).any(|row| self.is_covered(row)) {
+            return Ok(());
+        }
+        Err(Error::data("signals", "at least one vote", "abstentions only")
+            .with_hint("check which value means an abstention in your file"))
     }
 
     /// The hard votes behind these signals: borrowed when they are votes, rounded when they are probabilities.

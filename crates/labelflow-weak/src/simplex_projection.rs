@@ -5,8 +5,14 @@
 //! θ = (Σ of the ρ largest u − 1) / ρ,   ρ = the most for which the smallest of them stays above θ
 //! ```
 
-/// Replaces `point` by the nearest distribution.
-pub(crate) fn project_onto_simplex(point: &mut [f64]) {
+/// Replaces `point` by the nearest distribution: the nearest point whose entries are not negative and add up to one.
+///
+/// ```
+/// let mut point = [-5.0, 0.3, 0.1];
+/// labelflow_weak::project_onto_simplex(&mut point);
+/// assert_eq!(point, [0.0, 0.6, 0.4]);
+/// ```
+pub fn project_onto_simplex(point: &mut [f64]) {
     let mut descending = point.to_vec();
     descending.sort_unstable_by(|a, b| b.total_cmp(a));
     let (mut sum, mut threshold) = (0.0, 0.0);
@@ -40,6 +46,8 @@ mod tests {
         let thirds = projected(vec![0.4, 0.4, 0.4]);
         assert_abs_diff_eq!(&thirds[..], &[1.0 / 3.0; 3][..], epsilon = 1e-15);
         assert_eq!(projected(vec![-7.0]), [1.0]);
+        let corner = projected(vec![-5.0, 0.3, 0.1]);
+        assert_abs_diff_eq!(&corner[..], &[0.0, 0.6, 0.4][..], epsilon = 1e-15);
     }
 
     proptest! {

@@ -22,9 +22,10 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::assignment::best_assignment;
+use crate::label_model::SignalShape;
 use crate::learning_rate::LearningRateSchedule;
 use crate::masked_factorization::Descent;
-use crate::overlap_fit::{DescentSettings, OverlapFit, check_signals, diverged, init_scale};
+use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
 use crate::overlaps::Overlaps;
 use crate::vote_rates::VoteRates;
 use crate::{ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
@@ -85,7 +86,7 @@ pub struct SnorkelLabelModel {
     /// How common each class is. Default: estimated. (Snorkel: uniform unless given.)
     pub class_balance: ClassBalance,
     /// Steps along the full gradient. Default: 100.
-    pub epochs: usize,
+    pub n_epochs: usize,
     /// The length of a step. Default: 0.01.
     pub learning_rate: f64,
     /// How the learning rate falls. Default: not at all.
@@ -113,7 +114,7 @@ impl Default for SnorkelLabelModel {
     fn default() -> Self {
         Self {
             class_balance: ClassBalance::default(),
-            epochs: 100,
+            n_epochs: 100,
             learning_rate: 0.01,
             schedule: LearningRateSchedule::default(),
             warm_up_epochs: 0,
@@ -131,7 +132,7 @@ impl Default for SnorkelLabelModel {
 impl SnorkelLabelModel {
     fn check(&self) -> Result<()> {
         DescentSettings {
-            epochs: self.epochs,
+            n_epochs: self.n_epochs,
             learning_rate: self.learning_rate,
             momentum: self.momentum,
             l2: self.l2,
@@ -154,7 +155,7 @@ impl SnorkelLabelModel {
     fn rates(&self) -> impl Iterator<Item = f64> + use<> {
         self.schedule.rates(
             self.learning_rate,
-            self.epochs,
+            self.n_epochs,
             self.warm_up_epochs,
             self.min_learning_rate,
         )
@@ -166,7 +167,8 @@ impl LabelModel for SnorkelLabelModel {
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedSnorkelLabelModel> {
         self.check()?;
-        check_signals(signals)?;
+        SignalShape::of(signals).check_three_labelers()?;
+        signals.check_any_vote()?;
         let precisions = self.precision.resolve(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;
         let overlaps = Overlaps::of(&signals.votes());
@@ -281,7 +283,6 @@ mod tests {
     use ndarray::{Axis, array};
 
     use super::*;
-    use crate::label_model::SignalShape;
     use crate::planted::Planted;
     use crate::{ABSTAIN, Ties, Votes};
 
@@ -346,7 +347,7 @@ mod tests {
             let problem = Planted::new(500, 2, &[0.6; 30], 0.0, seed);
             let class_balance = ClassBalance::Given(vec![0.497, 0.503]);
             let model =
-                SnorkelLabelModel { class_balance, epochs: 1000, seed, ..Default::default() };
+                SnorkelLabelModel { class_balance, n_epochs: 1000, seed, ..Default::default() };
             let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals);
             let accuracy = problem.truth.accuracy(&labels.unwrap().argmax());
             assert!(accuracy > 0.7, "seed {seed}: {accuracy}");
@@ -369,7 +370,7 @@ mod tests {
     fn labelers_are_weighed_by_how_often_they_are_right() {
         let accuracies = [0.9, 0.8, 0.7, 0.6];
         let problem = Planted::new(20_000, 2, &accuracies, 0.3, 5);
-        let model = SnorkelLabelModel { epochs: 2000, ..SnorkelLabelModel::default() };
+        let model = SnorkelLabelModel { n_epochs: 2000, ..SnorkelLabelModel::default() };
         let fitted = model.fit(&problem.signals).unwrap();
         for (weight, accuracy) in fitted.labeler_weights().into_iter().zip(accuracies) {
             assert!((weight - accuracy).abs() < 0.03, "{weight}, expected {accuracy}");
@@ -388,7 +389,7 @@ mod tests {
             let balance = ClassBalance::Uniform;
             let model = SnorkelLabelModel {
                 class_balance: balance,
-                epochs: 1,
+                n_epochs: 1,
                 l2,
                 init_scale: Some(scale),
                 rate_margin: Some(1e-9),
@@ -481,7 +482,7 @@ mod tests {
             change(&mut model);
             model.fit(&good).unwrap_err().to_string()
         };
-        assert!(bad(|model| model.epochs = 0).starts_with("epochs"));
+        assert!(bad(|model| model.n_epochs = 0).starts_with("n_epochs"));
         assert!(bad(|model| model.learning_rate = 1e30).starts_with("learning_rate"));
         assert!(bad(|model| model.min_learning_rate = -1.0).starts_with("min_learning_rate"));
         assert!(bad(|model| model.rate_margin = Some(0.5)).starts_with("rate_margin"));

@@ -2,8 +2,14 @@
 
 /// Turns logarithms of weights into probabilities and returns the logarithm of the sum of the weights.
 ///
-/// At least one logarithm must be finite.
-pub(crate) fn normalize_logs(logs: &mut [f64]) -> f64 {
+/// At least one logarithm must be finite, and none NaN or ∞; without any, all probabilities are NaN.
+///
+/// ```
+/// let mut scores = [0.0, 3f64.ln()];
+/// labelflow_weak::normalize_logs(&mut scores);
+/// assert!((scores[0] - 0.25).abs() < 1e-12 && (scores[1] - 0.75).abs() < 1e-12);
+/// ```
+pub fn normalize_logs(logs: &mut [f64]) -> f64 {
     let highest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
     for value in logs.iter_mut() {

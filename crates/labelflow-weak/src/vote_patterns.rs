@@ -8,9 +8,11 @@
 
 use std::collections::HashMap;
 
+use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::{ABSTAIN, Error, Result, Votes};
+use crate::row_chunks::fill_rows;
+use crate::{ABSTAIN, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -110,15 +112,6 @@ impl VotePatterns {
         spoken
     }
 
-    /// Nothing can be learned from abstentions only.
-    pub(crate) fn check_any_vote(&self) -> Result<()> {
-        if self.bytes.iter().any(|&vote| vote != ABSTAIN) {
-            return Ok(());
-        }
-        Err(Error::data("signals", "at least one vote", "abstentions only")
-            .with_hint("check which value means an abstention in your file"))
-    }
-
     /// How many different classes each labeler votes for.
     pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
         let mut seen = vec![false; self.n_signals * n_classes];
@@ -128,6 +121,28 @@ impl VotePatterns {
             }
         }
         seen.chunks_exact(n_classes).map(|seen| seen.iter().filter(|&&seen| seen).count()).collect()
+    }
+
+    /// The share of rows on which each labeler votes, `[n_signals]`.
+    pub(crate) fn coverages(&self) -> Vec<f64> {
+        let mut n_votes = vec![0.0; self.n_signals];
+        for (votes, count) in self.iter() {
+            let spoken = n_votes.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN);
+            spoken.for_each(|(n_votes, _)| *n_votes += count);
+        }
+        let n_rows = self.n_rows();
+        n_votes.into_iter().map(|n_votes| n_votes / n_rows).collect()
+    }
+
+    /// For each row of `votes` the row of `of_patterns` that belongs to its pattern. All votes must be among the
+    /// patterns.
+    pub(crate) fn spread(&self, votes: &Votes, of_patterns: ArrayView2<'_, f64>) -> Array2<f64> {
+        let places: HashMap<&[u8], usize> =
+            self.iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
+        fill_rows(votes.n_rows(), of_patterns.ncols(), |row, values| {
+            let found = of_patterns.row(places[votes.row_bytes(row)]);
+            values.iter_mut().zip(found).for_each(|(value, &found)| *value = found);
+        })
     }
 
     /// Number of distinct patterns.
@@ -172,7 +187,7 @@ pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, array};
+    use ndarray::array;
     use proptest::prelude::*;
 
     use super::*;
@@ -185,6 +200,16 @@ mod tests {
         let silent = [ABSTAIN, ABSTAIN];
         assert_eq!(rows, [(&[0, ABSTAIN][..], 1.0), (&[1, 0], 2.0), (&silent, 2.0)]);
         assert_eq!(patterns.without_silence().len(), 2);
+    }
+
+    #[test]
+    fn what_belongs_to_patterns_is_spread_over_the_rows() {
+        let votes = array![[1, 0], [-1, -1], [0, -1], [1, 0]];
+        let votes = Votes::from_indices(votes.view(), None).unwrap();
+        let patterns = VotePatterns::of(&votes);
+        assert_eq!(patterns.coverages(), [0.75, 0.5]);
+        let spread = patterns.spread(&votes, array![[0.0], [1.0], [2.0]].view());
+        assert_eq!(spread, array![[1.0], [2.0], [0.0], [1.0]]);
     }
 
     #[test]

@@ -18,8 +18,7 @@ impl AverageClassifier {
     /// Averages the signals and fits the regression.
     pub fn fit(dataset: &WeakDataset) -> Result<Self> {
         let signals = dataset.signals();
-        let covered: Vec<usize> =
-            (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
+        let covered = signals.covered_rows();
         let signals = signals.select_rows(&covered);
         let labels = AverageSignals.fit(&signals)?.predict_proba(&signals)?.argmax();
         let features = dataset.features().select_rows(&covered);

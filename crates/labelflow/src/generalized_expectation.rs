@@ -13,7 +13,9 @@
 //!
 //! G. S. Mann and A. McCallum, *Generalized expectation criteria for semi-supervised learning with weakly labeled data*, 2010.
 
-use labelflow_weak::{ABSTAIN, Features, Lbfgs, SoftLabels, StopReason, Truth, WeakSignals};
+use labelflow_weak::{
+    ABSTAIN, Features, Lbfgs, RowChunks, SoftLabels, StopReason, Truth, WeakSignals,
+};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -21,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_flow::scale;
 use crate::linear_classifier::{LinearClassifier, probabilities};
-use crate::row_chunks::sum_rows;
 use crate::scores::n_scores;
 use crate::stream::stream;
 use crate::two_class_signals::class1_probability;
@@ -360,7 +361,8 @@ impl Problem {
     /// e, the mean of p over each group, `[n_groups, n_classes]`.
     fn expectations(&self, p: &[f64]) -> Vec<f64> {
         let k = self.n_classes;
-        let mut means = sum_rows(self.n_rows(), self.groups.len() * k, |rows, sums| {
+        let chunks = RowChunks::new(self.n_rows(), self.sides.ncols(), self.groups.len() * k);
+        let mut means = chunks.sum(|rows, sums| {
             for row in rows {
                 let p = &p[row * k..][..k];
                 for group in self.groups_of(row) {
@@ -395,7 +397,8 @@ impl Problem {
     /// The derivative of the divergences by the weights.
     fn descend(&self, p: &[f64], slopes: &[f64], n_weights: usize) -> Vec<f64> {
         let k = self.n_classes;
-        sum_rows(self.n_rows(), n_weights, |rows, sums| {
+        let row_bytes = self.features.ncols() * size_of::<f32>();
+        RowChunks::new(self.n_rows(), row_bytes, n_weights).sum(|rows, sums| {
             let mut slope = vec![0.0; k];
             for row in rows {
                 slope.fill(0.0);

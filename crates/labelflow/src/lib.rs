@@ -10,8 +10,19 @@
 //! One training step reads from top to bottom: features → [`ConditionerBank`](labelflow_flow::ConditionerBank) → noise →
 //! couplings → labels and log-determinant → [`Constraint`] residuals → [`Penalty`] → [`Objective`] → gradients → [`Adam`].
 //!
-//! Other classifiers learn from the same data: [`AdversarialLabels`], [`GeneralizedExpectation`], [`AverageClassifier`], and
-//! [`TwoStage`], which trains an [`EndModel`] on the labels of a flow or of a label model.
+//! All classifiers here predict from features alone:
+//!
+//! | classifier | idea | learns from |
+//! |---|---|---|
+//! | [`LabelFlow`] | the distribution of all labelings that the signals allow | features, signals, bounds |
+//! | [`AdversarialLabels`] | does well on the worst labels that the bounds allow | features, signals, bounds |
+//! | [`GeneralizedExpectation`] | mean predictions match what is known of groups of rows | features, signals, [`ReferenceProportions`] |
+//! | [`AverageClassifier`] | a logistic regression on averaged signals | features, signals |
+//! | [`TwoStage`] | an [`EndModel`] on the labels of a flow or of a [label model](weak) | features, labels of another model |
+//! | [`SupervisedClassifier`] | a reference, no weak supervision | features, true labels |
+//!
+//! An [`EndModel`] is a [`MultilayerPerceptron`] or a [`LogisticRegression`](weak::LogisticRegression). Label models, which
+//! see no features, are in [`labelflow_weak`](weak).
 //!
 //! ```
 //! use labelflow::{LabelFlow, TrainConfig};
@@ -58,7 +69,6 @@ mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
-mod row_chunks;
 mod saved_model;
 mod scores;
 mod stream;
@@ -96,7 +106,7 @@ pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
-pub use two_stage::{StageLabels, Ties, TwoStage};
+pub use two_stage::{StageLabels, TwoStage};
 
 /// The README's Rust block, run as a doctest.
 #[cfg(doctest)]

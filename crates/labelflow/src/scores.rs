@@ -6,6 +6,8 @@
 //!
 //! Two classes have one score, that of class 1 against class 0, whose own is zero.
 
+use labelflow_weak::normalize_logs;
+
 /// One score tells two classes apart; more classes have one each.
 pub(crate) fn n_scores(n_classes: usize) -> usize {
     if n_classes == 2 { 1 } else { n_classes }
@@ -19,10 +21,7 @@ pub(crate) fn write_probabilities(p: &mut [f64], scores: impl IntoIterator<Item 
     if p.iter().any(|score| !score.is_finite()) {
         p.fill(0.0);
     }
-    let highest = p.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    p.iter_mut().for_each(|p| *p = (*p - highest).exp());
-    let sum: f64 = p.iter().sum();
-    p.iter_mut().for_each(|p| *p /= sum);
+    normalize_logs(p);
 }
 
 #[cfg(test)]

@@ -7,17 +7,12 @@
 //! LLF-TS is this with a [`FittedLabelFlow`] as the first stage. Features that hold more than the signals let the
 //! second stage correct the first.
 
-use labelflow_weak::{Features, Labeler, SoftLabels, WeakSignals};
-use ndarray::ArrayView1;
-use rand::RngExt;
+use labelflow_weak::{Features, Labeler, SoftLabels, Ties, WeakSignals};
 use serde::{Deserialize, Serialize};
 
 use crate::end_model::one_hot;
-use crate::stream::stream;
+use crate::multilayer_perceptron::check_label_rows;
 use crate::{EndModel, Error, FittedEndModel, FittedLabelFlow, Result};
-
-/// Probabilities that are no farther apart are the same but for rounding.
-const TIE: f64 = 1e-9;
 
 /// What the second stage is told of the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,29 +25,22 @@ pub enum StageLabels {
     Soft,
 }
 
-/// Which of several most probable classes is taken for a hard label.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ties {
-    /// The lowest. Where ties are common, as with the votes of a few rules, this makes class 0 too common.
-    #[default]
-    Lowest,
-    /// Any of them, drawn from the seed.
-    Random,
-}
-
 /// A classifier on features from the labels of another model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TwoStage {
-    /// Where random ties come from; the end model has a seed of its own. Default: 0.
-    pub seed: u64,
     /// What the second stage is told. Default: hard labels.
     pub labels: StageLabels,
-    /// Which class a tie is rounded to. Default: the lowest.
+    /// What becomes of ties when labels are hard. Default: the lowest class. Rows whose tie abstains are left out.
     pub ties: Ties,
     /// The second stage. Default: the multilayer perceptron.
     pub end_model: EndModel,
+}
+
+impl Default for TwoStage {
+    fn default() -> Self {
+        Self { labels: StageLabels::default(), ties: Ties::Lowest, end_model: EndModel::default() }
+    }
 }
 
 impl TwoStage {
@@ -60,25 +48,24 @@ impl TwoStage {
     pub fn fit(&self, features: &Features, labels: &SoftLabels) -> Result<FittedEndModel> {
         match self.labels {
             StageLabels::Soft => self.end_model.fit(features, labels),
-            StageLabels::Hard => {
-                self.end_model.fit(features, &one_hot(&self.round(labels), labels.n_classes()))
-            }
+            StageLabels::Hard => self.fit_hard(features, labels),
         }
     }
 
-    /// The most probable class of each row.
-    fn round(&self, labels: &SoftLabels) -> Vec<usize> {
-        if self.ties == Ties::Lowest {
-            return labels.argmax();
+    fn fit_hard(&self, features: &Features, labels: &SoftLabels) -> Result<FittedEndModel> {
+        check_label_rows(features, labels)?;
+        let rounded = labels.classes(self.ties);
+        let classes: Vec<usize> = rounded.iter().copied().flatten().collect();
+        let hard = one_hot(&classes, labels.n_classes());
+        if classes.len() == rounded.len() {
+            return self.end_model.fit(features, &hard);
         }
-        let mut rng = stream(self.seed, "ties", 0);
-        let class = |row: ArrayView1<'_, f64>| {
-            let highest = row.fold(0.0, |highest: f64, &p| highest.max(p));
-            let is_highest = |class: &usize| row[*class] >= highest - TIE;
-            let highest: Vec<usize> = (0..row.len()).filter(is_highest).collect();
-            highest[rng.random_range(0..highest.len())]
-        };
-        labels.values().rows().into_iter().map(class).collect()
+        if classes.is_empty() {
+            let expected = "a row with one most probable class, as ties abstain";
+            return Err(Error::data("labels of the first stage", expected, "ties only"));
+        }
+        let decided: Vec<usize> = (0..rounded.len()).filter(|&r| rounded[r].is_some()).collect();
+        self.end_model.fit(&features.select_rows(&decided), &hard)
     }
 
     /// Trains the second stage on the labels of a fitted label model. Rows that nobody speaks of are left out: their
@@ -93,11 +80,8 @@ impl TwoStage {
             let expected = format!("{} rows, as many as the features have", features.n_rows());
             return Err(Error::data("signals", expected, signals.n_rows()));
         }
-        let covered: Vec<usize> =
-            (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
-        if covered.is_empty() {
-            return Err(Error::data("signals", "at least one vote", "abstentions only"));
-        }
+        signals.check_any_vote()?;
+        let covered = signals.covered_rows();
         let labels = labeler.predict_proba(&signals.select_rows(&covered))?;
         self.fit(&features.select_rows(&covered), &labels)
     }
@@ -146,7 +130,7 @@ mod tests {
             };
             let lowest = accuracy(small());
             assert!(lowest > first + 0.08, "{lowest} after {first}");
-            let random = accuracy(TwoStage { ties: Ties::Random, ..small() });
+            let random = accuracy(TwoStage { ties: Ties::Random { seed: 0 }, ..small() });
             let soft = accuracy(TwoStage { labels: StageLabels::Soft, ..small() });
             for second in [random, soft] {
                 assert!(second > first + 0.1, "{second} after {first}");
@@ -156,16 +140,39 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_the_lowest_class_or_to_any() {
-        let even = SoftLabels::new(ndarray::array![[0.4, 0.2, 0.4]]).unwrap();
-        let even = SoftLabels::normalized(even.values().broadcast((300, 3)).unwrap().to_owned());
-        assert_eq!(small().round(&even), [0; 300]);
-        let random = TwoStage { ties: Ties::Random, ..small() };
-        let classes = random.round(&even);
-        assert_eq!(classes, random.round(&even));
-        let n_first = classes.iter().filter(|&&class| class == 0).count();
-        assert!((110..190).contains(&n_first), "{n_first}");
-        assert!(classes.iter().all(|&class| class != 1));
+    fn ties_go_to_the_lowest_class_or_to_any_or_are_left_out() {
+        let features =
+            Features::new(Array2::from_shape_fn((40, 1), |(row, _)| row as f32)).unwrap();
+        let labels = Array2::from_shape_fn((40, 3), |(row, class)| match (row % 4, class) {
+            (0, 2) | (1..4, 1) => 0.2,
+            _ => 0.4,
+        });
+        let labels = SoftLabels::new(labels).unwrap();
+        let fit = |ties| TwoStage { ties, ..small() }.fit(&features, &labels).unwrap();
+        let on =
+            |classes: &[usize]| small().end_model.fit(&features, &one_hot(classes, 3)).unwrap();
+        assert_eq!(small().fit(&features, &labels).unwrap(), on(&[0; 40]));
+        let random = Ties::Random { seed: 3 };
+        let classes: Vec<usize> = labels.classes(random).into_iter().flatten().collect();
+        assert!([0, 1, 2].iter().all(|class| classes.contains(class)));
+        assert_eq!(fit(random), on(&classes));
+        let error = TwoStage { ties: Ties::Abstain, ..small() }.fit(&features, &labels);
+        assert!(error.unwrap_err().to_string().ends_with("found ties only"));
+
+        // One row in two is decided.
+        let labels = Array2::from_shape_fn((40, 2), |(row, class)| match (row % 4, class) {
+            (0, 0) | (2, 1) => 0.9,
+            (0 | 2, _) => 0.1,
+            _ => 0.5,
+        });
+        let labels = SoftLabels::new(labels).unwrap();
+        let decided = features.select_rows(&(0..40).step_by(2).collect::<Vec<_>>());
+        let classes: Vec<usize> = (0..20).map(|row| row % 2).collect();
+        let abstain = TwoStage { ties: Ties::Abstain, ..small() };
+        assert_eq!(
+            abstain.fit(&features, &labels).unwrap(),
+            small().fit(&decided, &one_hot(&classes, 2)).unwrap()
+        );
     }
 
     #[test]

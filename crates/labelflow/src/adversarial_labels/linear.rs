@@ -14,12 +14,11 @@
 //! L = mean of p (1 − y) + (1 − p) y + Σ_j γ_j c_j − ρ/2 Σ_j [c_j]₊²
 //! ```
 
-use labelflow_weak::{StopReason, WeakDataset};
+use labelflow_weak::{RowChunks, StopReason, WeakDataset};
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::row_chunks::{CHUNK_ROWS, add_in_order};
 use crate::two_class_signals::class1_probability;
 use crate::{Error, Result};
 
@@ -204,14 +203,17 @@ impl<'a> Game<'a> {
         let weights: Vec<f32> = state.weights.iter().map(|&weight| weight as f32).collect();
         // The gradient of w, the sums behind the violations, the squared change of the labels.
         let (d_features, n_signals) = (self.d_features, self.n_signals);
-        let sum_len = d_features + n_signals + 1;
+        let n_sums = d_features + n_signals + 1;
+        let row_bytes = (d_features + n_signals) * size_of::<f32>();
+        let chunks = RowChunks::new(self.n_rows, row_bytes, n_sums);
+        let rows_per_chunk = chunks.rows_per_chunk();
         let parts = state
             .labels
-            .par_chunks_mut(CHUNK_ROWS)
-            .zip(self.features.par_chunks(CHUNK_ROWS * d_features))
-            .zip(self.tilts.par_chunks(CHUNK_ROWS * n_signals))
+            .par_chunks_mut(rows_per_chunk)
+            .zip(self.features.par_chunks(rows_per_chunk * d_features))
+            .zip(self.tilts.par_chunks(rows_per_chunk * n_signals))
             .map(|((labels, features), tilts)| {
-                let mut part = vec![0.0; sum_len];
+                let mut part = vec![0.0; n_sums];
                 let (gradient, rest) = part.split_at_mut(d_features);
                 let (sums, change) = rest.split_at_mut(n_signals);
                 let p = descend(features, labels, &weights, gradient);
@@ -227,7 +229,7 @@ impl<'a> Game<'a> {
                 }
                 part
             });
-        let sums = add_in_order(sum_len, parts);
+        let sums = chunks.add_up(parts);
         for (multiplier, c) in state.multipliers.iter_mut().zip(&state.violations) {
             *multiplier = (*multiplier - self.settings.penalty * c).min(0.0);
         }

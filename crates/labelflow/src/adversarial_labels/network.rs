@@ -23,13 +23,14 @@
 
 use std::ops::Range;
 
-use labelflow_weak::{Features, SignalValues, WeakDataset, WeakSignals};
+use labelflow_weak::{
+    Features, RowChunks, SignalValues, WeakDataset, WeakSignals, project_onto_simplex,
+};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::multilayer_perceptron::Training;
-use crate::row_chunks::{CHUNK_ROWS, add_in_order, sum_rows};
 use crate::two_class_signals::class1_probability;
 use crate::{Error, FittedMultilayerPerceptron, MultilayerPerceptron, Result};
 
@@ -173,11 +174,16 @@ impl<'a> Adversary<'a> {
         self.signals.n_signals() * self.n_columns
     }
 
+    /// Two sums a cell over all rows.
+    fn chunks(&self) -> RowChunks {
+        RowChunks::new(self.signals.n_rows(), self.signals.n_signals(), 2 * self.n_cells())
+    }
+
     /// Sets up the constraints.
     fn constrain(&mut self, bounds: ArrayView2<'_, f64>, precisions: Option<ArrayView2<'_, f64>>) {
         let (n_cells, n_columns) = (self.n_cells(), self.n_columns);
         // The number of rows given, and Σ q over them.
-        let sums = sum_rows(self.signals.n_rows(), 2 * n_cells, |rows, sums| {
+        let sums = self.chunks().sum(|rows, sums| {
             let (n_given, sum_q) = sums.split_at_mut(n_cells);
             self.visit(rows, |_, cell, q| {
                 n_given[cell] += 1.0;
@@ -247,8 +253,7 @@ impl<'a> Adversary<'a> {
 
     /// Σ y of each cell over the rows where its q is given, then Σ q y.
     fn statistics(&self) -> Vec<f64> {
-        let n_cells = self.n_cells();
-        sum_rows(self.signals.n_rows(), 2 * n_cells, |rows, sums| {
+        self.chunks().sum(|rows, sums| {
             let labels = &self.labels[rows.start * self.n_columns..];
             self.add_statistics(rows, labels, sums);
         })
@@ -313,14 +318,15 @@ impl<'a> Adversary<'a> {
     ) -> Vec<f64> {
         let (n_columns, n_cells) = (self.n_columns, self.n_cells());
         let mut labels = std::mem::take(&mut self.labels);
-        let chunk_len = CHUNK_ROWS * n_columns;
+        let chunks = self.chunks();
+        let chunk_len = chunks.rows_per_chunk() * n_columns;
         let parts = labels
             .par_chunks_mut(chunk_len)
             .zip(squares.par_chunks_mut(chunk_len))
             .zip(loss_gradient.par_chunks(chunk_len))
             .enumerate()
             .map(|(chunk, ((labels, squares), loss_gradient))| {
-                let start = chunk * CHUNK_ROWS;
+                let start = chunk * chunks.rows_per_chunk();
                 let rows = start..start + labels.len() / n_columns;
                 let mut gradient = loss_gradient.to_vec();
                 self.visit(rows.clone(), |row, cell, q| {
@@ -343,7 +349,7 @@ impl<'a> Adversary<'a> {
                 self.add_statistics(rows, labels, &mut sums);
                 sums
             });
-        let statistics = add_in_order(2 * n_cells, parts);
+        let statistics = chunks.add_up(parts);
         self.labels = labels;
         statistics
     }
@@ -357,21 +363,6 @@ impl<'a> Adversary<'a> {
             (n_columns, class) => self.labels[row * n_columns + class],
         })
     }
-}
-
-/// The nearest point whose entries are not negative and add up to one.
-fn project_onto_simplex(point: &mut [f64]) {
-    let mut sorted = point.to_vec();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let (mut sum, mut excess) = (0.0, 0.0);
-    for (index, value) in sorted.iter().enumerate() {
-        sum += value;
-        let shared = (sum - 1.0) / (index + 1) as f64;
-        if value - shared > 0.0 {
-            excess = shared;
-        }
-    }
-    point.iter_mut().for_each(|value| *value = (*value - excess).max(0.0));
 }
 
 #[cfg(test)]
@@ -547,21 +538,5 @@ mod tests {
         adversary.answer(Array2::from_elem((5, 2), 0.5).view(), 500);
         let found = residuals(&adversary);
         assert!(found[1][0] < 0.02 && found[2][0] < 0.02, "{found:?}");
-    }
-
-    #[test]
-    fn points_are_projected_onto_the_simplex() {
-        let cases: [(&[f64], &[f64]); 4] = [
-            (&[0.5, 0.5], &[0.5, 0.5]),
-            (&[2.0, 0.0], &[1.0, 0.0]),
-            (&[0.4, 0.4, 0.4], &[1.0 / 3.0; 3]),
-            (&[-5.0, 0.3, 0.1], &[0.0, 0.6, 0.4]),
-        ];
-        for (point, expected) in cases {
-            let mut found = point.to_vec();
-            project_onto_simplex(&mut found);
-            let close = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
-            assert!(close, "{point:?} became {found:?}");
-        }
     }
 }
