@@ -15,11 +15,14 @@
 //! [`SnorkelLabelModel`]. Those that must know how common each class is take a [`ClassBalance`]. Three more are told how
 //! good the labelers are, so their `fit` takes that as well: [`PerformanceGuaranteedVote`] and [`AdversarialMulticlass`]
 //! need [`LabelerErrors`], [`ConstrainedLabels`] needs [`Bounds`]. Fitted, all of them are a [`Labeler`].
+//! [`AnyLabelModel`] is any of them by name, [`label_warnings`] says what speaks against the labels of one.
 //!
-//! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does, and
-//! [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of features.
+//! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does,
+//! [`labeler_pairs`] what each two do together, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out
+//! of features.
 
 mod adversarial_multiclass;
+mod any_label_model;
 mod assignment;
 mod auto_bounds;
 mod average_signals;
@@ -35,8 +38,10 @@ mod explained_overlaps;
 mod features;
 mod flying_squid;
 mod label_model;
+mod label_warnings;
 mod labeler_cliques;
 mod labeler_errors;
+mod labeler_pairs;
 mod lbfgs;
 mod learning_rate;
 mod linear_program;
@@ -67,6 +72,7 @@ mod vote_rates;
 mod votes;
 
 pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
+pub use any_label_model::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 pub use auto_bounds::AutoBounds;
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
@@ -81,7 +87,9 @@ pub use flying_squid::{
     FittedFlyingSquid, FlyingSquid, NegativeProbabilities, OneVersusRest, Triplets,
 };
 pub use label_model::{LabelModel, Labeler};
+pub use label_warnings::{LabelWarning, label_warnings};
 pub use labeler_errors::LabelerErrors;
+pub use labeler_pairs::{LabelerPair, labeler_pairs};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use learning_rate::LearningRateSchedule;
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};

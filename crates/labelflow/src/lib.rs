@@ -59,6 +59,7 @@ mod objective;
 mod observer;
 mod penalty;
 mod row_chunks;
+mod saved_label_model;
 mod saved_model;
 mod scores;
 mod stream;
@@ -94,6 +95,7 @@ pub use multilayer_perceptron::{
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
+pub use saved_label_model::SavedLabelModel;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub use two_stage::{StageLabels, Ties, TwoStage};
