@@ -111,7 +111,7 @@ pub(crate) struct SignalsArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     /// Which file of a WRENCH folder
-    #[arg(long, value_enum, default_value = "train", requires = "wrench")]
+    #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes"])]
     pub(crate) part: WrenchPart,
     /// What abstains in a table of numbers [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]

@@ -164,11 +164,11 @@ fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
 fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[String]) -> Result<()> {
     let names = labels.argmax().iter().map(|&class| classes[class].clone()).collect();
     let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
-    let probabilities =
-        classes.iter().zip(labels.values().columns().into_iter()).map(|(class, p)| Column {
-            name: format!("p_{class}"),
-            values: ColumnValues::Reals(p.to_vec()),
-        });
+    let values = labels.values();
+    let probabilities = classes.iter().zip(values.columns()).map(|(class, p)| Column {
+        name: format!("p_{class}"),
+        values: ColumnValues::Reals(p.to_vec()),
+    });
     let columns = [first, label].into_iter().chain(probabilities).collect::<Vec<_>>();
     write_columns(path, &columns)
 }

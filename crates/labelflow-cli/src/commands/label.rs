@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use labelflow::weak::{
-    AnyLabelModel, Bounds, KnownOfLabelers, LabelWarning, Labeler, LabelerErrors, SoftLabels,
-    Truth, WeakSignals, label_warnings,
+    AnyLabelModel, Bounds, FittedLabelModel, KnownOfLabelers, LabelWarning, Labeler, LabelerErrors,
+    SoftLabels, WeakSignals, label_warnings,
 };
 use labelflow::{ClassificationMetrics, SavedLabelModel, classification_metrics};
 use labelflow_data::{AbstainConvention, SignalsOptions, read_bounds, read_labels, read_signals};
 use ndarray::Axis;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::{DEFAULT_LABEL_MODEL, LabelArgs};
@@ -51,14 +51,27 @@ struct WarningReport {
     text: String,
 }
 
+/// Labels, and where they come from.
+struct Labelled {
+    input: SignalsInput,
+    labels: SoftLabels,
+    /// The name of the label model.
+    name: &'static str,
+    /// The label model, if it was fitted to the rows that it labels.
+    fit: Option<(AnyLabelModel, FittedLabelModel)>,
+}
+
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
-    let (input, model, labels) = match &args.load {
+    let labelled = match &args.load {
         Some(path) => label_with_saved(args, path)?,
         None => fit_and_label(args)?,
     };
-    let truth = input.truth(args.labels_for_eval.as_deref())?;
-    let report = Report::new(&input, model, &labels, truth.as_ref(), args)?;
+    let report = Report::new(&labelled, args.labels_for_eval.as_deref())?;
+    let Labelled { input, labels, fit, .. } = labelled;
     input.write_labels(&args.out, &labels)?;
+    if let (Some(path), Some((_, fitted))) = (&args.save, fit) {
+        SavedLabelModel::new(fitted, &input.signals).save(path)?;
+    }
     if let Some(path) = &args.json {
         output::write_json(path, &report)?;
     }
@@ -73,7 +86,7 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
 }
 
 /// A label model fitted to the votes, and its labels of the same rows.
-fn fit_and_label(args: &LabelArgs) -> anyhow::Result<(SignalsInput, Fitting, SoftLabels)> {
+fn fit_and_label(args: &LabelArgs) -> anyhow::Result<Labelled> {
     // Before any file of votes is read: settings are quick to check.
     let mut settings = read_settings(args)?;
     let input = SignalsInput::read(&args.signals, &[])?;
@@ -85,58 +98,40 @@ fn fit_and_label(args: &LabelArgs) -> anyhow::Result<(SignalsInput, Fitting, Sof
     let known = known_of_labelers(args, signals)?;
     let fitted = model.fit(signals, &known).with_context(|| format!("{}", input.path.display()))?;
     let labels = fitted.predict_proba(signals)?;
-    if let Some(path) = &args.save {
-        SavedLabelModel::new(fitted, signals).save(path)?;
-    }
-    Ok((input, Fitting::Here(model), labels))
+    Ok(Labelled { labels, name: model.name(), fit: Some((model, fitted)), input })
 }
 
 /// A label model of an earlier fit, and its labels.
-fn label_with_saved(
-    args: &LabelArgs,
-    path: &Path,
-) -> anyhow::Result<(SignalsInput, Fitting, SoftLabels)> {
+fn label_with_saved(args: &LabelArgs, path: &Path) -> anyhow::Result<Labelled> {
     let saved = SavedLabelModel::load(path)?;
     let mut input = SignalsInput::read(&args.signals, saved.classes())?;
     let place = || format!("{}, {}", path.display(), input.path.display());
     let signals = saved.arrange(&input.signals).with_context(place)?;
     let labels = saved.predict_proba(&signals).with_context(place)?;
     input.signals = signals;
-    Ok((input, Fitting::Earlier(saved.fitted().name()), labels))
-}
-
-/// Which label model, and whether it was fitted to the rows that it labels.
-enum Fitting {
-    Here(AnyLabelModel),
-    Earlier(&'static str),
+    Ok(Labelled { input, labels, name: saved.fitted().name(), fit: None })
 }
 
 impl Report {
-    fn new(
-        input: &SignalsInput,
-        fitting: Fitting,
-        labels: &SoftLabels,
-        truth: Option<&Truth>,
-        args: &LabelArgs,
-    ) -> anyhow::Result<Self> {
+    /// `truth` is a file of true labels, for an evaluation.
+    fn new(labelled: &Labelled, truth: Option<&Path>) -> anyhow::Result<Self> {
+        let Labelled { input, labels, name, fit } = labelled;
         let signals = &input.signals;
-        let place = || match &args.labels_for_eval {
+        let place = || match truth {
             Some(path) => format!("{}, {}", input.path.display(), path.display()),
             None => format!("{}", input.path.display()),
         };
-        let (name, fitted) = match &fitting {
-            Fitting::Here(model) => (model.name(), Some(model)),
-            Fitting::Earlier(name) => (*name, None),
-        };
-        let warnings = label_warnings(signals, labels, fitted)?.into_iter();
-        let metrics = truth.map(|truth| classification_metrics(labels, truth));
+        let truth = input.truth(truth)?;
+        let metrics = truth.as_ref().map(|truth| classification_metrics(labels, truth));
+        let warnings = label_warnings(signals, labels, fit.as_ref().map(|(model, _)| model))?;
+        let warnings = warnings.into_iter();
         Ok(Self {
-            model: name.to_owned(),
+            model: (*name).to_owned(),
             n_rows: signals.n_rows(),
             n_uncovered: signals.n_uncovered(),
             classes: class_reports(signals, labels),
             metrics: metrics.transpose().with_context(place)?,
-            labelers: LabelerReport::of_all(signals, truth, labels).with_context(place)?,
+            labelers: LabelerReport::of_all(signals, truth.as_ref(), labels).with_context(place)?,
             warnings: warnings
                 .map(|warning| WarningReport { text: warning.to_string(), warning })
                 .collect(),
@@ -238,7 +233,7 @@ fn set_class_balance(
 }
 
 fn label_model(settings: toml::Table, args: &LabelArgs) -> anyhow::Result<AnyLabelModel> {
-    AnyLabelModel::deserialize(settings).with_context(|| match &args.settings {
+    settings.try_into().with_context(|| match &args.settings {
         Some(path) => format!("reading {}", path.display()),
         None => "settings of the label model".to_owned(),
     })
