@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use labelflow::{DeviceKind, Preset};
+use labelflow_data::AbstainConvention;
 
 /// Turns unlabelled data and weak signals into labels that know how sure they are.
 #[derive(Debug, Parser)]
@@ -25,6 +26,10 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Describe labelers: coverage, overlaps, conflicts, accuracy
     Analyze(AnalyzeArgs),
+    /// Label rows from their votes alone, with a label model
+    Label(LabelArgs),
+    /// Let keywords vote on texts
+    Votes(VotesArgs),
     /// Repeat experiments, such as the paper's tables, and compare with what is expected
     Run(RunArgs),
     /// List, download, check and make datasets
@@ -73,6 +78,71 @@ impl From<PresetName> for Preset {
     }
 }
 
+/// How a table of numbers says that a labeler abstains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AbstainName {
+    /// -1 or a missing cell; classes count from 0
+    MinusOne,
+    /// 0 or a missing cell; classes count from 1
+    Zero,
+    /// A missing cell alone; classes count from 0
+    Missing,
+    /// 0 or a missing cell; the classes are -1 and 1
+    Signed,
+    /// Whichever of minus-one, zero and signed alone fits the numbers
+    Detect,
+}
+
+impl From<AbstainName> for AbstainConvention {
+    fn from(name: AbstainName) -> Self {
+        match name {
+            AbstainName::MinusOne => Self::MinusOne,
+            AbstainName::Zero => Self::Zero,
+            AbstainName::Missing => Self::Missing,
+            AbstainName::Signed => Self::Signed,
+            AbstainName::Detect => Self::Detect,
+        }
+    }
+}
+
+/// Where votes come from and how they are written.
+#[derive(Debug, Args)]
+pub(crate) struct SignalsArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Which file of a WRENCH folder
+    #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes"])]
+    pub(crate) part: WrenchPart,
+    /// What abstains in a table of numbers [default: minus-one]
+    #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
+    pub(crate) abstain: Option<AbstainName>,
+    /// Names of the classes in order, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "wrench")]
+    pub(crate) classes: Option<Vec<String>>,
+}
+
+/// One of three forms of votes.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SourceArgs {
+    /// Weak signals, one column a labeler
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
+    /// A folder of the WRENCH benchmark; labels in it are used for evaluation alone
+    #[arg(long, value_name = "DIR")]
+    pub(crate) wrench: Option<PathBuf>,
+    /// Votes of a crowd, one line a vote: task, worker, label
+    #[arg(long, value_name = "FILE")]
+    pub(crate) task_votes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WrenchPart {
+    Train,
+    Valid,
+    Test,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Which task to show
@@ -111,6 +181,9 @@ pub(crate) struct FitArgs {
     /// Names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) classes: Option<Vec<String>>,
+    /// What abstains in a table of numbers [default: minus-one]
+    #[arg(long, value_enum, value_name = "CONVENTION")]
+    pub(crate) abstain: Option<AbstainName>,
     /// True labels, used for nothing but an evaluation at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
@@ -193,18 +266,87 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeArgs {
-    /// Weak signals, one column a labeler
-    #[arg(long, value_name = "FILE")]
-    pub(crate) signals: PathBuf,
-    /// Names of the classes in order, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) classes: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) signals: SignalsArgs,
     /// True labels, if there are any
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// Also write the table as JSON ('-' for standard output)
+    /// The label model that says how accurate each labeler seems to be
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_LABEL_MODEL)]
+    pub(crate) model: String,
+    /// Also describe each two labelers: common rows, agreement, correlation
+    #[arg(long)]
+    pub(crate) pairs: bool,
+    /// Also write the table of labelers: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Also write the tables as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// The label model that can do no worse than a majority vote.
+pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";
+
+#[derive(Debug, Args)]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    pub(crate) signals: SignalsArgs,
+    /// The label model: majority-vote, average, dawid-skene, data-programming, flying-squid, minimax-entropy, metal,
+    /// snorkel, performance-guaranteed-vote, adversarial-multiclass or constrained-labels [default: majority-vote]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// A TOML file with settings of the label model, and its name as `model` unless --model says it
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) settings: Option<PathBuf>,
+    /// How common the classes are: 'estimated', 'uniform', or numbers separated by commas
+    #[arg(long, value_name = "BALANCE")]
+    pub(crate) class_balance: Option<String>,
+    /// How often labelers may err, for constrained-labels: a number, a file, or 'auto'
+    #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
+    pub(crate) bounds: Option<String>,
+    /// How often votes are wrong, for performance-guaranteed-vote and adversarial-multiclass: a number or a file
+    #[arg(long, value_name = "ERRORS", allow_negative_numbers = true)]
+    pub(crate) errors: Option<String>,
+    /// Signals of labelled rows on which to measure bounds and errors that are not given
+    #[arg(long, value_name = "FILE", requires = "labelled_truth")]
+    pub(crate) labelled_signals: Option<PathBuf>,
+    /// The true labels of these rows
+    #[arg(long, value_name = "FILE", requires = "labelled_signals")]
+    pub(crate) labelled_truth: Option<PathBuf>,
+    /// Label with a fitted model that --save wrote, instead of fitting one
+    #[arg(long, value_name = "MODEL.json", conflicts_with_all = [
+        "model", "settings", "class_balance", "bounds", "errors", "labelled_signals", "classes", "save",
+    ])]
+    pub(crate) load: Option<PathBuf>,
+    /// Keep the fitted model for later rows
+    #[arg(long, value_name = "MODEL.json")]
+    pub(crate) save: Option<PathBuf>,
+    /// True labels, used for nothing but an evaluation at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels_for_eval: Option<PathBuf>,
+    /// Where to write labels and probabilities: csv, tsv, parquet or npz
+    #[arg(long, value_name = "FILE", default_value = "labels.csv")]
+    pub(crate) out: PathBuf,
+    /// Also write what was learned as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VotesArgs {
+    /// A table with a column of texts: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) texts: PathBuf,
+    /// The column with the texts
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) column: String,
+    /// Classes, and labelers with their keywords
+    #[arg(long, value_name = "RULES.toml")]
+    pub(crate) rules: PathBuf,
+    /// Where to write the votes, one column a labeler: csv, tsv, parquet or npz
+    #[arg(long, value_name = "FILE", default_value = "votes.csv")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

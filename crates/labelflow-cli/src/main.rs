@@ -1,12 +1,15 @@
 //! The `labelflow` command line: weak signals in, labels that know how sure they are out.
 
 mod args;
+mod bounds_setting;
 mod commands;
 mod data_folder;
 mod interrupt;
+mod labeler_report;
 mod output;
 mod progress;
 mod run_file;
+mod signals_input;
 mod summary;
 mod systems;
 
@@ -52,6 +55,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),
+        Command::Label(args) => commands::label::run(&args),
+        Command::Votes(args) => commands::votes::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

@@ -124,28 +124,52 @@ fn from_numbers(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    if classes.len() != labels.n_classes() {
-        let expected = format!("{} class names", labels.n_classes());
-        return Err(Error::config("classes", expected, classes.len()));
-    }
-    let best = labels.argmax();
+    check_classes(labels, classes)?;
     if Format::of(path)? == Format::Npz {
-        let indices = best.iter().map(|&class| class as i64).collect::<Vec<_>>();
+        let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
         let shape = vec![labels.n_rows(), labels.n_classes()];
         let proba = NpzArray::Floats(shape, labels.values().iter().copied().collect());
         let arrays = [(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
         return write_atomically(path, |writer| write_npz(writer, &arrays));
     }
-    let column = |name: String, values| Column { name, values };
-    let rows = (0..labels.n_rows() as i64).collect();
-    let names = best.iter().map(|&class| classes[class].clone()).collect();
-    let mut columns = vec![
-        column("row".to_owned(), ColumnValues::Integers(rows)),
-        column(COLUMN.to_owned(), ColumnValues::Names(names)),
-    ];
-    for (class, p) in classes.iter().zip(labels.values().columns()) {
-        columns.push(column(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
+    let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
+    write_table(path, Column { name: "row".to_owned(), values: rows }, labels, classes)
+}
+
+/// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::read_task_votes), to csv, tsv or parquet: as
+/// [`write_labels`] does, but with the names of the tasks in a column `task` instead of row numbers.
+pub fn write_task_labels(
+    path: &Path,
+    tasks: &[String],
+    labels: &SoftLabels,
+    classes: &[String],
+) -> Result<()> {
+    check_classes(labels, classes)?;
+    if Format::of(path)? == Format::Npz {
+        return Err(Error::content(path, "csv, tsv or parquet", "npz")
+            .with_hint("tasks have names, and an array of labels has no place for them"));
     }
+    let tasks = ColumnValues::Names(tasks.to_vec());
+    write_table(path, Column { name: "task".to_owned(), values: tasks }, labels, classes)
+}
+
+fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    if classes.len() == labels.n_classes() {
+        return Ok(());
+    }
+    let expected = format!("{} class names", labels.n_classes());
+    Err(Error::config("classes", expected, classes.len()))
+}
+
+fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    let names = labels.argmax().iter().map(|&class| classes[class].clone()).collect();
+    let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
+    let values = labels.values();
+    let probabilities = classes.iter().zip(values.columns()).map(|(class, p)| Column {
+        name: format!("p_{class}"),
+        values: ColumnValues::Reals(p.to_vec()),
+    });
+    let columns = [first, label].into_iter().chain(probabilities).collect::<Vec<_>>();
     write_columns(path, &columns)
 }
 
@@ -238,5 +262,20 @@ mod tests {
         let labels = SoftLabels::new(array![[0.5, 0.5]]).unwrap();
         assert!(write_labels(Path::new("labels.csv"), &labels, &names(&["a"])).is_err());
         assert!(write_labels(Path::new("labels.txt"), &labels, &names(&["a", "b"])).is_err());
+    }
+
+    #[test]
+    fn labels_of_tasks_have_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = SoftLabels::new(ndarray::array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+        let (tasks, classes) = (names(["q7", "a, b"]), names(["cat", "dog"]));
+        let path = folder.path().join("labels.csv");
+        write_task_labels(&path, &tasks, &labels, &classes).unwrap();
+        let expected = "task,label,p_cat,p_dog\nq7,cat,0.75,0.25\n\"a, b\",cat,0.5,0.5\n";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        let error = write_task_labels(&path.with_extension("npz"), &tasks, &labels, &classes);
+        assert!(error.unwrap_err().to_string().contains("expected csv, tsv or parquet"));
+        assert!(write_task_labels(&path, &tasks[..1], &labels, &classes).is_err());
     }
 }

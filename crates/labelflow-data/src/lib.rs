@@ -10,8 +10,9 @@
 //! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
 //! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
 //! | turn text into features | [`HashedWords`], [`clean_text`], [`WordVectors`] |
-//! | let keywords vote on text | [`KeywordLabelers`] |
+//! | let keywords vote on text | [`read_texts`], [`KeywordLabelers`] |
 //! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
+//! | write the labels of a crowd's tasks | [`write_task_labels`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -57,6 +58,7 @@ mod stream;
 mod synthetic;
 mod table;
 mod task_votes_file;
+mod texts_file;
 mod word_vectors;
 mod wrench_folder;
 mod xls;
@@ -78,7 +80,7 @@ pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
-pub use labels_file::{read_labels, write_labels};
+pub use labels_file::{read_labels, write_labels, write_task_labels};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;
@@ -88,6 +90,7 @@ pub use synthetic::{
 pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
+pub use texts_file::read_texts;
 pub use word_vectors::{AveragedDocuments, WordVectors};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;

@@ -143,6 +143,18 @@ pub(crate) fn uniform(n_classes: usize) -> Vec<f64> {
     vec![1.0 / n_classes as f64; n_classes]
 }
 
+/// Whether the votes say how common the classes are: some row has votes of three labelers that vote for several classes.
+/// The estimate is uniform otherwise.
+pub(crate) fn votes_tell_balance(signals: &WeakSignals) -> bool {
+    let patterns = VotePatterns::of(&signals.votes());
+    let n_classes_voted_for = patterns.n_classes_voted_for(signals.n_classes());
+    let n_votes = |votes: &[u8]| {
+        let votes = votes.iter().zip(&n_classes_voted_for);
+        votes.filter(|(vote, n_classes)| **vote != ABSTAIN && **n_classes > 1).count()
+    };
+    patterns.iter().any(|(votes, _)| n_votes(votes) >= MIN_VOTES)
+}
+
 fn estimate(signals: &WeakSignals) -> Result<Vec<f64>> {
     let votes = signals.votes();
     let n_classes_voted_for = VotePatterns::of(&votes).n_classes_voted_for(votes.n_classes());

@@ -28,15 +28,18 @@
 //!
 //! Those that need nothing but signals are a [`LabelModel`]; fitted, all of them are a [`Labeler`]. Those that must know
 //! how common each class is take a [`ClassBalance`]. [`SoftLabels::classes`] turns soft labels into classes, with a choice
-//! of what [`Ties`] become.
+//! of what [`Ties`] become. [`AnyLabelModel`] is any label model by name, [`label_warnings`] says what speaks against the
+//! labels of one.
 //!
-//! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does, and
-//! [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out of features.
+//! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does,
+//! [`labeler_pairs`] what each two do together, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out
+//! of features.
 //!
 //! Other methods may build on [`RowChunks`] (sums over rows in parallel), [`Lbfgs`], [`normalize_logs`] and
 //! [`project_onto_simplex`].
 
 mod adversarial_multiclass;
+mod any_label_model;
 mod assignment;
 mod auto_bounds;
 mod average_signals;
@@ -52,8 +55,10 @@ mod explained_overlaps;
 mod features;
 mod flying_squid;
 mod label_model;
+mod label_warnings;
 mod labeler_cliques;
 mod labeler_errors;
+mod labeler_pairs;
 mod lbfgs;
 mod learning_rate;
 mod linear_program;
@@ -86,6 +91,7 @@ mod vote_rates;
 mod votes;
 
 pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
+pub use any_label_model::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 pub use auto_bounds::AutoBounds;
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
@@ -100,7 +106,9 @@ pub use flying_squid::{
     FittedFlyingSquid, FlyingSquid, NegativeProbabilities, OneVersusRest, Triplets,
 };
 pub use label_model::{LabelModel, Labeler};
+pub use label_warnings::{LabelWarning, label_warnings};
 pub use labeler_errors::LabelerErrors;
+pub use labeler_pairs::{LabelerPair, labeler_pairs};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use learning_rate::LearningRateSchedule;
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};

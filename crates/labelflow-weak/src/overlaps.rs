@@ -61,6 +61,11 @@ impl Overlaps {
         self.values.view()
     }
 
+    /// n O: the number of rows with each two votes.
+    pub(crate) fn counts(&self) -> ArrayView2<'_, f64> {
+        self.counts.view()
+    }
+
     /// How often each labeler votes for each class, the diagonal of O, `[n_signals · n_classes]`.
     pub(crate) fn frequencies(&self) -> Vec<f64> {
         self.values.diag().to_vec()

@@ -69,6 +69,7 @@ mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
+mod saved_label_model;
 mod saved_model;
 mod scores;
 mod stream;
@@ -104,6 +105,7 @@ pub use multilayer_perceptron::{
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
+pub use saved_label_model::SavedLabelModel;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub use two_stage::{StageLabels, TwoStage};

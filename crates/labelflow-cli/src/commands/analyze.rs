@@ -1,47 +1,100 @@
 //! `labelflow analyze`: what labelers do.
 
+use std::path::Path;
+
 use anyhow::Context;
-use labelflow::weak::analyze;
-use labelflow_data::{SignalsOptions, read_labels, read_signals};
+use labelflow::weak::{
+    AnyLabelModel, KnownOfLabelers, Labeler, LabelerPair, label_warnings, labeler_pairs,
+};
+use labelflow_data::{Column, ColumnValues, write_columns};
+use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::AnalyzeArgs;
+use crate::labeler_report::{self, LabelerReport};
 use crate::output::{self, percent};
+use crate::signals_input::SignalsInput;
+
+/// What machines read when pairs are asked for.
+#[derive(Serialize)]
+struct WithPairs<'a> {
+    labelers: &'a [LabelerReport],
+    pairs: &'a [LabelerPair],
+}
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
-    let options =
-        SignalsOptions { classes: args.classes.clone().unwrap_or_default(), ..Default::default() };
-    let signals = read_signals(&args.signals, &options)?;
-    let truth =
-        args.labels.as_ref().map(|path| read_labels(path, signals.classes())).transpose()?;
-    let summaries = analyze(&signals, truth.as_ref()).with_context(|| match &args.labels {
-        Some(labels) => format!("{}, {}", args.signals.display(), labels.display()),
-        None => format!("{}", args.signals.display()),
-    })?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &summaries)?;
+    let model = AnyLabelModel::from_name(&args.model)?;
+    let input = SignalsInput::read(&args.signals, &[])?;
+    let signals = &input.signals;
+    let truth = input.truth(args.labels.as_deref())?;
+    let place = || match &args.labels {
+        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
+        None => format!("{}", input.path.display()),
+    };
+    let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
+    let labels = fitted.predict_proba(signals)?;
+    let labelers = LabelerReport::of_all(signals, truth.as_ref(), &labels).with_context(place)?;
+    let pairs = if args.pairs { labeler_pairs(signals) } else { Vec::new() };
+    if let Some(path) = &args.csv {
+        write_csv(path, &labelers, signals.classes())?;
     }
-    if args.json.as_deref() != Some(std::path::Path::new("-")) {
-        let rows = summaries.iter().map(|labeler| {
-            let polarity: Vec<&str> =
-                labeler.polarity.iter().map(|&class| signals.classes()[class].as_str()).collect();
-            [
-                labeler.name.clone(),
-                polarity.join(" "),
-                percent(labeler.coverage),
-                percent(labeler.overlaps),
-                percent(labeler.conflicts),
-                labeler.accuracy.map(percent).unwrap_or_default(),
-            ]
-        });
-        let header =
-            ["labeler", "polarity", "coverage %", "overlaps %", "conflicts %", "accuracy %"];
-        output::print(&output::table(header, rows))?;
+    match &args.json {
+        Some(path) if args.pairs => {
+            output::write_json(path, &WithPairs { labelers: &labelers, pairs: &pairs })?;
+        }
+        Some(path) => output::write_json(path, &labelers)?,
+        None => {}
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        output::print(&labeler_report::table(&labelers, signals.classes()))?;
+        if args.pairs {
+            output::print(&pairs_table(&pairs))?;
+        }
         output::print(&format!(
             "{} rows, {} of them without a vote",
             signals.n_rows(),
             signals.n_uncovered()
         ))?;
     }
+    for warning in label_warnings(signals, &labels, Some(&model))? {
+        output::note(&format!("warning: {}: {warning}", model.name()));
+    }
     Ok(Outcome::Done)
+}
+
+fn pairs_table(pairs: &[LabelerPair]) -> String {
+    let rows = pairs.iter().map(|pair| {
+        [
+            pair.first.clone(),
+            pair.second.clone(),
+            pair.n_both.to_string(),
+            pair.agreement.map(percent).unwrap_or_default(),
+            pair.correlation.map(|value| format!("{value:.2}")).unwrap_or_default(),
+        ]
+    });
+    output::table(["labeler", "and labeler", "rows of both", "agreement %", "correlation"], rows)
+}
+
+fn write_csv(path: &Path, labelers: &[LabelerReport], classes: &[String]) -> anyhow::Result<()> {
+    let names = |of: &dyn Fn(&LabelerReport) -> String| {
+        ColumnValues::Names(labelers.iter().map(of).collect())
+    };
+    let shares = |of: &dyn Fn(&LabelerReport) -> Option<f64>| {
+        ColumnValues::Reals(
+            labelers.iter().map(|labeler| of(labeler).unwrap_or(f64::NAN)).collect(),
+        )
+    };
+    let n_votes = labelers.iter().map(|labeler| labeler.summary.n_votes as i64).collect();
+    let columns = [
+        ("name", names(&|labeler| labeler.summary.name.clone())),
+        ("polarity", names(&|labeler| labeler.polarity(classes))),
+        ("n_votes", ColumnValues::Integers(n_votes)),
+        ("coverage", shares(&|labeler| Some(labeler.summary.coverage))),
+        ("overlaps", shares(&|labeler| Some(labeler.summary.overlaps))),
+        ("conflicts", shares(&|labeler| Some(labeler.summary.conflicts))),
+        ("learned_accuracy", shares(&|labeler| labeler.learned_accuracy)),
+        ("accuracy", shares(&|labeler| labeler.summary.accuracy)),
+    ];
+    let columns = columns.map(|(name, values)| Column { name: name.to_owned(), values });
+    Ok(write_columns(path, &columns)?)
 }

@@ -4,16 +4,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::weak::{Bounds, Truth, WeakDataset, WeakSignals};
+use labelflow::weak::{Truth, WeakDataset};
 use labelflow::{
     BatchSize, Checkpoint, CheckpointFile, EpochEvent, FittedLabelFlow, LabelFlow, Observer,
     Preset, StopReason, classification_metrics,
 };
-use labelflow_data::{SignalsOptions, read_bounds, read_features, read_labels, read_signals};
+use labelflow_data::{
+    AbstainConvention, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
+};
 use serde::Deserialize;
 
 use crate::Outcome;
 use crate::args::{FitArgs, ModelArgs};
+use crate::bounds_setting::BoundsSetting;
 use crate::commands::eval::print_metrics;
 use crate::progress::Progress;
 use crate::{interrupt, output};
@@ -28,17 +31,10 @@ struct FitFile {
     signals: Option<PathBuf>,
     bounds: Option<BoundsSetting>,
     classes: Option<Vec<String>>,
+    abstain: Option<AbstainConvention>,
     labels_for_eval: Option<PathBuf>,
     out: Option<PathBuf>,
     config: LabelFlow,
-}
-
-/// A number, `auto`, or a file.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum BoundsSetting {
-    Number(f64),
-    Named(String),
 }
 
 /// All settings of a fit, from the file and the flags.
@@ -47,6 +43,7 @@ struct Settings {
     signals: PathBuf,
     bounds: BoundsSetting,
     classes: Vec<String>,
+    abstain: AbstainConvention,
     labels_for_eval: Option<PathBuf>,
     out: PathBuf,
     config: LabelFlow,
@@ -98,15 +95,13 @@ impl Settings {
         let required = |flag: &Option<PathBuf>, file: Option<PathBuf>, name: &str| {
             flag.clone().or(file).with_context(|| format!("--{name} is missing: name the file"))
         };
-        let named = args.bounds.as_ref().map(|text| match text.parse() {
-            Ok(number) => BoundsSetting::Number(number),
-            Err(_) => BoundsSetting::Named(text.clone()),
-        });
+        let named = args.bounds.as_deref().map(BoundsSetting::parse);
         Ok(Self {
             features: required(&args.features, file.features, "features")?,
             signals: required(&args.signals, file.signals, "signals")?,
             bounds: named.or(file.bounds).unwrap_or(BoundsSetting::Named("auto".to_owned())),
             classes: args.classes.clone().or(file.classes).unwrap_or_default(),
+            abstain: args.abstain.map(Into::into).or(file.abstain).unwrap_or_default(),
             labels_for_eval: args.labels_for_eval.clone().or(file.labels_for_eval),
             out: args
                 .out
@@ -163,8 +158,15 @@ impl Settings {
 
     fn dataset(&self) -> anyhow::Result<WeakDataset> {
         let features = read_features(&self.features)?;
-        let options = SignalsOptions { classes: self.classes.clone(), ..Default::default() };
+        let options = SignalsOptions {
+            classes: self.classes.clone(),
+            abstain: self.abstain,
+            ..Default::default()
+        };
         let signals = read_signals(&self.signals, &options)?;
+        if let Some(doubt) = convention_doubt(&signals) {
+            output::note(&format!("{}: {doubt}", self.signals.display()));
+        }
         let uncovered = signals.n_uncovered();
         if uncovered > 0 {
             output::note(&format!(
@@ -172,26 +174,9 @@ impl Settings {
                 signals.n_rows()
             ));
         }
-        let bounds = self.bounds(&signals)?;
+        let bounds = self.bounds.resolve(&signals)?;
         WeakDataset::new(features, signals, bounds)
             .with_context(|| format!("{}, {}", self.features.display(), self.signals.display()))
-    }
-
-    fn bounds(&self, signals: &WeakSignals) -> anyhow::Result<Bounds> {
-        Ok(match &self.bounds {
-            BoundsSetting::Number(bound) if !(0.0..=1.0).contains(bound) => {
-                bail!("bounds: expected an error rate from 0 to 1, 'auto' or a file, found {bound}")
-            }
-            BoundsSetting::Number(bound) => Bounds::constant(*bound, signals)?,
-            BoundsSetting::Named(name) if name == "auto" => {
-                let auto = Bounds::auto(signals).context("bounds = auto")?;
-                for warning in &auto.warnings {
-                    output::note(&format!("bounds: {warning}"));
-                }
-                auto.bounds
-            }
-            BoundsSetting::Named(path) => read_bounds(Path::new(path), signals)?,
-        })
     }
 }
 

@@ -6,6 +6,8 @@ pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod fit;
+pub(crate) mod label;
 pub(crate) mod man;
 pub(crate) mod predict;
 pub(crate) mod run;
+pub(crate) mod votes;

@@ -1,0 +1,45 @@
+//! What can be said of bounds in a file or on the command line.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use labelflow::weak::{Bounds, WeakSignals};
+use labelflow_data::read_bounds;
+use serde::Deserialize;
+
+use crate::output;
+
+/// A number, `auto`, or a file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum BoundsSetting {
+    Number(f64),
+    Named(String),
+}
+
+impl BoundsSetting {
+    pub(crate) fn parse(text: &str) -> Self {
+        match text.parse() {
+            Ok(number) => Self::Number(number),
+            Err(_) => Self::Named(text.to_owned()),
+        }
+    }
+
+    /// The bounds of these signals; doubts about estimated ones are said.
+    pub(crate) fn resolve(&self, signals: &WeakSignals) -> anyhow::Result<Bounds> {
+        Ok(match self {
+            Self::Number(bound) if !(0.0..=1.0).contains(bound) => {
+                bail!("bounds: expected an error rate from 0 to 1, 'auto' or a file, found {bound}")
+            }
+            Self::Number(bound) => Bounds::constant(*bound, signals)?,
+            Self::Named(name) if name == "auto" => {
+                let auto = Bounds::auto(signals).context("bounds = auto")?;
+                for warning in &auto.warnings {
+                    output::note(&format!("bounds: {warning}"));
+                }
+                auto.bounds
+            }
+            Self::Named(path) => read_bounds(Path::new(path), signals)?,
+        })
+    }
+}

@@ -1,0 +1,341 @@
+//! Labels from votes alone, and what is said of labelers.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Problem, Sandbox};
+
+const LABEL: &str = "label --signals signals.csv --out out.csv";
+
+/// Labels and probabilities of class 1.
+fn labels(csv: &str) -> Vec<(String, f64)> {
+    let rows = csv.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[1].to_owned(), cells[3].parse().unwrap())
+    });
+    rows.collect()
+}
+
+/// The votes of the small problem as a long table, by names of tasks and workers.
+fn task_votes(problem: &Problem) -> String {
+    let mut text = "task,worker,label\n".to_owned();
+    for (row, line) in problem.signals(&["cat", "dog"]).lines().skip(1).enumerate() {
+        for (worker, vote) in ["ann", "bob", "eve"].iter().zip(line.split(',')) {
+            text += &format!("q{row},{worker},{vote}\n");
+        }
+    }
+    text
+}
+
+fn wrench(votes: &str, label: &str) -> String {
+    let rows = votes.lines().skip(1).zip(label.lines().skip(1)).enumerate();
+    let rows = rows.map(|(row, (votes, label))| {
+        format!("\"{row}\": {{\"label\": {label}, \"weak_labels\": [{votes}], \"data\": {{}}}}")
+    });
+    format!("{{{}}}", rows.collect::<Vec<_>>().join(", "))
+}
+
+#[test]
+fn a_majority_vote_unless_another_model_is_named() {
+    let sandbox = Sandbox::with_problem();
+    let ran = sandbox.labelflow(LABEL).succeeded();
+    assert!(ran.stdout.contains("majority-vote: 60 rows, 0 of them without a vote"), "{ran:?}");
+    assert_eq!(ran.stderr, "60 rows labelled in out.csv\n");
+    let majority = labels(&sandbox.read("out.csv"));
+    for (line, (label, p)) in sandbox.read("signals.csv").lines().skip(1).zip(&majority) {
+        let n_ones = line.split(',').filter(|vote| *vote == "1").count();
+        assert!((p - n_ones as f64 / 3.0).abs() < 1e-9, "{line}: {p}");
+        assert_eq!(label, if n_ones > 1 { "1" } else { "0" });
+    }
+    sandbox.labelflow(&format!("{LABEL} --model dawid-skene")).succeeded();
+    assert_ne!(labels(&sandbox.read("out.csv")), majority);
+}
+
+#[test]
+fn every_label_model_by_name() {
+    let sandbox = Sandbox::with_problem();
+    for name in labelflow::weak::AnyLabelModel::NAMES {
+        let label = format!("{LABEL} --model {name} --bounds 0.2 --errors 0.2 --json report.json");
+        let ran = sandbox.labelflow(&format!("{label} --labels-for-eval labels.csv")).succeeded();
+        assert!(ran.stdout.contains("learned accuracy %"), "{}", ran.stdout);
+        let report = sandbox.json("report.json");
+        assert_eq!(report["model"], *name);
+        assert!(report["metrics"]["accuracy"].as_f64().unwrap() > 0.7, "{report}");
+        let labeler = &report["labelers"][0];
+        let [learned, accuracy] = ["learned_accuracy", "accuracy"]
+            .map(|key| labeler[key].as_f64().unwrap_or_else(|| panic!("no {key} in {labeler}")));
+        assert!((learned - accuracy).abs() < 0.25, "{name}: {learned}, {accuracy}");
+        let balance = report["classes"].as_array().unwrap().iter();
+        let sum: f64 = balance.map(|class| class["balance"].as_f64().unwrap()).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{report}");
+    }
+}
+
+#[test]
+fn a_saved_model_labels_new_rows_alike() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{LABEL} --model dawid-skene --save model.json")).succeeded();
+    let fitted = labels(&sandbox.read("out.csv"));
+    let load = LABEL.replace("label ", "label --load model.json ");
+    sandbox.labelflow(&load).succeeded();
+    assert_eq!(labels(&sandbox.read("out.csv")), fitted);
+    // Columns are found by name, and a row does not depend on the others.
+    let moved: String = sandbox
+        .read("signals.csv")
+        .lines()
+        .take(4)
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{},{}\n", cells[2], cells[0], cells[1])
+        })
+        .collect();
+    sandbox.write("signals.csv", moved);
+    sandbox.labelflow(&load).succeeded();
+    assert_eq!(labels(&sandbox.read("out.csv")), fitted[..3]);
+    sandbox.write("signals.csv", "rule_a,rule_b,rule_x\n0,1,1\n");
+    sandbox.refuses(&load, &["signals.csv", "the labeler 'rule_c', as in the fit", "rule_x"]);
+    sandbox.write("signals.csv", "rule_a,rule_b,rule_c\n0,1,2\n");
+    sandbox.refuses(&load, &["signals.csv, line 2", "from 0 to 1", "found 2"]);
+}
+
+#[test]
+fn a_model_file_that_is_none() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{LABEL} --save model.json")).succeeded();
+    let text = sandbox.read("model.json");
+    let load = LABEL.replace("label ", "label --load model.json ");
+    for contents in ["", "{}", "label\n0\n", &text[..text.len() / 2]] {
+        sandbox.write("model.json", contents);
+        sandbox.refuses(&load, &["model.json", "expected a label model of labelflow"]);
+    }
+    sandbox.write("model.json", text.replace("\"format\":1", "\"format\":9"));
+    sandbox.refuses(&load, &["model.json", "format 1 or earlier", "format 9"]);
+    sandbox.refuses(&load.replace("model.json", "nope.json"), &["nope.json", "No such file"]);
+    sandbox.refuses(&format!("{load} --model average"), &["--load", "--model"]);
+    sandbox.refuses(&format!("{load} --classes a,b"), &["--load", "--classes"]);
+}
+
+#[test]
+fn tasks_of_a_crowd_keep_their_names() {
+    let problem = Problem::new(60);
+    let truth: String = problem
+        .labels(&["cat", "dog"])
+        .lines()
+        .enumerate()
+        .map(|(row, label)| match row {
+            0 => "task,label\n".to_owned(),
+            _ => format!("q{},{label}\n", row - 1),
+        })
+        .collect();
+    let sandbox =
+        Sandbox::with_problem().file("votes.csv", task_votes(&problem)).file("truth.csv", truth);
+    let label = "label --task-votes votes.csv --labels-for-eval truth.csv --out out.csv";
+    let ran = sandbox.labelflow(label).succeeded();
+    assert!(ran.stdout.contains("accuracy %") && ran.stdout.contains("| ann"), "{}", ran.stdout);
+    let tasks = sandbox.read("out.csv");
+    assert!(tasks.starts_with("task,label,p_cat,p_dog\nq0,"), "{tasks}");
+    // The same as from a table of signals.
+    sandbox.labelflow(LABEL).succeeded();
+    let probabilities = |csv: &str| labels(csv).into_iter().map(|(_, p)| p).collect::<Vec<_>>();
+    assert_eq!(probabilities(&sandbox.read("out.csv")), probabilities(&tasks));
+    let npz = label.replace("out.csv", "out.npz");
+    sandbox.refuses(&npz, &["out.npz", "csv, tsv or parquet"]);
+    sandbox.write("truth.csv", "task,label\nq0,cat\n");
+    sandbox.refuses(label, &["truth.csv", "a label for every task", "'q1'"]);
+    sandbox.write("votes.csv", "task,worker,label\nq,a,0\nq,a,1\n");
+    sandbox.refuses(label, &["votes.csv", "one vote of a worker on a task"]);
+}
+
+#[test]
+fn wrench_folders() {
+    let sandbox = Sandbox::with_problem();
+    let rows = wrench(&sandbox.read("signals.csv"), &sandbox.read("labels.csv"));
+    sandbox.write("folder/train.json", &rows);
+    let label = "label --wrench folder --out out.csv";
+    let ran = sandbox.labelflow(label).succeeded();
+    assert!(ran.stdout.contains("accuracy %"), "the folder's own labels: {}", ran.stdout);
+    sandbox.refuses(&format!("{label} --part test"), &["folder", "expected the file test.json"]);
+    sandbox.write("folder/test.json", &rows);
+    sandbox.labelflow(&format!("{label} --part test")).succeeded();
+    sandbox.labelflow("analyze --wrench folder").succeeded();
+    sandbox.refuses("label --wrench nope", &["nope", "train.json"]);
+    sandbox.refuses(&format!("{label} --abstain zero"), &["--abstain", "--wrench"]);
+    sandbox.refuses(&format!("{LABEL} --part test"), &["--part", "--signals"]);
+}
+
+#[test]
+fn settings_from_a_file_and_from_flags() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.write("settings.toml", "model = \"data-programming\"\nmax_iterations = 1\n");
+    let label = format!("{LABEL} --settings settings.toml");
+    sandbox.labelflow(&label).succeeded();
+    let one_round = sandbox.read("out.csv");
+    sandbox.labelflow(&format!("{LABEL} --model data-programming")).succeeded();
+    assert_ne!(sandbox.read("out.csv"), one_round);
+    sandbox.labelflow(&format!("{label} --class-balance 0.9,0.1")).succeeded();
+    let unequal = sandbox.read("out.csv");
+    assert_ne!(unequal, one_round);
+    // The flag wins over the file.
+    sandbox.write(
+        "settings.toml",
+        "model = \"data-programming\"\nmax_iterations = 1\nclass_balance = [0.9, 0.1]\n",
+    );
+    sandbox.labelflow(&label).succeeded();
+    assert_eq!(sandbox.read("out.csv"), unequal);
+    sandbox.labelflow(&format!("{label} --class-balance estimated")).succeeded();
+    assert_eq!(sandbox.read("out.csv"), one_round);
+    sandbox.labelflow(&format!("{label} --class-balance uniform")).succeeded();
+}
+
+#[test]
+fn settings_that_cannot_be() {
+    let sandbox = Sandbox::with_problem();
+    let refuses = |flags: &str, parts: &[&str]| sandbox.refuses(&format!("{LABEL} {flags}"), parts);
+    refuses("--model dawid", &["model: expected one of majority-vote, ", "'dawid'"]);
+    refuses("--class-balance 0.5,0.5", &["class-balance", "majority-vote"]);
+    refuses("--model snorkel --class-balance 0.5,x", &["class-balance", "'uniform'", "'0.5,x'"]);
+    refuses("--model snorkel --class-balance 0.5", &["class_balance", "2 probabilities"]);
+    refuses("--model snorkel --class-balance 0.9,0.9", &["class_balance", "sum to 1"]);
+    refuses("--settings nope.toml", &["nope.toml", "No such file"]);
+    for (text, parts) in [
+        ("model = 3\n", ["model: expected a name", "3"]),
+        ("rounds = 3\n", ["settings.toml: expected settings of majority-vote (share)", "'rounds'"]),
+        ("model = \"average\"\nx = 1\n", ["settings of average (none)", "'x'"]),
+        ("model = \"snorkel\"\nepochs = \"many\"\n", ["settings.toml", "invalid type"]),
+        ("model = \"snorkel\"\nepochs = 0\n", ["epochs", "at least 1"]),
+        ("model = ", ["settings.toml", "line 1"]),
+    ] {
+        sandbox.write("settings.toml", text);
+        refuses("--settings settings.toml", &parts);
+    }
+    sandbox.write("settings.toml", "model = \"snorkel\"\n");
+    refuses("--settings settings.toml --model metal", &["model: expected metal", "'snorkel'"]);
+}
+
+#[test]
+fn what_must_be_known_of_labelers() {
+    let sandbox = Sandbox::with_problem();
+    let refuses = |flags: &str, parts: &[&str]| sandbox.refuses(&format!("{LABEL} {flags}"), parts);
+    refuses("--model constrained-labels", &["expected the error bounds of each labeler", "none"]);
+    for name in ["performance-guaranteed-vote", "adversarial-multiclass"] {
+        let model = format!("--model {name}");
+        refuses(&model, &[name, "expected the error rate of each labeler, found none"]);
+        refuses(&format!("{model} --errors 1.5"), &["errors", "from 0 to 1", "1.5"]);
+        refuses(&format!("{model} --errors nope.csv"), &["nope.csv", "No such file"]);
+        refuses(&format!("{model} --labelled-signals signals.csv"), &["--labelled-truth"]);
+        let measured = "--labelled-signals signals.csv --labelled-truth labels.csv";
+        sandbox.labelflow(&format!("{LABEL} {model} {measured}")).succeeded();
+    }
+    let constrained = "--model constrained-labels";
+    refuses(&format!("{constrained} --bounds -1"), &["bounds", "from 0 to 1", "-1"]);
+    sandbox.labelflow(&format!("{LABEL} {constrained} --bounds auto")).succeeded();
+    sandbox.write("errors.csv", "labeler,bound\nrule_a,0.2\nrule_c,0.3\nrule_b,0.2\n");
+    let adversarial = "--model adversarial-multiclass --errors errors.csv";
+    sandbox.labelflow(&format!("{LABEL} {adversarial}")).succeeded();
+    let per_class = "labeler,0,1\nrule_a,0.2,0.1\nrule_b,0.2,0.2\nrule_c,0.2,0.2\n";
+    sandbox.write("errors.csv", per_class);
+    refuses(adversarial, &["errors.csv", "one error rate a labeler", "one a class"]);
+    sandbox.write("other.csv", "x,y,z\n0,1,0\n");
+    let other = "--labelled-signals other.csv --labelled-truth labels.csv";
+    refuses(other, &["other.csv", "rule_a, rule_b, rule_c", "x, y, z"]);
+}
+
+#[test]
+fn other_marks_for_abstentions() {
+    let sandbox = Sandbox::with_problem();
+    // The header has no zeros.
+    let signed = sandbox.read("signals.csv").replace('0', "-1");
+    sandbox.labelflow(LABEL).succeeded();
+    let expected = sandbox.read("out.csv");
+    sandbox.write("signals.csv", signed);
+    sandbox.labelflow(&format!("{LABEL} --abstain signed")).succeeded();
+    assert_eq!(sandbox.read("out.csv"), expected);
+    sandbox.labelflow("analyze --signals signals.csv --abstain signed").succeeded();
+    let fit = "fit run.toml --features features.csv --signals signals.csv --epochs 3 --out model";
+    sandbox.labelflow(&format!("{fit} --abstain signed")).succeeded();
+    // Read as usual, -1 abstains and class 0 has no vote: that is said.
+    let ran = sandbox.labelflow(&format!("{fit} --classes a,b")).succeeded();
+    let doubt = "no labeler ever votes for class 'a'; if -1 is a class and 0 abstains";
+    assert!(ran.stderr.contains(doubt), "{}", ran.stderr);
+    let ran = sandbox.labelflow(&format!("{LABEL} --classes a,b")).succeeded();
+    assert!(ran.stderr.contains(doubt), "{}", ran.stderr);
+    sandbox.refuses(&format!("{LABEL} --abstain zero"), &["signals.csv, line", "0 for an abst"]);
+    sandbox.refuses(&format!("{LABEL} --abstain none"), &["--abstain", "minus-one"]);
+}
+
+#[test]
+fn labels_against_the_majority_are_warned_of() {
+    let sandbox = Sandbox::with_problem();
+    // Class 1 is held to be nearly impossible.
+    let label = format!("{LABEL} --model data-programming --class-balance 0.999999,0.000001");
+    let ran = sandbox.labelflow(&format!("{label} --json report.json")).succeeded();
+    assert!(ran.stderr.contains("warning: data-programming: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("may be worse than a majority vote"), "{}", ran.stderr);
+    let report = sandbox.json("report.json");
+    let kinds: Vec<&str> = report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["kind"].as_str().unwrap())
+        .collect();
+    assert!(kinds.contains(&"against-majority"), "{report}");
+}
+
+#[test]
+fn input_that_is_missing_or_twice() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.refuses("label", &["--signals", "--wrench", "--task-votes"]);
+    sandbox.refuses(&format!("{LABEL} --wrench folder"), &["--signals", "--wrench"]);
+    sandbox.refuses("label --signals nope.csv", &["nope.csv", "No such file"]);
+    sandbox.refuses(&LABEL.replace("out.csv", "out.txt"), &["out.txt", "'txt'"]);
+    sandbox.refuses(&format!("{LABEL} --labels-for-eval nope.csv"), &["nope.csv", "No such file"]);
+    sandbox.write("short.csv", "label\n0\n");
+    sandbox.refuses(&format!("{LABEL} --labels-for-eval short.csv"), &["short.csv", "60 rows"]);
+}
+
+#[test]
+fn labelers_and_pairs_described() {
+    let sandbox = Sandbox::with_problem();
+    let analyze = "analyze --signals signals.csv --labels labels.csv --pairs";
+    let ran = sandbox.labelflow(&format!("{analyze} --csv labelers.csv --json all.json"));
+    let stdout = ran.succeeded().stdout;
+    assert!(stdout.contains("correlation") && stdout.contains("learned accuracy %"), "{stdout}");
+    let all = sandbox.json("all.json");
+    let pair = &all["pairs"][1];
+    assert_eq!((&pair["first"], &pair["second"]), (&"rule_a".into(), &"rule_c".into()));
+    assert_eq!(pair["n_both"], 60);
+    assert!(pair["correlation"].as_f64().unwrap() > 0.0, "{pair}");
+    assert_eq!(all["labelers"].as_array().unwrap().len(), 3);
+    let csv = sandbox.read("labelers.csv");
+    let header = "name,polarity,n_votes,coverage,overlaps,conflicts,learned_accuracy,accuracy\n";
+    assert!(csv.starts_with(&format!("{header}rule_a,0 1,60,1.0,1.0,")), "{csv}");
+    let other = sandbox.labelflow(&format!("{analyze} --model dawid-skene --json other.json"));
+    other.succeeded();
+    let learned = |name: &str| sandbox.json(name)["labelers"][0]["learned_accuracy"].clone();
+    assert_ne!(learned("other.json"), learned("all.json"));
+    sandbox.refuses(&format!("{analyze} --model dawid"), &["model: expected one of", "'dawid'"]);
+    sandbox.refuses(&format!("{analyze} --csv labelers.txt"), &["labelers.txt", "'txt'"]);
+}
+
+#[test]
+fn keywords_vote_on_texts() {
+    let rules = "classes = [\"ham\", \"spam\"]\n\
+        [[labelers]]\nclass = \"spam\"\nkeywords = [\"win\", \"prize\"]\n\
+        [[labelers]]\nname = \"greeting\"\nclass = \"ham\"\nkeywords = [\"see you\"]\n";
+    let sandbox = Sandbox::new()
+        .file("rules.toml", rules)
+        .file("texts.csv", "id,text\n1,WIN now\n2,\"see you, bye\"\n3,hm\n");
+    let votes = "votes --texts texts.csv --rules rules.toml --out votes.csv";
+    let ran = sandbox.labelflow(votes).succeeded();
+    assert_eq!(sandbox.read("votes.csv"), "win prize,greeting\nspam,-1\n-1,ham\n-1,-1\n");
+    assert!(ran.stderr.contains("2 labelers voted on 3 texts in votes.csv; 1 texts have no vote"));
+    sandbox.labelflow("label --signals votes.csv --out out.csv").succeeded();
+    assert!(sandbox.read("out.csv").starts_with("row,label,p_ham,p_spam\n0,spam,0.0,1.0\n"));
+    sandbox.refuses(&format!("{votes} --column message"), &["texts.csv", "a column 'message'"]);
+    sandbox.refuses(&votes.replace("texts.csv", "nope.csv"), &["nope.csv", "No such file"]);
+    sandbox.refuses(&votes.replace("rules.toml", "nope.toml"), &["nope.toml", "No such file"]);
+    sandbox.refuses(&votes.replace("votes.csv", "votes.txt"), &["votes.txt", "'txt'"]);
+    sandbox.write("rules.toml", rules.replace("\"see you\"", "\"\""));
+    sandbox.refuses(votes, &["rules.toml", "keywords with letters"]);
+}

@@ -1,0 +1,257 @@
+//! A fitted label model on disk: one JSON file.
+//!
+//! ```text
+//! { "format": 1, "labelflow": "0.1.0", "labelers": […], "classes": […], "model": "dawid-skene", "fitted": {…} }
+//! ```
+
+use std::path::Path;
+
+use labelflow_weak::{FittedLabelModel, Labeler, SignalValues, SoftLabels, Votes, WeakSignals};
+use ndarray::Axis;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result, atomic_file};
+
+/// The version of the format; a file of a later one is refused.
+const FORMAT: u32 = 1;
+/// What a file should have been, in errors.
+const EXPECTED: &str = "a label model of labelflow, as `labelflow label --save` writes it";
+
+/// A fitted label model with the names of the labelers and classes that it was fitted with.
+///
+/// ```
+/// use labelflow::SavedLabelModel;
+/// use labelflow::weak::{AnyLabelModel, KnownOfLabelers, Labeler, Votes, WeakSignals};
+/// use ndarray::array;
+///
+/// let votes = Votes::from_indices(array![[0, 0, 1], [1, 1, 1], [0, 0, 0]].view(), None)?;
+/// let signals = WeakSignals::from_votes(votes)?;
+/// let fitted = AnyLabelModel::from_name("dawid-skene")?.fit(&signals, &KnownOfLabelers::default())?;
+/// let path = std::env::temp_dir().join(format!("label-model-{}.json", std::process::id()));
+/// SavedLabelModel::new(fitted, &signals).save(&path)?;
+/// let labels = SavedLabelModel::load(&path)?.predict_proba(&signals)?;
+/// assert_eq!(labels.argmax(), [0, 1, 0]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), labelflow::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedLabelModel {
+    fitted: FittedLabelModel,
+    labelers: Vec<String>,
+    classes: Vec<String>,
+}
+
+/// What the file holds.
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    format: u32,
+    labelflow: String,
+    labelers: Vec<String>,
+    classes: Vec<String>,
+    #[serde(flatten)]
+    fitted: FittedLabelModel,
+}
+
+/// The part of the file that all versions share.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+    labelflow: String,
+}
+
+impl SavedLabelModel {
+    /// A label model that was fitted to these signals.
+    pub fn new(fitted: FittedLabelModel, signals: &WeakSignals) -> Self {
+        let (labelers, classes) = (signals.labelers().to_vec(), signals.classes().to_vec());
+        Self { fitted, labelers, classes }
+    }
+
+    /// The fitted label model.
+    pub fn fitted(&self) -> &FittedLabelModel {
+        &self.fitted
+    }
+
+    /// The names of the labelers, in the order of the fit.
+    pub fn labelers(&self) -> &[String] {
+        &self.labelers
+    }
+
+    /// The names of the classes, in the order of the fit.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Writes the file, replacing one that is there.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let contents = Contents {
+            format: FORMAT,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            labelers: self.labelers.clone(),
+            classes: self.classes.clone(),
+            fitted: self.fitted.clone(),
+        };
+        let text = serde_json::to_string(&contents).expect("numbers and names");
+        // JSON has no infinity: it would be written as null, and found out only when the file is read.
+        if serde_json::from_str::<Contents>(&text).is_err() {
+            let expected = "a fit whose numbers are finite";
+            return Err(Error::format(
+                path,
+                expected,
+                format!("another of {}", self.fitted.name()),
+            ));
+        }
+        atomic_file::write(path, (text + "\n").as_bytes())
+    }
+
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+        let broken = |error: serde_json::Error| Error::format(path, EXPECTED, error);
+        // First the version alone: a later format may have other fields.
+        let Version { format, labelflow } = serde_json::from_str(&text).map_err(broken)?;
+        if format > FORMAT {
+            let found = format!("format {format}, written by labelflow {labelflow}");
+            return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+        }
+        let Contents { labelers, classes, fitted, .. } =
+            serde_json::from_str(&text).map_err(broken)?;
+        Ok(Self { fitted, labelers, classes })
+    }
+
+    /// The same signals with the labelers in the order of the fit. They are found by name; with as many labelers and
+    /// none of the names (an array has none), by place. Further labelers are left out.
+    pub fn arrange(&self, signals: &WeakSignals) -> Result<WeakSignals> {
+        let names = signals.labelers();
+        if names == self.labelers {
+            return Ok(signals.clone());
+        }
+        let places: Vec<Option<usize>> = self
+            .labelers
+            .iter()
+            .map(|labeler| names.iter().position(|name| name == labeler))
+            .collect();
+        if names.len() == self.labelers.len() && places.iter().all(Option::is_none) {
+            return Ok(signals.clone().with_labelers(self.labelers.clone())?);
+        }
+        if let Some(missing) = places.iter().position(Option::is_none) {
+            let expected = format!("the labeler '{}', as in the fit", self.labelers[missing]);
+            return Err(Error::data("signals", expected, format!("only {}", names.join(", "))));
+        }
+        let places: Vec<usize> = places.into_iter().flatten().collect();
+        let moved = match signals.values() {
+            SignalValues::Votes(votes) => {
+                let bytes = votes.bytes().select(Axis(1), &places);
+                WeakSignals::from_votes(Votes::from_bytes(bytes, votes.n_classes())?)?
+            }
+            SignalValues::Probabilities(p) => {
+                WeakSignals::from_probabilities(p.select(Axis(1), &places))?
+            }
+        };
+        Ok(moved.with_labelers(self.labelers.clone())?.with_classes(signals.classes().to_vec())?)
+    }
+}
+
+impl Labeler for SavedLabelModel {
+    /// As [`Labeler::predict_proba`], with the labelers found by name: see [`SavedLabelModel::arrange`].
+    fn predict_proba(&self, signals: &WeakSignals) -> labelflow_weak::Result<SoftLabels> {
+        let arranged = self.arrange(signals).map_err(|error| match error {
+            Error::Weak(error) => error,
+            other => labelflow_weak::Error::data("signals", "the labelers of the fit", other),
+        })?;
+        self.fitted.predict_proba(&arranged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_weak::{AnyLabelModel, Bounds, KnownOfLabelers, LabelerErrors};
+    use ndarray::Array2;
+
+    use super::*;
+
+    fn signals() -> WeakSignals {
+        let votes = Array2::from_shape_fn((30, 3), |(row, signal)| {
+            let wrong = (row * 7 + signal * 3) % 5 == 0;
+            if (row + signal) % 6 == 0 { -1 } else { ((row % 2) ^ usize::from(wrong)) as i64 }
+        });
+        let votes = Votes::from_indices(votes.view(), None).unwrap();
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        WeakSignals::from_votes(votes).unwrap().with_labelers(names).unwrap()
+    }
+
+    fn saved(name: &str) -> SavedLabelModel {
+        let signals = signals();
+        let known = KnownOfLabelers {
+            errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
+            bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+        };
+        let fitted = AnyLabelModel::from_name(name).unwrap().fit(&signals, &known).unwrap();
+        SavedLabelModel::new(fitted, &signals)
+    }
+
+    #[test]
+    fn every_label_model_comes_back_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.json");
+        for name in AnyLabelModel::NAMES {
+            let model = saved(name);
+            model.save(&path).unwrap();
+            let loaded = SavedLabelModel::load(&path).unwrap();
+            assert_eq!((loaded.labelers(), loaded.classes()), (model.labelers(), model.classes()));
+            let labels = model.predict_proba(&signals()).unwrap();
+            assert_eq!(loaded.predict_proba(&signals()).unwrap(), labels, "{name}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn cut_off_and_foreign_files_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.json");
+        saved("dawid-skene").save(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let error = |contents: &str| {
+            std::fs::write(&path, contents).unwrap();
+            SavedLabelModel::load(&path).unwrap_err().to_string()
+        };
+        for length in [0, 1, 20, text.len() / 2, text.len() - 3] {
+            let error = error(&text[..length]);
+            assert!(error.contains("model.json: expected a label model of labelflow"), "{error}");
+        }
+        for foreign in ["[1, 2]", "{}", "{\"format\": 1, \"labelflow\": \"0\"}", "label\n0\n"] {
+            let error = error(foreign);
+            assert!(error.contains("expected a label model of labelflow"), "{foreign}: {error}");
+        }
+        let later = error(&text.replace("\"format\":1", "\"format\":2"));
+        assert!(later.contains("format 1 or earlier, found format 2, written by"), "{later}");
+        let other = error(&text.replace("dawid-skene", "dawid"));
+        assert!(other.contains("unknown variant `dawid`"), "{other}");
+        let error = SavedLabelModel::load(&folder.path().join("none.json")).unwrap_err();
+        assert!(error.to_string().contains("none.json: reading"), "{error}");
+    }
+
+    #[test]
+    fn labelers_are_found_by_name() {
+        let (model, signals) = (saved("dawid-skene"), signals());
+        let labels = model.predict_proba(&signals).unwrap();
+        let votes = signals.to_votes();
+        let of = |columns: &[usize], names: &[&str]| {
+            let bytes = votes.bytes().select(Axis(1), columns);
+            let names = names.iter().map(|&name| name.to_owned()).collect();
+            WeakSignals::from_votes(Votes::from_bytes(bytes, 2).unwrap())
+                .unwrap()
+                .with_labelers(names)
+                .unwrap()
+        };
+        let predict = |signals: &WeakSignals| model.predict_proba(signals);
+        assert_eq!(predict(&of(&[2, 0, 1], &["c", "a", "b"])).unwrap(), labels);
+        assert_eq!(predict(&of(&[2, 0, 0, 1], &["c", "more", "a", "b"])).unwrap(), labels);
+        // None of the names: by place.
+        assert_eq!(predict(&of(&[0, 1, 2], &["x", "y", "z"])).unwrap(), labels);
+        let error = predict(&of(&[0, 1, 2], &["a", "b", "z"])).unwrap_err().to_string();
+        assert!(
+            error.contains("expected the labeler 'c', as in the fit, found only a, b, z"),
+            "{error}"
+        );
+    }
+}
