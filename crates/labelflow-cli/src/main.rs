@@ -6,6 +6,7 @@ mod data_folder;
 mod interrupt;
 mod output;
 mod progress;
+mod report;
 mod run_file;
 mod summary;
 mod systems;
@@ -53,6 +54,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Eval(args) => commands::eval::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

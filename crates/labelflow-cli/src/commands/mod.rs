@@ -8,4 +8,5 @@ pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod man;
 pub(crate) mod predict;
+pub(crate) mod report;
 pub(crate) mod run;
