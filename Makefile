@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check table1 beyond growth bench bench-peers
+.PHONY: help demo test check table1 table2 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +24,18 @@ check: ## Format, lints, documentation: what a change must pass besides the test
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 
+# Finished runs are kept: an interrupted table goes on where it was. JOBS=8 makes eight runs at a time.
+JOBS ?= 1
+RUN = cargo run --release --quiet --bin labelflow -- run --jobs $(JOBS)
+REPORT = cargo run --release --quiet --bin labelflow -- report
+
 table1: ## The paper's first table: eleven sets, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
-	cargo run --release --quiet --bin labelflow -- run runs/table1/*.toml --keep target/table1 --json target/table1.json
+	$(RUN) runs/table1/*.toml --keep target/table1 --json target/table1.json; status=$$?; \
+		test $$status -le 1 && $(REPORT) target/table1.json && exit $$status
+
+table2: ## The paper's second table: three sets of texts, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
+	$(RUN) runs/table2/*.toml --keep target/table2 --json target/table2.json; status=$$?; \
+		test $$status -le 1 && $(REPORT) target/table2.json && exit $$status
 
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json

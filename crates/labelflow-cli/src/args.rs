@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Votes(VotesArgs),
     /// Repeat experiments, such as the paper's tables, and compare with what is expected
     Run(RunArgs),
+    /// Print the tables of runs that were kept, beside the paper's
+    Report(ReportArgs),
     /// List, download, check and make datasets
     Data(DataArgs),
     /// Print a completion script for a shell
@@ -378,6 +380,34 @@ pub(crate) struct RunArgs {
     /// Also write all runs as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// What `run --json` wrote or folders of `run --keep`; experiment files among them say what the paper has
+    #[arg(value_name = "RESULTS", required = true)]
+    pub(crate) results: Vec<PathBuf>,
+    /// Only these systems and in this order, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) systems: Option<Vec<String>>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "markdown")]
+    pub(crate) format: ReportFormat,
+    /// Where to write it [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// A table for people; the best system in bold
+    Markdown,
+    /// A line for each dataset and system
+    Csv,
+    /// A tabular, with the package booktabs
+    Latex,
+    /// All numbers for machines
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod interrupt;
 mod labeler_report;
 mod output;
 mod progress;
+mod report;
 mod run_file;
 mod signals_input;
 mod summary;
@@ -58,6 +59,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Label(args) => commands::label::run(&args),
         Command::Votes(args) => commands::votes::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

@@ -41,6 +41,11 @@ pub(crate) fn table<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
+    table_of(header.map(str::to_owned).to_vec(), rows.into_iter().map(Vec::from).collect())
+}
+
+/// A table whose number of columns is known when it is printed.
+pub(crate) fn table_of(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(header);
@@ -56,6 +61,14 @@ pub(crate) fn table<const N: usize>(
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
+}
+
+/// A number in percent, with its deviation where there is one.
+pub(crate) fn percents(number: f64, deviation: Option<f64>) -> String {
+    match deviation {
+        Some(deviation) => format!("{number:.1} ± {deviation:.1}"),
+        None => format!("{number:.1}"),
+    }
 }
 
 /// Writes JSON for machines: to a file, atomically, or to standard output for `-`.

@@ -59,7 +59,8 @@ pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary
     summaries
 }
 
-/// One line a system that ran on several datasets. Its mean is expected to reach the independent program's where all are known.
+/// One line a system that ran on several datasets. Where something is expected on each of them and all figures of the
+/// independent program are known, the mean is expected to reach that program's.
 fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
     let mut systems: Vec<&String> = summaries.iter().map(|summary| &summary.system).collect();
     systems.sort_unstable();
@@ -77,6 +78,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
             numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len() as f64)
         };
         let independent = known(&|expectation| expectation.independent);
+        let is_expected = known(&|expectation| expectation.at_least).is_some();
         means.push(Summary {
             set: format!("mean of {} sets", sets.len()),
             system: system.clone(),
@@ -88,7 +90,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
                 paper: known(&|expectation| expectation.paper),
                 paper_std: None,
                 independent,
-                at_least: independent,
+                at_least: independent.filter(|_| is_expected),
             },
         });
     }
@@ -126,15 +128,11 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
 }
 
 fn with_deviation(number: Option<f64>, deviation: Option<f64>) -> String {
-    match (number, deviation) {
-        (Some(number), Some(deviation)) => format!("{number:.1} ± {deviation:.1}"),
-        (Some(number), None) => format!("{number:.1}"),
-        (None, _) => String::new(),
-    }
+    number.map_or_else(String::new, |number| output::percents(number, deviation))
 }
 
 /// The mean and the population deviation.
-fn mean_and_deviation<T>(items: &[T], value: impl Fn(&T) -> f64) -> (f64, f64) {
+pub(crate) fn mean_and_deviation<T>(items: &[T], value: impl Fn(&T) -> f64) -> (f64, f64) {
     let n = items.len() as f64;
     let mean = items.iter().map(&value).sum::<f64>() / n;
     let variance = items.iter().map(|item| (value(item) - mean).powi(2)).sum::<f64>() / n;
@@ -157,6 +155,7 @@ mod tests {
             seconds: 2.0,
             n_epochs: None,
             stop: None,
+            expectation: Expectation::default(),
         }
     }
 

@@ -482,7 +482,8 @@ fn bad_experiment_files() {
         let name = parts.map(|part| part.replace("run.toml", "bad.toml"));
         sandbox.refuses("run bad.toml", &name.each_ref().map(String::as_str));
     }
-    sandbox.refuses("run run.toml --systems snorkel", &["one of llf", "'snorkel'"]);
+    sandbox.refuses("run run.toml --systems snorkle", &["one of llf", "snorkel", "'snorkle'"]);
+    sandbox.refuses("run run.toml --systems mv+svm", &["+mlp or +lr", "'mv+svm'"]);
     sandbox.refuses("run run.toml --systems sl", &["nothing to run"]);
 }
 

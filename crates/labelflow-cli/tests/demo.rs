@@ -50,7 +50,16 @@ fn an_experiment() {
         assert_eq!(
             fields,
             [
-                "ece", "metric", "n_epochs", "seconds", "seed", "set", "stop", "system", "table",
+                "ece",
+                "expectation",
+                "metric",
+                "n_epochs",
+                "seconds",
+                "seed",
+                "set",
+                "stop",
+                "system",
+                "table",
                 "value"
             ]
         );

@@ -9,5 +9,6 @@ pub(crate) mod fit;
 pub(crate) mod label;
 pub(crate) mod man;
 pub(crate) mod predict;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod votes;

@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::args::RunArgs;
 use crate::data_folder::data_folder;
 use crate::progress::{Progress, over_runs};
-use crate::run_file::RunFile;
+use crate::run_file::{Expectation, RunFile};
 use crate::summary::{self, Summary, summarize};
 use crate::systems::{Evaluation, System};
 use crate::{interrupt, output};
@@ -47,6 +47,9 @@ pub(crate) struct RunResult {
     pub(crate) n_epochs: Option<usize>,
     #[serde(default)]
     pub(crate) stop: Option<StopReason>,
+    /// What its experiment file expects of the mean over seeds.
+    #[serde(default)]
+    pub(crate) expectation: Expectation,
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
@@ -111,7 +114,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(index) else { return };
-            bar.set_message(format!("{} {} {}", run.file.set, run.system.name(), run.seed));
+            bar.set_message(format!("{} {} {}", run.file.set, run.system, run.seed));
             let result = carry_out_one(run, args);
             bar.inc(1);
             let failed = result.is_err();
@@ -138,7 +141,9 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
     {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        return serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()));
+        let result: RunResult =
+            serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+        return Ok(RunResult { expectation: run.expectation(), ..result });
     }
     let folder = data_folder(args.data.as_ref());
     let problem = load(&run.file.set, &folder, run.seed, &run.file.data)?;
@@ -146,15 +151,17 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
     let mut observer: Box<dyn Observer> =
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let start = Instant::now();
-    let Evaluation { metrics, report } =
-        run.system.evaluate(&problem, &run.config, &mut *observer)?;
+    let Evaluation { metrics, report } = run
+        .system
+        .evaluate(&problem, &run.config, &mut *observer)
+        .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
     let result = RunResult {
         table: run.file.table.clone(),
         set: run.file.set.clone(),
-        system: run.system.name().to_owned(),
+        system: run.system.to_string(),
         seed: run.seed,
         metric: "accuracy".to_owned(),
         value: metrics.accuracy * 100.0,
@@ -162,6 +169,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         seconds: start.elapsed().as_secs_f64(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
+        expectation: run.expectation(),
     };
     if let Some(path) = &kept {
         let folder = path.parent().expect("a file in a folder");
@@ -173,13 +181,17 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
 }
 
 impl Run<'_> {
+    fn expectation(&self) -> Expectation {
+        self.file.systems.get(&self.system.to_string()).cloned().unwrap_or_default()
+    }
+
     /// A name that changes with the settings, so that a kept result is never taken for that of other settings.
     fn file_name(&self) -> String {
         let config = toml::to_string(&self.config).expect("settings can be written as TOML");
         let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
         let digest = Sha256::digest(config + &data);
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{digest}.json", self.file.set, self.system.name(), self.seed)
+        format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
     }
 }
 

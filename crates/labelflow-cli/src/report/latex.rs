@@ -1,0 +1,78 @@
+//! Tables for papers: deviations as subscripts, the best in bold.
+
+use super::{ReportCell, ReportTable, signed};
+
+/// One tabular after the other; they need the package booktabs.
+pub(crate) fn latex(tables: &[ReportTable]) -> String {
+    tables.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn one(table: &ReportTable) -> String {
+    let (rows, columns) = table.rows_and_columns();
+    let header: Vec<String> = columns.iter().map(|name| escaped(name)).collect();
+    let mut lines = vec![
+        format!("% {}", table.name.replace('\n', " ")),
+        format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(columns.len())),
+        "\\toprule".to_owned(),
+        format!(" & {} \\\\", header.join(" & ")),
+        "\\midrule".to_owned(),
+    ];
+    for row in rows {
+        let cells: Vec<Option<&ReportCell>> =
+            columns.iter().map(|column| table.cell_at(row, column)).collect();
+        lines.push(line(&escaped(row), &cells, |cell| Some(measured(cell))));
+        if cells.iter().flatten().any(|cell| cell.paper.is_some()) {
+            lines.push(line("\\quad paper", &cells, |cell| {
+                Some(number(cell.paper?, cell.paper_deviation))
+            }));
+            lines.push(line("\\quad difference", &cells, |cell| {
+                Some(signed(cell.difference?).replace('−', "-"))
+            }));
+        }
+    }
+    lines.extend(["\\bottomrule".to_owned(), "\\end{tabular}".to_owned()]);
+    lines.join("\n")
+}
+
+/// A line of the table; `show` gives what stands between dollar signs.
+fn line(
+    name: &str,
+    cells: &[Option<&ReportCell>],
+    show: impl Fn(&ReportCell) -> Option<String>,
+) -> String {
+    let cells = cells
+        .iter()
+        .map(|cell| cell.and_then(&show).map_or_else(String::new, |text| format!("${text}$")));
+    let cells: Vec<String> = cells.collect();
+    format!("{name} & {} \\\\", cells.join(" & "))
+}
+
+fn measured(cell: &ReportCell) -> String {
+    // One run does not deviate.
+    let text = number(cell.mean, (cell.n_runs > 1).then_some(cell.deviation));
+    if cell.is_best { format!("\\mathbf{{{text}}}") } else { text }
+}
+
+fn number(mean: f64, deviation: Option<f64>) -> String {
+    match deviation {
+        Some(deviation) => format!("{mean:.1}_{{{deviation:.1}}}"),
+        None => format!("{mean:.1}"),
+    }
+}
+
+fn escaped(name: &str) -> String {
+    let mut text = String::new();
+    for character in name.chars() {
+        match character {
+            '\\' => text.push_str("\\textbackslash{}"),
+            '~' => text.push_str("\\textasciitilde{}"),
+            '^' => text.push_str("\\textasciicircum{}"),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                text.push('\\');
+                text.push(character);
+            }
+            _ => text.push(character),
+        }
+    }
+    text
+}

@@ -1,0 +1,312 @@
+//! Tables of many runs, as papers print them: datasets against systems.
+//!
+//! [`tables`] makes of runs what every format shows; a format is one file here with one function from tables to text.
+
+mod csv;
+mod latex;
+mod markdown;
+
+use serde::Serialize;
+
+use crate::commands::run::RunResult;
+use crate::run_file::Expectation;
+use crate::summary::mean_and_deviation;
+use crate::systems::System;
+
+pub(crate) use csv::csv;
+pub(crate) use latex::latex;
+pub(crate) use markdown::markdown;
+
+/// One table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ReportTable {
+    pub(crate) name: String,
+    /// Datasets, in the order in which they were met.
+    pub(crate) sets: Vec<String>,
+    /// Systems, in the order that was asked for or that of all tables.
+    pub(crate) systems: Vec<String>,
+    /// What is known of each dataset and system that was run, by datasets first.
+    pub(crate) cells: Vec<ReportCell>,
+}
+
+/// What the runs of one system on one dataset come to, in percent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ReportCell {
+    pub(crate) set: String,
+    pub(crate) system: String,
+    pub(crate) n_runs: usize,
+    pub(crate) mean: f64,
+    /// The population deviation over the runs.
+    pub(crate) deviation: f64,
+    pub(crate) paper: Option<f64>,
+    pub(crate) paper_deviation: Option<f64>,
+    /// The mean minus the paper's.
+    pub(crate) difference: Option<f64>,
+    pub(crate) independent: Option<f64>,
+    /// The expected calibration error, mean over the runs.
+    pub(crate) calibration_error: f64,
+    pub(crate) seconds: f64,
+    /// Whether no other system has a higher mean on this dataset, as printed. References on true labels do not compete.
+    pub(crate) is_best: bool,
+}
+
+impl ReportTable {
+    pub(crate) fn cell(&self, set: &str, system: &str) -> Option<&ReportCell> {
+        self.cells.iter().find(|cell| cell.set == set && cell.system == system)
+    }
+
+    /// Whether a row is a system: the shorter list goes across the page.
+    pub(crate) fn is_transposed(&self) -> bool {
+        self.systems.len() > self.sets.len()
+    }
+
+    /// The names that go down the page, and those that go across it.
+    pub(crate) fn rows_and_columns(&self) -> (&[String], &[String]) {
+        match self.is_transposed() {
+            true => (&self.systems, &self.sets),
+            false => (&self.sets, &self.systems),
+        }
+    }
+
+    /// The cell in a row and a column of the page.
+    pub(crate) fn cell_at(&self, row: &str, column: &str) -> Option<&ReportCell> {
+        match self.is_transposed() {
+            true => self.cell(column, row),
+            false => self.cell(row, column),
+        }
+    }
+}
+
+/// One table for each that the runs belong to. `systems` chooses among the systems and orders them.
+pub(crate) fn tables(results: &[RunResult], systems: Option<&[String]>) -> Vec<ReportTable> {
+    let names = in_order(results.iter().map(|run| &run.table));
+    let table = |name: String| {
+        let runs: Vec<&RunResult> = results.iter().filter(|run| run.table == name).collect();
+        table(name, &runs, systems)
+    };
+    names.into_iter().map(table).filter(|table| !table.cells.is_empty()).collect()
+}
+
+fn table(name: String, runs: &[&RunResult], chosen: Option<&[String]>) -> ReportTable {
+    let mut systems = in_order(runs.iter().map(|run| &run.system));
+    match chosen {
+        None => systems
+            .sort_by_key(|name| System::from_name(name).ok().map_or((1, None), |s| (0, Some(s)))),
+        Some(chosen) => {
+            systems = chosen.iter().filter(|name| systems.contains(name)).cloned().collect();
+        }
+    }
+    let sets = in_order(runs.iter().map(|run| &run.set));
+    let mut cells = Vec::new();
+    for set in &sets {
+        let of_set = systems.iter().filter_map(|system| {
+            let belongs = |run: &&&RunResult| run.set == *set && run.system == *system;
+            let runs: Vec<&RunResult> = runs.iter().filter(belongs).copied().collect();
+            (!runs.is_empty()).then(|| cell(&runs))
+        });
+        let mut of_set: Vec<ReportCell> = of_set.collect();
+        mark_best(&mut of_set);
+        cells.extend(of_set);
+    }
+    let sets = sets.into_iter().filter(|set| cells.iter().any(|cell| cell.set == *set)).collect();
+    ReportTable { name, sets, systems, cells }
+}
+
+/// What at least one run comes to.
+fn cell(runs: &[&RunResult]) -> ReportCell {
+    let (mean, deviation) = mean_and_deviation(runs, |run| run.value);
+    let Expectation { paper, paper_std, independent, .. } = runs[0].expectation;
+    ReportCell {
+        set: runs[0].set.clone(),
+        system: runs[0].system.clone(),
+        n_runs: runs.len(),
+        mean,
+        deviation,
+        paper,
+        paper_deviation: paper_std,
+        difference: paper.map(|paper| mean - paper),
+        independent,
+        calibration_error: mean_and_deviation(runs, |run| run.ece).0,
+        seconds: mean_and_deviation(runs, |run| run.seconds).0,
+        is_best: false,
+    }
+}
+
+/// Marks the highest means of a dataset; means that look the same in print are the same.
+fn mark_best(cells: &mut [ReportCell]) {
+    let competes =
+        |cell: &ReportCell| !System::from_name(&cell.system).is_ok_and(System::is_supervised);
+    let printed = |cell: &ReportCell| (cell.mean * 10.0).round() as i64;
+    let best = cells.iter().filter(|cell| competes(cell)).map(printed).max();
+    for cell in cells {
+        cell.is_best = competes(cell) && Some(printed(cell)) == best;
+    }
+}
+
+/// The different names, in the order in which they are met.
+fn in_order<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut different: Vec<String> = Vec::new();
+    for name in names {
+        if !different.contains(name) {
+            different.push(name.clone());
+        }
+    }
+    different
+}
+
+/// A difference with its sign, so that better and worse are seen at once.
+fn signed(difference: f64) -> String {
+    let text = format!("{:.1}", difference.abs());
+    match text.as_str() {
+        "0.0" => text,
+        _ if difference < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(set: &str, system: &str, value: f64, paper: Option<(f64, Option<f64>)>) -> RunResult {
+        let expectation = Expectation {
+            paper: paper.map(|(mean, _)| mean),
+            paper_std: paper.and_then(|(_, deviation)| deviation),
+            ..Expectation::default()
+        };
+        RunResult {
+            table: "t".to_owned(),
+            set: set.to_owned(),
+            system: system.to_owned(),
+            seed: 0,
+            metric: "accuracy".to_owned(),
+            value,
+            ece: 1.0,
+            seconds: 2.0,
+            n_epochs: None,
+            stop: None,
+            expectation,
+        }
+    }
+
+    /// Two systems and a reference on three sets; one system did not run everywhere.
+    fn results() -> Vec<RunResult> {
+        let llf = Some((90.0, Some(0.5)));
+        vec![
+            run("a_1", "sl", 99.0, None),
+            run("a_1", "mv", 80.0, None),
+            run("a_1", "llf", 89.0, llf),
+            run("a_1", "llf", 91.0, llf),
+            run("b", "llf", 70.04, Some((72.0, None))),
+            run("b", "mv", 70.0, None),
+            run("c", "mv", 60.0, Some((55.0, None))),
+        ]
+    }
+
+    #[test]
+    fn runs_become_cells() {
+        let tables = tables(&results(), None);
+        let [table] = &tables[..] else { panic!("one table: {tables:?}") };
+        assert_eq!(table.sets, ["a_1", "b", "c"]);
+        assert_eq!(table.systems, ["llf", "mv", "sl"]);
+        assert!(!table.is_transposed());
+        let llf = table.cell("a_1", "llf").unwrap();
+        assert_eq!((llf.mean, llf.deviation, llf.difference), (90.0, 1.0, Some(0.0)));
+        // 70.04 and 70.0 are printed alike, and the reference does not compete.
+        let best = table.cells.iter().filter(|cell| cell.is_best);
+        let best: Vec<(&str, &str)> = best.map(|cell| (&*cell.set, &*cell.system)).collect();
+        assert_eq!(best, [("a_1", "llf"), ("b", "llf"), ("b", "mv"), ("c", "mv")]);
+        assert_eq!(table.cell("c", "llf"), None);
+    }
+
+    #[test]
+    fn systems_can_be_chosen() {
+        let chosen = ["sl", "llf", "ge"].map(str::to_owned);
+        let tables = tables(&results(), Some(&chosen));
+        assert_eq!(tables[0].systems, ["sl", "llf"]);
+        // Nothing is left of the third set.
+        assert_eq!(tables[0].sets, ["a_1", "b"]);
+        assert!(super::tables(&results(), Some(&chosen[2..])).is_empty());
+    }
+
+    #[test]
+    fn unknown_systems_come_last() {
+        let results = ["zzz", "mv", "aaa", "llf+mlp", "llf"].map(|name| run("a", name, 1.0, None));
+        let systems = &tables(&results, None)[0].systems;
+        assert_eq!(*systems, ["llf", "llf+mlp", "mv", "zzz", "aaa"]);
+    }
+
+    #[test]
+    fn markdown_has_a_line_for_the_paper() {
+        let text = markdown(&tables(&results(), None));
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "t: mean accuracy over runs ± deviation, in percent",
+                "",
+                "| set | llf | mv | sl |",
+                "|--------------------|------------------|--------------|------|",
+                "| a_1 | **90.0 ± 1.0** | 80.0 | 99.0 |",
+                "| paper (difference) | 90.0 ± 0.5 (0.0) | | |",
+                "| b | **70.0** | **70.0** | |",
+                "| paper (difference) | 72.0 (−2.0) | | |",
+                "| c | | **60.0** | |",
+                "| paper (difference) | | 55.0 (+5.0) | |",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_shorter_list_goes_across() {
+        let text = markdown(&tables(&results()[..4], None));
+        assert!(text.contains("| system "), "{text}");
+        assert!(text.contains("| a_1 "), "{text}");
+        assert!(text.contains("**90.0 ± 1.0**"), "{text}");
+    }
+
+    #[test]
+    fn csv_has_a_line_for_each_cell() {
+        let text = csv(&tables(&results(), None));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..3],
+            [
+                "table,set,system,runs,mean,deviation,paper,paper_deviation,difference,independent,calibration_error,seconds,best",
+                "t,a_1,llf,2,90,1,90,0.5,0,,1,2,true",
+                "t,a_1,mv,1,80,0,,,,,1,2,false",
+            ]
+        );
+        assert_eq!(lines.len(), 7);
+    }
+
+    #[test]
+    fn latex_is_set_as_in_the_paper() {
+        let text = latex(&tables(&results(), None));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "% t",
+                "\\begin{tabular}{l|lll}",
+                "\\toprule",
+                " & llf & mv & sl \\\\",
+                "\\midrule",
+                "a\\_1 & $\\mathbf{90.0_{1.0}}$ & $80.0$ & $99.0$ \\\\",
+                "\\quad paper & $90.0_{0.5}$ &  &  \\\\",
+                "\\quad difference & $0.0$ &  &  \\\\",
+                "b & $\\mathbf{70.0}$ & $\\mathbf{70.0}$ &  \\\\",
+                "\\quad paper & $72.0$ &  &  \\\\",
+                "\\quad difference & $-2.0$ &  &  \\\\",
+                "c &  & $\\mathbf{60.0}$ &  \\\\",
+                "\\quad paper &  & $55.0$ &  \\\\",
+                "\\quad difference &  & $+5.0$ &  \\\\",
+                "\\bottomrule",
+                "\\end{tabular}",
+            ]
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! What labels rows in the first place: by their features, or by what labelers say of them.
+
+use labelflow::weak::{
+    AdversarialMulticlass, AverageSignals, ConstrainedLabels, Coverage, DataProgramming,
+    DawidSkene, Features, FlyingSquid, LabelModel, Labeler, LabelerErrors, MajorityVote, MeTaL,
+    MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels, WeakSignals,
+};
+use labelflow::{
+    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, LabelFlow,
+    Observer, Preset, ReferenceProportions, Report, Scaling, StageLabels, SupervisedClassifier,
+    Ties,
+};
+use labelflow_data::{EvaluatedRows, WeakProblem};
+
+/// A method by its name in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FirstStage {
+    /// Label learning flow.
+    Llf,
+    /// Label learning flow, trained the fast way.
+    LlfFast,
+    /// Label learning flow without the likelihood term.
+    LlfWoNll,
+    /// Adversarial label learning.
+    All,
+    /// Performance-guaranteed majority vote, on the test rows.
+    Pgmv,
+    /// Adversarial multi-class mixture of labelers, on the test rows.
+    Acml,
+    /// Generalized expectation with the whole divergence; its reference is measured on the simulation rows.
+    Ge,
+    /// Generalized expectation as its source published it: one half of the divergence, and a reference that is measured
+    /// on the *true labels of the training rows*.
+    GeHalf,
+    /// Logistic regression on averaged signals.
+    Avg,
+    /// Averaged signals of the test rows themselves.
+    AvgDirect,
+    /// Majority vote.
+    Mv,
+    /// Dawid and Skene's model.
+    Ds,
+    /// Data programming.
+    Dp,
+    /// Data programming with one weight for accuracy and coverage.
+    DpCoupled,
+    /// MeTaL's label model.
+    Metal,
+    /// Snorkel's label model.
+    Snorkel,
+    /// FlyingSquid.
+    FlyingSquid,
+    /// Minimax conditional entropy.
+    Mmce,
+    /// Constrained label learning.
+    Cll,
+    /// Logistic regression on true labels.
+    Sl,
+}
+
+impl FirstStage {
+    /// In the order of tables.
+    pub(super) const ALL: [Self; 20] = [
+        Self::Llf,
+        Self::LlfFast,
+        Self::LlfWoNll,
+        Self::All,
+        Self::Pgmv,
+        Self::Acml,
+        Self::Ge,
+        Self::GeHalf,
+        Self::Avg,
+        Self::AvgDirect,
+        Self::Cll,
+        Self::Mmce,
+        Self::Ds,
+        Self::Dp,
+        Self::DpCoupled,
+        Self::Mv,
+        Self::Metal,
+        Self::Snorkel,
+        Self::FlyingSquid,
+        Self::Sl,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Llf => "llf",
+            Self::LlfFast => "llf-fast",
+            Self::LlfWoNll => "llf-wo-nll",
+            Self::All => "all",
+            Self::Pgmv => "pgmv",
+            Self::Acml => "acml",
+            Self::Ge => "ge",
+            Self::GeHalf => "ge-half",
+            Self::Avg => "avg",
+            Self::AvgDirect => "avg-direct",
+            Self::Mv => "mv",
+            Self::Ds => "ds",
+            Self::Dp => "dp",
+            Self::DpCoupled => "dp-coupled",
+            Self::Metal => "metal",
+            Self::Snorkel => "snorkel",
+            Self::FlyingSquid => "flying-squid",
+            Self::Mmce => "mmce",
+            Self::Cll => "cll",
+            Self::Sl => "sl",
+        }
+    }
+
+    /// What an end model is told of its labels, as the method's own experiments do it.
+    pub(super) fn handed_over(self) -> (StageLabels, Ties) {
+        match self {
+            Self::Mv => (StageLabels::Hard, Ties::Random),
+            Self::Ds
+            | Self::Dp
+            | Self::DpCoupled
+            | Self::Metal
+            | Self::Snorkel
+            | Self::FlyingSquid
+            | Self::Cll => (StageLabels::Soft, Ties::Lowest),
+            _ => (StageLabels::Hard, Ties::Lowest),
+        }
+    }
+
+    /// Trains on the training part of a problem. `config` is for the flows; its seed is for all methods.
+    pub(super) fn fit(
+        self,
+        problem: &WeakProblem,
+        config: &LabelFlow,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<FittedFirstStage> {
+        let (train, seed) = (&problem.train, config.seed);
+        let (signals, bounds) = (train.signals(), train.bounds());
+        match self {
+            Self::Llf => fit_flow(problem, config, observer),
+            Self::LlfFast => {
+                let training = Preset::Fast.training(train.n_rows());
+                fit_flow(problem, &LabelFlow { training, ..config.clone() }, observer)
+            }
+            Self::LlfWoNll => {
+                let config = LabelFlow { likelihood_weight: 0.0, ..config.clone() };
+                fit_flow(problem, &config, observer)
+            }
+            Self::All => fit_adversarial(problem, seed),
+            Self::Pgmv => {
+                let errors = measured_errors(problem)?;
+                labeler(PerformanceGuaranteedVote::default().fit(signals, &errors)?)
+            }
+            Self::Acml => {
+                let errors = measured_errors(problem)?;
+                labeler(AdversarialMulticlass::default().fit(signals, &errors)?)
+            }
+            Self::Ge => {
+                let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
+                let reference = ReferenceProportions::measured(signals, truth)?;
+                fit_expectation(ExpectationForm::Full, &reference, problem, seed)
+            }
+            Self::GeHalf => {
+                let reference = ReferenceProportions::measured(signals, &problem.train_truth)?;
+                fit_expectation(ExpectationForm::Half, &reference, problem, seed)
+            }
+            Self::Avg => {
+                let fitted = AverageClassifier::fit(train)?;
+                classifier(move |features| fitted.predict_proba(features))
+            }
+            Self::AvgDirect => label_model(AverageSignals, signals),
+            Self::Mv => label_model(MajorityVote::default(), signals),
+            Self::Ds => label_model(DawidSkene::default(), signals),
+            Self::Dp => label_model(DataProgramming::default(), signals),
+            Self::DpCoupled => {
+                let coverage = Coverage::Coupled;
+                label_model(DataProgramming { coverage, ..DataProgramming::default() }, signals)
+            }
+            Self::Metal => label_model(MeTaL { seed, ..MeTaL::default() }, signals),
+            Self::Snorkel => {
+                label_model(SnorkelLabelModel { seed, ..SnorkelLabelModel::default() }, signals)
+            }
+            Self::FlyingSquid => label_model(FlyingSquid::default(), signals),
+            Self::Mmce => label_model(MinimaxEntropy::default(), signals),
+            Self::Cll => {
+                let model = ConstrainedLabels { seed, ..ConstrainedLabels::default() };
+                labeler(model.fit(signals, bounds)?)
+            }
+            Self::Sl => {
+                let fitted = SupervisedClassifier::fit(train.features(), &problem.train_truth)?;
+                classifier(move |features| fitted.predict_proba(features))
+            }
+        }
+    }
+}
+
+/// A trained first stage.
+pub(super) struct FittedFirstStage {
+    by: By,
+    /// The course of training, of methods that have one.
+    pub(super) report: Option<Report>,
+}
+
+/// What of a row its labels come from.
+enum By {
+    Features(Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>),
+    Signals(Box<dyn Labeler>),
+}
+
+impl FittedFirstStage {
+    /// Labels of any rows.
+    pub(super) fn labels(
+        &self,
+        features: &Features,
+        signals: &WeakSignals,
+    ) -> anyhow::Result<SoftLabels> {
+        Ok(match &self.by {
+            By::Features(classify) => classify(features)?,
+            By::Signals(labeler) => labeler.predict_proba(signals)?,
+        })
+    }
+
+    /// The training rows that an end model learns from, with their labels. A method that knows votes alone has nothing
+    /// to say of rows without any.
+    pub(super) fn training_labels(
+        &self,
+        problem: &WeakProblem,
+    ) -> anyhow::Result<(Features, SoftLabels)> {
+        let (features, signals) = (problem.train.features(), problem.train.signals());
+        if let By::Features(classify) = &self.by {
+            return Ok((features.clone(), classify(features)?));
+        }
+        let covered: Vec<usize> =
+            (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
+        if covered.is_empty() {
+            anyhow::bail!("signals: expected at least one vote, found abstentions only");
+        }
+        let (features, signals) = (features.select_rows(&covered), signals.select_rows(&covered));
+        let labels = self.labels(&features, &signals)?;
+        Ok((features, labels))
+    }
+}
+
+fn classifier(
+    classify: impl Fn(&Features) -> labelflow::Result<SoftLabels> + 'static,
+) -> anyhow::Result<FittedFirstStage> {
+    Ok(FittedFirstStage { by: By::Features(Box::new(classify)), report: None })
+}
+
+fn labeler(labeler: impl Labeler + 'static) -> anyhow::Result<FittedFirstStage> {
+    Ok(FittedFirstStage { by: By::Signals(Box::new(labeler)), report: None })
+}
+
+fn label_model<M: LabelModel>(model: M, signals: &WeakSignals) -> anyhow::Result<FittedFirstStage>
+where
+    M::Fitted: 'static,
+{
+    labeler(model.fit(signals)?)
+}
+
+fn fit_flow(
+    problem: &WeakProblem,
+    config: &LabelFlow,
+    observer: &mut dyn Observer,
+) -> anyhow::Result<FittedFirstStage> {
+    let fitted = config.fit_with(&problem.train, Vec::new(), None, observer)?;
+    let report = Some(fitted.report().clone());
+    let by = By::Features(Box::new(move |features| fitted.predict_proba(features)));
+    Ok(FittedFirstStage { by, report })
+}
+
+/// Features of the compared problems are standardised already, or, of texts, are not to be.
+const SCALING: Scaling = Scaling::None;
+
+fn fit_adversarial(problem: &WeakProblem, seed: u64) -> anyhow::Result<FittedFirstStage> {
+    let mut model = AdversarialLabels { scaling: SCALING, ..AdversarialLabels::default() };
+    model.network.perceptron.seed = seed;
+    let fitted = model.fit(&problem.train)?;
+    classifier(move |features| fitted.predict_proba(features))
+}
+
+fn fit_expectation(
+    form: ExpectationForm,
+    reference: &ReferenceProportions,
+    problem: &WeakProblem,
+    seed: u64,
+) -> anyhow::Result<FittedFirstStage> {
+    let model = GeneralizedExpectation {
+        seed,
+        form,
+        scaling: SCALING,
+        ..GeneralizedExpectation::default()
+    };
+    let fitted = model.fit(problem.train.features(), problem.train.signals(), reference)?;
+    classifier(move |features| fitted.predict_proba(features))
+}
+
+/// The labelled rows on which labelers are measured.
+fn simulation_rows(problem: &WeakProblem) -> anyhow::Result<&EvaluatedRows> {
+    problem.simulation.as_ref().ok_or_else(|| {
+        anyhow::anyhow!(
+            "expected a set with labelled simulation rows, to measure the labelers on; found none, as in all sets of texts"
+        )
+    })
+}
+
+fn measured_errors(problem: &WeakProblem) -> anyhow::Result<LabelerErrors> {
+    let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
+    Ok(LabelerErrors::measured(signals, truth)?)
+}
