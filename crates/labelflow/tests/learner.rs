@@ -92,7 +92,7 @@ fn mini_batches_leave_the_statistics_of_all_rows() {
     let scaler = StandardScaler::fit(problem.features.values()).unwrap();
     let scaled = scaler.transform(problem.features.values()).unwrap();
     let (n_rows, d_features) = scaled.dim();
-    let rows = TensorData::new(scaled.iter().map(|&x| x as f32).collect(), [n_rows, d_features]);
+    let rows = TensorData::new(scaled.iter().copied().collect(), [n_rows, d_features]);
     let bank = &model.flow().bank;
     let rows = Tensor::<2>::from_data(rows, &bank.first.weight.val().device());
     let mean = bank.first.forward(rows.unsqueeze_dim(0)).mean_dim(1);

@@ -3,12 +3,11 @@
 use labelflow::weak::{
     AdversarialMulticlass, AverageSignals, ConstrainedLabels, Coverage, DataProgramming,
     DawidSkene, Features, FlyingSquid, LabelModel, Labeler, LabelerErrors, MajorityVote, MeTaL,
-    MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels, WeakSignals,
+    MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels, Ties, WeakSignals,
 };
 use labelflow::{
     AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, LabelFlow,
     Observer, Preset, ReferenceProportions, Report, Scaling, StageLabels, SupervisedClassifier,
-    Ties,
 };
 use labelflow_data::{EvaluatedRows, WeakProblem};
 
@@ -109,9 +108,9 @@ impl FirstStage {
     }
 
     /// What an end model is told of its labels, as the method's own experiments do it.
-    pub(super) fn handed_over(self) -> (StageLabels, Ties) {
+    pub(super) fn handed_over(self, seed: u64) -> (StageLabels, Ties) {
         match self {
-            Self::Mv => (StageLabels::Hard, Ties::Random),
+            Self::Mv => (StageLabels::Hard, Ties::Random { seed }),
             Self::Ds
             | Self::Dp
             | Self::DpCoupled

@@ -128,8 +128,8 @@ impl System {
     }
 
     fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {
-        let (labels, ties) = self.first_stage.handed_over();
-        Ok(TwoStage { seed, labels, ties, end_model: end_model.end_model(seed)? })
+        let (labels, ties) = self.first_stage.handed_over(seed);
+        Ok(TwoStage { labels, ties, end_model: end_model.end_model(seed)? })
     }
 }
 
@@ -144,7 +144,8 @@ fn supervised(end_model: &EndModel, problem: &WeakProblem) -> anyhow::Result<Sof
 mod tests {
     use std::ops::ControlFlow;
 
-    use labelflow::{EpochEvent, Scaling, StageLabels, Ties, TrainConfig};
+    use labelflow::weak::Ties;
+    use labelflow::{EpochEvent, Scaling, StageLabels, TrainConfig};
     use labelflow_data::{BoundsFrom, embedded, simulate};
 
     use super::*;
@@ -204,7 +205,7 @@ mod tests {
                 system(name).two_stage(EndModelName::Mlp, 0).unwrap();
             (labels, ties)
         };
-        assert_eq!(handed_over("mv"), (StageLabels::Hard, Ties::Random));
+        assert_eq!(handed_over("mv"), (StageLabels::Hard, Ties::Random { seed: 0 }));
         assert_eq!(handed_over("mmce"), (StageLabels::Hard, Ties::Lowest));
         assert_eq!(handed_over("llf"), (StageLabels::Hard, Ties::Lowest));
         for name in ["dp", "metal", "cll"] {
