@@ -202,8 +202,8 @@ fn settings_that_cannot_be() {
         ("model = 3\n", ["model: expected a name", "3"]),
         ("rounds = 3\n", ["settings.toml: expected settings of majority-vote (share)", "'rounds'"]),
         ("model = \"average\"\nx = 1\n", ["settings of average (none)", "'x'"]),
-        ("model = \"snorkel\"\nepochs = \"many\"\n", ["settings.toml", "invalid type"]),
-        ("model = \"snorkel\"\nepochs = 0\n", ["epochs", "at least 1"]),
+        ("model = \"snorkel\"\nn_epochs = \"many\"\n", ["settings.toml", "invalid type"]),
+        ("model = \"snorkel\"\nn_epochs = 0\n", ["n_epochs", "at least 1"]),
         ("model = ", ["settings.toml", "line 1"]),
     ] {
         sandbox.write("settings.toml", text);

@@ -198,8 +198,8 @@ mod tests {
             let text = serde_json::to_string(&model).unwrap();
             assert_eq!(serde_json::from_str::<AnyLabelModel>(&text).unwrap(), model, "{text}");
         }
-        let text = r#"{"model": "snorkel", "epochs": 7}"#;
-        let expected = SnorkelLabelModel { epochs: 7, ..SnorkelLabelModel::default() };
+        let text = r#"{"model": "snorkel", "n_epochs": 7}"#;
+        let expected = SnorkelLabelModel { n_epochs: 7, ..SnorkelLabelModel::default() };
         let model: AnyLabelModel = serde_json::from_str(text).unwrap();
         assert_eq!(model, AnyLabelModel::SnorkelLabelModel(expected));
         let error = serde_json::from_str::<AnyLabelModel>(r#"{"model": "snorkel", "epoch": 7}"#);
