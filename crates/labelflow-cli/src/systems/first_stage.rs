@@ -220,9 +220,11 @@ pub(super) struct FittedFirstStage {
     pub(super) report: Option<Report>,
 }
 
+type Classify = Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>;
+
 /// What of a row its labels come from.
 enum By {
-    Features(Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>),
+    Features(Classify),
     Signals(Box<dyn Labeler>),
 }
 
