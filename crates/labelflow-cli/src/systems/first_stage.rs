@@ -1,9 +1,10 @@
 //! What labels rows in the first place: by their features, or by what labelers say of them.
 
 use labelflow::weak::{
-    AdversarialMulticlass, AverageSignals, ConstrainedLabels, Coverage, DataProgramming,
-    DawidSkene, Features, FlyingSquid, LabelModel, Labeler, LabelerErrors, MajorityVote, MeTaL,
-    MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels, Ties, WeakSignals,
+    AdversarialMulticlass, AverageSignals, ClassBalance, ConstrainedLabels, Coverage,
+    DataProgramming, DawidSkene, Features, FlyingSquid, LabelModel, Labeler, LabelerErrors,
+    MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels,
+    Ties, WeakSignals,
 };
 use labelflow::{
     AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, LabelFlow,
@@ -11,7 +12,7 @@ use labelflow::{
 };
 use labelflow_data::{EvaluatedRows, WeakProblem};
 
-/// A method by its name in files and tables.
+/// A method by its name in files and tables, in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FirstStage {
     /// Label learning flow.
@@ -35,30 +36,29 @@ pub(super) enum FirstStage {
     Avg,
     /// Averaged signals of the test rows themselves.
     AvgDirect,
-    /// Majority vote.
-    Mv,
+    /// Constrained label learning.
+    Cll,
+    /// Minimax conditional entropy.
+    Mmce,
     /// Dawid and Skene's model.
     Ds,
     /// Data programming.
     Dp,
     /// Data programming with one weight for accuracy and coverage.
     DpCoupled,
+    /// Majority vote.
+    Mv,
     /// MeTaL's label model.
     Metal,
     /// Snorkel's label model.
     Snorkel,
     /// FlyingSquid.
     FlyingSquid,
-    /// Minimax conditional entropy.
-    Mmce,
-    /// Constrained label learning.
-    Cll,
     /// Logistic regression on true labels.
     Sl,
 }
 
 impl FirstStage {
-    /// In the order of tables.
     pub(super) const ALL: [Self; 20] = [
         Self::Llf,
         Self::LlfFast,
@@ -94,15 +94,15 @@ impl FirstStage {
             Self::GeHalf => "ge-half",
             Self::Avg => "avg",
             Self::AvgDirect => "avg-direct",
-            Self::Mv => "mv",
+            Self::Cll => "cll",
+            Self::Mmce => "mmce",
             Self::Ds => "ds",
             Self::Dp => "dp",
             Self::DpCoupled => "dp-coupled",
+            Self::Mv => "mv",
             Self::Metal => "metal",
             Self::Snorkel => "snorkel",
             Self::FlyingSquid => "flying-squid",
-            Self::Mmce => "mmce",
-            Self::Cll => "cll",
             Self::Sl => "sl",
         }
     }
@@ -123,6 +123,9 @@ impl FirstStage {
     }
 
     /// Trains on the training part of a problem. `config` is for the flows; its seed is for all methods.
+    ///
+    /// Label models that take a class balance get the uniform one, as published: they are here to be compared with the
+    /// paper's figures.
     pub(super) fn fit(
         self,
         problem: &WeakProblem,
@@ -166,17 +169,37 @@ impl FirstStage {
             Self::AvgDirect => label_model(AverageSignals, signals),
             Self::Mv => label_model(MajorityVote::default(), signals),
             Self::Ds => label_model(DawidSkene::default(), signals),
-            Self::Dp => label_model(DataProgramming::default(), signals),
+            Self::Dp => {
+                let class_balance = ClassBalance::Uniform;
+                label_model(
+                    DataProgramming { class_balance, ..DataProgramming::default() },
+                    signals,
+                )
+            }
             Self::DpCoupled => {
-                let coverage = Coverage::Coupled;
-                label_model(DataProgramming { coverage, ..DataProgramming::default() }, signals)
+                let (class_balance, coverage) = (ClassBalance::Uniform, Coverage::Coupled);
+                let model =
+                    DataProgramming { class_balance, coverage, ..DataProgramming::default() };
+                label_model(model, signals)
             }
-            Self::Metal => label_model(MeTaL { seed, ..MeTaL::default() }, signals),
+            Self::Metal => {
+                let class_balance = ClassBalance::Uniform;
+                label_model(MeTaL { class_balance, seed, ..MeTaL::default() }, signals)
+            }
             Self::Snorkel => {
-                label_model(SnorkelLabelModel { seed, ..SnorkelLabelModel::default() }, signals)
+                let class_balance = ClassBalance::Uniform;
+                let model =
+                    SnorkelLabelModel { class_balance, seed, ..SnorkelLabelModel::default() };
+                label_model(model, signals)
             }
-            Self::FlyingSquid => label_model(FlyingSquid::default(), signals),
-            Self::Mmce => label_model(MinimaxEntropy::default(), signals),
+            Self::FlyingSquid => {
+                let class_balance = ClassBalance::Uniform;
+                label_model(FlyingSquid { class_balance, ..FlyingSquid::default() }, signals)
+            }
+            Self::Mmce => {
+                let class_balance = ClassBalance::Uniform;
+                label_model(MinimaxEntropy { class_balance, ..MinimaxEntropy::default() }, signals)
+            }
             Self::Cll => {
                 let model = ConstrainedLabels { seed, ..ConstrainedLabels::default() };
                 labeler(model.fit(signals, bounds)?)
@@ -196,9 +219,11 @@ pub(super) struct FittedFirstStage {
     pub(super) report: Option<Report>,
 }
 
+type Classify = Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>;
+
 /// What of a row its labels come from.
 enum By {
-    Features(Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>),
+    Features(Classify),
     Signals(Box<dyn Labeler>),
 }
 
