@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(warnings("dawid-skene", &signals, &classes), []);
         classes[2] = 1;
         let expected = LabelWarning::AgainstMajority { n_against: 3, n_clear: 100 };
-        assert_eq!(warnings("dawid-skene", &signals, &classes), [expected.clone()]);
+        assert_eq!(warnings("dawid-skene", &signals, &classes), std::slice::from_ref(&expected));
         let text = expected.to_string();
         assert!(text.contains("on 3 of 100 rows (3.0 %)"), "{text}");
         assert!(text.contains("may be worse than a majority vote"), "{text}");

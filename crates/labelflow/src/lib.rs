@@ -22,7 +22,7 @@
 //! | [`SupervisedClassifier`] | a reference, no weak supervision | features, true labels |
 //!
 //! An [`EndModel`] is a [`MultilayerPerceptron`] or a [`LogisticRegression`](weak::LogisticRegression). Label models, which
-//! see no features, are in [`labelflow_weak`](weak).
+//! see no features, are in [`weak`].
 //!
 //! ```
 //! use labelflow::{LabelFlow, TrainConfig};
