@@ -11,17 +11,16 @@ and cargo; LABELFLOW_LABEL_MODEL_PEERS names an interpreter that has the peers a
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from bench_peers import best, build_bench, find_python, output_of, say
+
 PACKAGES = ["numpy", "pandas", "snorkel==0.10.0", "crowd-kit", "flyingsquid", "pgmpy<1", "torch"]
 N_SIGNALS = 10
 ROUNDS = 2
@@ -45,11 +44,6 @@ COMPARISONS = [
     Comparison("FlyingSquid, labels", "flying-squid", "flying-squid", "predict_s", 200),
 ]
 MAX_PEAK_MB = 100
-
-
-def say(text: str) -> None:
-    """Progress goes to standard error: standard output is the table."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def planted_votes(n_rows: int):
@@ -154,51 +148,10 @@ def run_peer(name: str, path: Path) -> None:
     print(json.dumps({"program": name, **figures}))
 
 
-def output_of(command: list) -> str:
-    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def build_bench() -> Path:
-    """The bench of labelflow, as cargo names it in its messages."""
-    say("building the bench of labelflow")
-    command = ["cargo", "bench", "--no-run", "--bench", "label_models", "--workspace"]
-    for line in output_of([*command, "--message-format=json"]).splitlines():
-        message = json.loads(line)
-        is_ours = message.get("target", {}).get("name") == "label_models"
-        if is_ours and message.get("executable"):
-            return Path(message["executable"])
-    raise RuntimeError("cargo named no executable for the bench `label_models`")
-
-
-def has_peers(python: Path) -> bool:
-    command = [python, "-c", "import snorkel, crowdkit, flyingsquid"]
-    return python.exists() and subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
-
-
-def find_python() -> Path:
-    """An interpreter with the peers: the one that was named, or one of our own."""
-    if named := os.environ.get("LABELFLOW_LABEL_MODEL_PEERS"):
-        return Path(named)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "labelflow" / "label-model-peers-venv"
-    python = folder / "bin" / "python"
-    if not has_peers(python):
-        say(f"installing {', '.join(PACKAGES)} in {folder}")
-        venv.create(folder, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", *PACKAGES]
-        subprocess.run(install, check=True, stdout=sys.stderr)
-    return python
-
-
 def measure(command: list) -> dict:
     result = json.loads(output_of(command).splitlines()[-1])
     say(f"  {result}")
     return result
-
-
-def best(results: list[dict], figure: str) -> float:
-    """The better of the rounds: what disturbs a run only makes it worse."""
-    return min(result[figure] for result in results)
 
 
 def compare(bench: Path, python: Path, votes: Path) -> list[dict]:
@@ -270,7 +223,10 @@ def main() -> int:
         np.save(arguments.make_votes, planted_votes(arguments.rows)[0])
         return 0
     try:
-        bench, python = build_bench(), find_python()
+        bench = build_bench("label_models")
+        modules = "snorkel, crowdkit, flyingsquid"
+        variable, environment = "LABELFLOW_LABEL_MODEL_PEERS", "label-model-peers-venv"
+        python = find_python(variable, environment, modules, PACKAGES)
         with tempfile.TemporaryDirectory() as folder:
             votes = Path(folder) / "votes.npy"
             # Only the peers' interpreter is sure to have numpy.

@@ -56,35 +56,35 @@ def output_of(command: list) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def build_bench(device: str) -> Path:
-    """The bench of labelflow, as cargo names it in its messages."""
-    say("building the bench of labelflow")
-    command = ["cargo", "bench", "--no-run", "--bench", "peers", "--workspace"]
+def build_bench(bench: str, device: str = "cpu") -> Path:
+    """A bench of labelflow, where cargo says in its messages that it is."""
+    say(f"building the bench {bench} of labelflow")
+    command = ["cargo", "bench", "--no-run", "--bench", bench, "--workspace"]
     features = [] if device == "cpu" else ["--features", device]
     for line in output_of([*command, *features, "--message-format=json"]).splitlines():
         message = json.loads(line)
-        is_peers = message.get("target", {}).get("name") == "peers"
-        if is_peers and message.get("executable"):
+        is_wanted = message.get("target", {}).get("name") == bench
+        if is_wanted and message.get("executable"):
             return Path(message["executable"])
-    raise RuntimeError("cargo named no executable for the bench `peers`")
+    raise RuntimeError(f"cargo named no executable for the bench `{bench}`")
 
 
-def has_torch(python: Path) -> bool:
-    command = [python, "-c", "import torch"]
+def can_import(python: Path, modules: str) -> bool:
+    command = [python, "-c", f"import {modules}"]
     return python.exists() and subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def find_python() -> Path:
-    """An interpreter with torch: the one that was named, or one of our own."""
-    if named := os.environ.get("LABELFLOW_PEERS_PYTHON"):
+def find_python(variable: str, environment: str, modules: str, packages: list[str]) -> Path:
+    """An interpreter with these modules: the one that a variable names, or one of our own."""
+    if named := os.environ.get(variable):
         return Path(named)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "labelflow" / "peers-venv"
+    folder = cache / "labelflow" / environment
     python = folder / "bin" / "python"
-    if not has_torch(python):
-        say(f"installing {' and '.join(PACKAGES)} in {folder}")
+    if not can_import(python, modules):
+        say(f"installing {', '.join(packages)} in {folder}")
         venv.create(folder, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", *PACKAGES]
+        install = [python, "-m", "pip", "install", "--quiet", *packages]
         # Standard output is the table's alone.
         subprocess.run(install, check=True, stdout=sys.stderr)
     return python
@@ -179,8 +179,11 @@ def main() -> int:
     arguments = parse_arguments()
     try:
         programs = {
-            "labelflow": [build_bench(arguments.device)],
-            "pytorch": [find_python(), PLAIN_PROGRAM],
+            "labelflow": [build_bench("peers", arguments.device)],
+            "pytorch": [
+                find_python("LABELFLOW_PEERS_PYTHON", "peers-venv", "torch", PACKAGES),
+                PLAIN_PROGRAM,
+            ],
         }
         results = measure_all(programs, arguments.device)
         rows = compare(results)
