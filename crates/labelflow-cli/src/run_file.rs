@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use labelflow::LabelFlow;
+use labelflow::LabelFlowClassifier;
 use labelflow_data::LoadOptions;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub(crate) struct RunFile {
     pub(crate) data: LoadOptions,
     /// Settings of the flows.
     #[serde(default)]
-    pub(crate) config: LabelFlow,
+    pub(crate) config: LabelFlowClassifier,
     /// What is compared.
     pub(crate) systems: BTreeMap<String, Expectation>,
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use labelflow::weak::{Bounds, WeakDataset};
-use labelflow::{EpochEvent, LabelFlow, Observer, TrainConfig};
+use labelflow::{EpochEvent, LabelFlowClassifier, Observer, TrainConfig};
 use labelflow_data::PlantedGaussian;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -39,7 +39,7 @@ fn measure(n_rows: usize) {
     let bounds = Bounds::measured(&planted.signals, &planted.truth).unwrap();
     let dataset = WeakDataset::new(planted.features, planted.signals, bounds).unwrap();
     let training = TrainConfig { max_epochs: N_EPOCHS, ..TrainConfig::default() };
-    let config = LabelFlow { training, ..LabelFlow::default() };
+    let config = LabelFlowClassifier { training, ..LabelFlowClassifier::default() };
     let mut clock = Clock { last: Instant::now(), shortest: f64::INFINITY };
     config.fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
     let seconds = clock.shortest;

@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use labelflow::weak::{Bounds, WeakDataset};
-use labelflow::{LabelFlow, TrainConfig};
+use labelflow::{LabelFlowClassifier, TrainConfig};
 use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
 
 /// Rows and features: a small table, and a larger one.
@@ -18,9 +18,9 @@ fn problem(n_rows: usize, d_features: usize) -> (PlantedGaussianProblem, WeakDat
     (planted, dataset.unwrap())
 }
 
-fn epochs(max_epochs: usize) -> LabelFlow {
+fn epochs(max_epochs: usize) -> LabelFlowClassifier {
     let training = TrainConfig { max_epochs, ..TrainConfig::default() };
-    LabelFlow { training, ..LabelFlow::default() }
+    LabelFlowClassifier { training, ..LabelFlowClassifier::default() }
 }
 
 fn bench(criterion: &mut Criterion) {

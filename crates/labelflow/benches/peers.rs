@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use labelflow::weak::{Bounds, Features, WeakDataset, WeakSignals};
 use labelflow::{
-    BatchSize, DeviceKind, EpochEvent, FittedLabelFlow, LabelFlow, Observer, TrainConfig,
+    BatchSize, DeviceKind, EpochEvent, FittedLabelFlowClassifier, LabelFlowClassifier, Observer,
+    TrainConfig,
 };
 use ndarray::Array2;
 use rand::SeedableRng;
@@ -104,9 +105,9 @@ impl Arguments {
         parsed
     }
 
-    fn settings(&self) -> LabelFlow {
+    fn settings(&self) -> LabelFlowClassifier {
         let max_epochs = self.warmup + self.epochs;
-        LabelFlow {
+        LabelFlowClassifier {
             seed: self.seed,
             n_samples: self.samples,
             device: self.device,
@@ -117,7 +118,7 @@ impl Arguments {
                 batch_size: BatchSize::Full,
                 ..TrainConfig::default()
             },
-            ..LabelFlow::default()
+            ..LabelFlowClassifier::default()
         }
     }
 }
@@ -154,7 +155,7 @@ impl Observer for Clock {
 }
 
 /// The median time of a prediction, after one that does not count.
-fn time_predictions(fitted: &FittedLabelFlow, features: &Features) -> f64 {
+fn time_predictions(fitted: &FittedLabelFlowClassifier, features: &Features) -> f64 {
     fitted.predict_proba(features).unwrap();
     let time = |_| {
         let start = Instant::now();

@@ -21,7 +21,7 @@ use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_flow::scale;
+use crate::label_flow_classifier::scale;
 use crate::linear_classifier::{LinearClassifier, probabilities};
 use crate::scores::n_scores;
 use crate::stream::stream;

@@ -14,7 +14,7 @@
 //!
 //! | classifier | idea | learns from |
 //! |---|---|---|
-//! | [`LabelFlow`] | the distribution of all labelings that the signals allow | features, signals, bounds |
+//! | [`LabelFlowClassifier`] | the distribution of all labelings that the signals allow | features, signals, bounds |
 //! | [`AdversarialLabels`] | does well on the worst labels that the bounds allow | features, signals, bounds |
 //! | [`GeneralizedExpectation`] | mean predictions match what is known of groups of rows | features, signals, [`ReferenceProportions`] |
 //! | [`AverageClassifier`] | a logistic regression on averaged signals | features, signals |
@@ -25,7 +25,7 @@
 //! see no features, are in [`weak`].
 //!
 //! ```
-//! use labelflow::{LabelFlow, TrainConfig};
+//! use labelflow::{LabelFlowClassifier, TrainConfig};
 //! use labelflow::weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
 //! use ndarray::{Array2, array};
 //!
@@ -38,9 +38,9 @@
 //! let bounds = Bounds::constant(0.05, &signals)?;
 //! let dataset = WeakDataset::new(Features::new(x)?, signals, bounds)?;
 //!
-//! let config = LabelFlow {
+//! let config = LabelFlowClassifier {
 //!     training: TrainConfig { max_epochs: 60, ..TrainConfig::default() },
-//!     ..LabelFlow::default()
+//!     ..LabelFlowClassifier::default()
 //! };
 //! let fitted = config.fit(&dataset)?;
 //! let new_rows = Features::new(array![[4.0, 0.0], [-4.0, 0.0]])?;
@@ -62,7 +62,7 @@ mod error;
 mod generalized_expectation;
 #[cfg(test)]
 mod golden;
-mod label_flow;
+mod label_flow_classifier;
 mod linear_classifier;
 mod metrics;
 mod multilayer_perceptron;
@@ -97,7 +97,7 @@ pub use error::{Error, Result};
 pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
-pub use label_flow::{FittedLabelFlow, LabelFlow, Scaling};
+pub use label_flow_classifier::{FittedLabelFlowClassifier, LabelFlowClassifier, Scaling};
 pub use metrics::{ClassificationMetrics, classification_metrics};
 pub use multilayer_perceptron::{
     FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,

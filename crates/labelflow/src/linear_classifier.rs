@@ -9,7 +9,7 @@ use labelflow_weak::{Features, SoftLabels, StandardScaler};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::label_flow::{check_columns, scale};
+use crate::label_flow_classifier::{check_columns, scale};
 use crate::scores::{n_scores, write_probabilities};
 use crate::{Error, Result};
 

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::adam::SliceAdam;
-use crate::label_flow::check_columns;
+use crate::label_flow_classifier::check_columns;
 use crate::scores::{n_scores, write_probabilities};
 use crate::stream::stream;
 use crate::{Error, Result};

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
 use crate::{
-    DeviceKind, EpochRecord, Error, FittedLabelFlow, LabelFlow, Report, Result, StopReason,
-    atomic_file,
+    DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, LabelFlowClassifier, Report, Result,
+    StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -39,7 +39,7 @@ struct Manifest {
     classes: Vec<String>,
     features: Vec<String>,
     scaler: Option<StandardScaler>,
-    config: LabelFlow,
+    config: LabelFlowClassifier,
 }
 
 /// The part of `model.toml` that all versions share.
@@ -49,7 +49,7 @@ struct Version {
     labelflow: String,
 }
 
-impl FittedLabelFlow {
+impl FittedLabelFlowClassifier {
     /// Writes the model into a folder, replacing a model that is there.
     pub fn save(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
@@ -120,7 +120,7 @@ impl FittedLabelFlow {
         path: &Path,
         history: Vec<EpochRecord>,
     ) -> Result<Self> {
-        let config = LabelFlow { device: DeviceKind::Cpu, ..manifest.config };
+        let config = LabelFlowClassifier { device: DeviceKind::Cpu, ..manifest.config };
         config.check_settings()?;
         let shape = config.flow_config(manifest.features.len(), manifest.classes.len());
         let flow = shape.init(config.seed, &config.device.open()?);

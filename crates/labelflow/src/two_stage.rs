@@ -4,7 +4,7 @@
 //! labels of the training rows, by a label model or a flow  →  most probable class  →  end model on features
 //! ```
 //!
-//! LLF-TS is this with a [`FittedLabelFlow`] as the first stage. Features that hold more than the signals let the
+//! LLF-TS is this with a [`FittedLabelFlowClassifier`] as the first stage. Features that hold more than the signals let the
 //! second stage correct the first.
 
 use labelflow_weak::{Features, Labeler, SoftLabels, Ties, WeakSignals};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::end_model::one_hot;
 use crate::multilayer_perceptron::check_label_rows;
-use crate::{EndModel, Error, FittedEndModel, FittedLabelFlow, Result};
+use crate::{EndModel, Error, FittedEndModel, FittedLabelFlowClassifier, Result};
 
 /// What the second stage is told of the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl TwoStage {
     pub fn fit_label_flow(
         &self,
         features: &Features,
-        flow: &FittedLabelFlow,
+        flow: &FittedLabelFlowClassifier,
     ) -> Result<FittedEndModel> {
         self.fit(features, &flow.predict_proba(features)?)
     }
@@ -103,7 +103,9 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::{HiddenLayer, LabelFlow, MultilayerPerceptron, SupervisedClassifier, TrainConfig};
+    use crate::{
+        HiddenLayer, LabelFlowClassifier, MultilayerPerceptron, SupervisedClassifier, TrainConfig,
+    };
 
     fn small() -> TwoStage {
         let perceptron = MultilayerPerceptron {
@@ -198,11 +200,11 @@ mod tests {
         let bounds = Bounds::constant(0.3, &planted.signals).unwrap();
         let features = planted.features;
         let dataset = WeakDataset::new(features.clone(), planted.signals, bounds).unwrap();
-        let flow = LabelFlow {
+        let flow = LabelFlowClassifier {
             n_steps: 1,
             d_hidden: 4,
             training: TrainConfig { max_epochs: 3, ..TrainConfig::default() },
-            ..LabelFlow::default()
+            ..LabelFlowClassifier::default()
         };
         let flow = flow.fit(&dataset).unwrap();
         let hard = one_hot(&flow.predict(&features).unwrap(), 2);

@@ -11,8 +11,9 @@ use labelflow::weak::{
     WeakSignals,
 };
 use labelflow::{
-    Batch, BatchSize, Checkpoint, Constraint, ConstraintConfig, EpochEvent, FittedLabelFlow,
-    LabelFlow, Observer, Penalty, Preset, Relation, Residual, StopReason, TrainConfig,
+    Batch, BatchSize, Checkpoint, Constraint, ConstraintConfig, EpochEvent,
+    FittedLabelFlowClassifier, LabelFlowClassifier, Observer, Penalty, Preset, Relation, Residual,
+    StopReason, TrainConfig,
 };
 use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
 
@@ -27,22 +28,22 @@ fn dataset(problem: &PlantedGaussianProblem) -> WeakDataset {
     WeakDataset::new(problem.features.clone(), problem.signals.clone(), bounds).unwrap()
 }
 
-fn small(max_epochs: usize) -> LabelFlow {
-    LabelFlow {
+fn small(max_epochs: usize) -> LabelFlowClassifier {
+    LabelFlowClassifier {
         n_steps: 2,
         d_hidden: 16,
         // A small flow on an easy problem: larger steps save time.
         training: TrainConfig { max_epochs, learning_rate: 5e-3, ..TrainConfig::default() },
-        ..LabelFlow::default()
+        ..LabelFlowClassifier::default()
     }
 }
 
-fn in_batches(config: LabelFlow, rows: usize) -> LabelFlow {
+fn in_batches(config: LabelFlowClassifier, rows: usize) -> LabelFlowClassifier {
     let training = TrainConfig { batch_size: BatchSize::Rows(rows), ..config.training };
-    LabelFlow { training, ..config }
+    LabelFlowClassifier { training, ..config }
 }
 
-fn accuracy(model: &FittedLabelFlow, features: &Features, truth: &Truth) -> f64 {
+fn accuracy(model: &FittedLabelFlowClassifier, features: &Features, truth: &Truth) -> f64 {
     truth.accuracy(&model.predict(features).unwrap())
 }
 
@@ -78,7 +79,7 @@ fn mini_batches_end_at_the_same_accuracy() {
 fn the_fast_preset_learns_too() {
     let problem = problem(600, 2);
     let training = Preset::Fast.training(600);
-    let model = LabelFlow { training, ..small(0) }.fit(&dataset(&problem)).unwrap();
+    let model = LabelFlowClassifier { training, ..small(0) }.fit(&dataset(&problem)).unwrap();
     let ours = accuracy(&model, &problem.features, &problem.truth);
     let votes = majority(&problem.signals, &problem.truth);
     assert!(ours > votes + 0.05, "{ours}, majority vote {votes}");
@@ -139,7 +140,7 @@ fn the_checkpoint_of_another_run_is_refused() {
     let dataset = dataset(&problem);
     let mut keep = Keep { epoch: 0, kept: None };
     small(1).fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
-    let other = LabelFlow { seed: 1, ..small(1) };
+    let other = LabelFlowClassifier { seed: 1, ..small(1) };
     assert!(other.fit_with(&dataset, Vec::new(), keep.kept, &mut ()).is_err());
 }
 
@@ -147,7 +148,7 @@ fn the_checkpoint_of_another_run_is_refused() {
 fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
     let problem = problem(300, 2);
     let dataset = dataset(&problem);
-    let config = LabelFlow { d_hidden: 64, ..small(4) };
+    let config = LabelFlowClassifier { d_hidden: 64, ..small(4) };
     let fit = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| config.fit(&dataset).unwrap())
@@ -159,7 +160,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
         let [a, b] = [&one, &many].map(|model| model.sample(&problem.features, 2).unwrap());
         assert_eq!(a, b);
     }
-    let other = LabelFlow { seed: 1, ..config.clone() }.fit(&dataset).unwrap();
+    let other = LabelFlowClassifier { seed: 1, ..config.clone() }.fit(&dataset).unwrap();
     assert_ne!(state(one.flow()), state(other.flow()));
 }
 
@@ -169,16 +170,16 @@ fn a_saved_model_predicts_the_same() {
     let model = small(5).fit(&dataset(&problem)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     model.save(folder.path()).unwrap();
-    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
     assert_eq!(
         model.predict_proba(&problem.features).unwrap(),
         loaded.predict_proba(&problem.features).unwrap()
     );
     assert_eq!((model.report(), model.classes()), (loaded.report(), loaded.classes()));
     // Saving over it leaves the new one.
-    let other = LabelFlow { seed: 9, ..small(5) }.fit(&dataset(&problem)).unwrap();
+    let other = LabelFlowClassifier { seed: 9, ..small(5) }.fit(&dataset(&problem)).unwrap();
     other.save(folder.path()).unwrap();
-    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
     assert_eq!(state(loaded.flow()), state(other.flow()));
 }
 
@@ -186,8 +187,8 @@ fn a_saved_model_predicts_the_same() {
 fn a_crash_between_the_two_renames_leaves_a_whole_model() {
     let problem = problem(40, 2);
     let folder = tempfile::tempdir().unwrap();
-    let [old, new] =
-        [1, 2].map(|seed| LabelFlow { seed, ..small(2) }.fit(&dataset(&problem)).unwrap());
+    let [old, new] = [1, 2]
+        .map(|seed| LabelFlowClassifier { seed, ..small(2) }.fit(&dataset(&problem)).unwrap());
     let at = |name: &str| folder.path().join(name);
     new.save(folder.path()).unwrap();
     let [new_model, new_weights] =
@@ -196,11 +197,11 @@ fn a_crash_between_the_two_renames_leaves_a_whole_model() {
     // Both new files are written, none is moved: the old model.
     std::fs::write(at("model.toml.new"), new_model).unwrap();
     std::fs::write(at("weights.safetensors.new"), &new_weights).unwrap();
-    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
     assert_eq!(state(loaded.flow()), state(old.flow()));
     // The weights are moved, the manifest is not: the new model.
     std::fs::rename(at("weights.safetensors.new"), at("weights.safetensors")).unwrap();
-    let loaded = FittedLabelFlow::load(folder.path()).unwrap();
+    let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
     assert_eq!(state(loaded.flow()), state(new.flow()));
 }
 
@@ -259,7 +260,7 @@ impl Constraint for Rare {
 fn a_constraint_of_ones_own_is_heard() {
     let problem = problem(100, 2);
     let dataset = dataset(&problem);
-    let config = LabelFlow {
+    let config = LabelFlowClassifier {
         constraints: vec![
             ConstraintConfig::Range { weight: 10.0 },
             ConstraintConfig::SumToOne { weight: 10.0 },
@@ -286,7 +287,7 @@ fn group_means_in_a_configuration_are_heard() {
         above: 0.9,
         below: 0.1,
     };
-    let config = LabelFlow {
+    let config = LabelFlowClassifier {
         constraints: vec![
             ConstraintConfig::Range { weight: 10.0 },
             ConstraintConfig::SumToOne { weight: 10.0 },
@@ -357,10 +358,11 @@ fn the_reason_to_stop_is_told() {
 fn without_the_likelihood_its_weight_changes_nothing_else() {
     let problem = problem(60, 2);
     let dataset = dataset(&problem);
-    let config = LabelFlow { likelihood_weight: 0.0, ..small(30) };
+    let config = LabelFlowClassifier { likelihood_weight: 0.0, ..small(30) };
     let model = config.fit(&dataset).unwrap();
     let with = small(30).fit(&dataset).unwrap();
-    let likelihood = |model: &FittedLabelFlow| model.report().history[29].terms["likelihood"];
+    let likelihood =
+        |model: &FittedLabelFlowClassifier| model.report().history[29].terms["likelihood"];
     assert!(
         likelihood(&with) < likelihood(&model),
         "the likelihood term pulls when it has a weight"
@@ -371,7 +373,7 @@ fn without_the_likelihood_its_weight_changes_nothing_else() {
 fn settings_outside_their_range_are_refused() {
     let problem = problem(20, 2);
     let dataset = dataset(&problem);
-    let with = |change: &dyn Fn(&mut LabelFlow)| {
+    let with = |change: &dyn Fn(&mut LabelFlowClassifier)| {
         let mut config = small(1);
         change(&mut config);
         config.fit(&dataset).map(|_| ()).unwrap_err().to_string()

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use labelflow::weak::{LabelModel, Labeler, MajorityVote};
 use labelflow::{
-    AverageClassifier, ClassificationMetrics, LabelFlow, StopReason, SupervisedClassifier,
-    TrainConfig, classification_metrics,
+    AverageClassifier, ClassificationMetrics, LabelFlowClassifier, StopReason,
+    SupervisedClassifier, TrainConfig, classification_metrics,
 };
 use labelflow_data::{
     BoundsFrom, WeakProblem, embedded, simulate, write_features, write_labels, write_signals,
@@ -37,10 +37,10 @@ fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
         problem.train.n_rows(),
         problem.test.truth.n_rows()
     ))?;
-    let config = LabelFlow {
+    let config = LabelFlowClassifier {
         seed: args.seed,
         training: TrainConfig { max_epochs: args.epochs, ..TrainConfig::default() },
-        ..LabelFlow::default()
+        ..LabelFlowClassifier::default()
     };
     let mut progress = Progress::new();
     let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;

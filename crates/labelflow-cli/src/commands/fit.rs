@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use labelflow::weak::{Truth, WeakDataset};
 use labelflow::{
-    BatchSize, Checkpoint, CheckpointFile, EpochEvent, FittedLabelFlow, LabelFlow, Observer,
-    Preset, StopReason, classification_metrics,
+    BatchSize, Checkpoint, CheckpointFile, EpochEvent, FittedLabelFlowClassifier,
+    LabelFlowClassifier, Observer, Preset, StopReason, classification_metrics,
 };
 use labelflow_data::{
     AbstainConvention, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
@@ -34,7 +34,7 @@ struct FitFile {
     abstain: Option<AbstainConvention>,
     labels_for_eval: Option<PathBuf>,
     out: Option<PathBuf>,
-    config: LabelFlow,
+    config: LabelFlowClassifier,
 }
 
 /// All settings of a fit, from the file and the flags.
@@ -46,7 +46,7 @@ struct Settings {
     abstain: AbstainConvention,
     labels_for_eval: Option<PathBuf>,
     out: PathBuf,
-    config: LabelFlow,
+    config: LabelFlowClassifier,
 }
 
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
@@ -116,7 +116,7 @@ impl Settings {
         &self,
         dataset: &WeakDataset,
         args: &FitArgs,
-    ) -> anyhow::Result<FittedLabelFlow> {
+    ) -> anyhow::Result<FittedLabelFlowClassifier> {
         let folder = &self.out;
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.config.run_digest(dataset), args.restart)?;
@@ -200,7 +200,11 @@ impl FitFile {
     }
 }
 
-fn with_flags(mut config: LabelFlow, flags: &ModelArgs, n_rows: usize) -> LabelFlow {
+fn with_flags(
+    mut config: LabelFlowClassifier,
+    flags: &ModelArgs,
+    n_rows: usize,
+) -> LabelFlowClassifier {
     config.seed = flags.seed.unwrap_or(config.seed);
     if let Some(preset) = flags.preset {
         config.training = Preset::from(preset).training(n_rows);
@@ -244,7 +248,7 @@ fn remove(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn summarize(model: &FittedLabelFlow, folder: &Path) -> anyhow::Result<()> {
+fn summarize(model: &FittedLabelFlowClassifier, folder: &Path) -> anyhow::Result<()> {
     let report = model.report();
     let why = match report.stop {
         StopReason::Converged => "the loss settled",

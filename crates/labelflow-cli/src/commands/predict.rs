@@ -1,7 +1,7 @@
 //! `labelflow predict`: labels for new rows.
 
 use anyhow::Context;
-use labelflow::FittedLabelFlow;
+use labelflow::FittedLabelFlowClassifier;
 use labelflow::weak::SoftLabels;
 use labelflow_data::{read_features, write_labels};
 
@@ -23,15 +23,15 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
 pub(crate) fn load_model(
     folder: &std::path::Path,
     device: DeviceName,
-) -> anyhow::Result<FittedLabelFlow> {
-    let model = FittedLabelFlow::load(folder)
+) -> anyhow::Result<FittedLabelFlowClassifier> {
+    let model = FittedLabelFlowClassifier::load(folder)
         .with_context(|| format!("loading the model {}", folder.display()))?;
     Ok(model.to_device(device.into())?)
 }
 
 /// Probabilities of the rows of a file.
 pub(crate) fn label(
-    model: &FittedLabelFlow,
+    model: &FittedLabelFlowClassifier,
     features: &std::path::Path,
 ) -> anyhow::Result<SoftLabels> {
     let rows = read_features(features)?;

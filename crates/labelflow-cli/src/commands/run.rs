@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{LabelFlow, Observer, StopReason};
+use labelflow::{LabelFlowClassifier, Observer, StopReason};
 use labelflow_data::{find, load};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ struct Run<'a> {
     file: &'a RunFile,
     system: System,
     seed: u64,
-    config: LabelFlow,
+    config: LabelFlowClassifier,
 }
 
 /// What machines read of a run.
@@ -96,7 +96,7 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
     Ok(runs)
 }
 
-fn config(file: &RunFile, args: &RunArgs, seed: u64) -> LabelFlow {
+fn config(file: &RunFile, args: &RunArgs, seed: u64) -> LabelFlowClassifier {
     let mut config = file.config.clone();
     config.seed = seed;
     config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);

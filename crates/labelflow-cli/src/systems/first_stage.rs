@@ -7,8 +7,9 @@ use labelflow::weak::{
     Ties, WeakSignals,
 };
 use labelflow::{
-    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, LabelFlow,
-    Observer, Preset, ReferenceProportions, Report, Scaling, StageLabels, SupervisedClassifier,
+    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation,
+    LabelFlowClassifier, Observer, Preset, ReferenceProportions, Report, Scaling, StageLabels,
+    SupervisedClassifier,
 };
 use labelflow_data::{EvaluatedRows, WeakProblem};
 
@@ -129,7 +130,7 @@ impl FirstStage {
     pub(super) fn fit(
         self,
         problem: &WeakProblem,
-        config: &LabelFlow,
+        config: &LabelFlowClassifier,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<FittedFirstStage> {
         let (train, seed) = (&problem.train, config.seed);
@@ -138,10 +139,10 @@ impl FirstStage {
             Self::Llf => fit_flow(problem, config, observer),
             Self::LlfFast => {
                 let training = Preset::Fast.training(train.n_rows());
-                fit_flow(problem, &LabelFlow { training, ..config.clone() }, observer)
+                fit_flow(problem, &LabelFlowClassifier { training, ..config.clone() }, observer)
             }
             Self::LlfWoNll => {
-                let config = LabelFlow { likelihood_weight: 0.0, ..config.clone() };
+                let config = LabelFlowClassifier { likelihood_weight: 0.0, ..config.clone() };
                 fit_flow(problem, &config, observer)
             }
             Self::All => fit_adversarial(problem, seed),
@@ -280,7 +281,7 @@ where
 
 fn fit_flow(
     problem: &WeakProblem,
-    config: &LabelFlow,
+    config: &LabelFlowClassifier,
     observer: &mut dyn Observer,
 ) -> anyhow::Result<FittedFirstStage> {
     let fitted = config.fit_with(&problem.train, Vec::new(), None, observer)?;

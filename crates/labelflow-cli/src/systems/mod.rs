@@ -13,8 +13,8 @@ use std::fmt;
 
 use labelflow::weak::SoftLabels;
 use labelflow::{
-    ClassificationMetrics, EndModel, LabelFlow, Observer, Report, SupervisedClassifier, TwoStage,
-    classification_metrics,
+    ClassificationMetrics, EndModel, LabelFlowClassifier, Observer, Report, SupervisedClassifier,
+    TwoStage, classification_metrics,
 };
 use labelflow_data::WeakProblem;
 
@@ -101,7 +101,7 @@ impl System {
     pub(crate) fn evaluate(
         self,
         problem: &WeakProblem,
-        config: &LabelFlow,
+        config: &LabelFlowClassifier,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<Evaluation> {
         let (labels, report) = match self.end_model {
@@ -167,13 +167,13 @@ mod tests {
         simulate(&table, &[0, 10, 20], 0, BoundsFrom::Simulation).unwrap()
     }
 
-    fn config() -> LabelFlow {
-        LabelFlow {
+    fn config() -> LabelFlowClassifier {
+        LabelFlowClassifier {
             n_steps: 1,
             d_hidden: 4,
             scaling: Scaling::None,
             training: TrainConfig { max_epochs: 3, ..TrainConfig::default() },
-            ..LabelFlow::default()
+            ..LabelFlowClassifier::default()
         }
     }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use linear::{LinearAdversary, PenaltyGradient};
 pub use network::{AdversaryLoss, NetworkAdversary};
 
-use crate::label_flow::{check_columns, scale};
+use crate::label_flow_classifier::{check_columns, scale};
 use crate::linear_classifier::LinearClassifier;
 use crate::two_class_signals::class1_probability;
 use crate::{Error, FittedMultilayerPerceptron, Result, Scaling};

@@ -23,7 +23,7 @@ use crate::{
 /// Settings of a label learning flow for classification. The defaults are the paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct LabelFlow {
+pub struct LabelFlowClassifier {
     /// Where all randomness comes from. Default: 0.
     pub seed: u64,
     /// Steps of the flow, each of which warps every class once. Default: 8.
@@ -65,7 +65,7 @@ impl Scaling {
     }
 }
 
-impl Default for LabelFlow {
+impl Default for LabelFlowClassifier {
     fn default() -> Self {
         Self {
             seed: 0,
@@ -81,9 +81,9 @@ impl Default for LabelFlow {
     }
 }
 
-impl LabelFlow {
+impl LabelFlowClassifier {
     /// Trains on a dataset.
-    pub fn fit(&self, dataset: &WeakDataset) -> Result<FittedLabelFlow> {
+    pub fn fit(&self, dataset: &WeakDataset) -> Result<FittedLabelFlowClassifier> {
         self.fit_with(dataset, Vec::new(), None, &mut ())
     }
 
@@ -95,7 +95,7 @@ impl LabelFlow {
         penalties: Vec<Penalty>,
         checkpoint: Option<Checkpoint>,
         observer: &mut dyn Observer,
-    ) -> Result<FittedLabelFlow> {
+    ) -> Result<FittedLabelFlowClassifier> {
         self.check(dataset)?;
         let own = penalties.iter().map(|penalty| format!("+{penalty:?}"));
         let run = self.run_digest(dataset) + &own.collect::<String>();
@@ -126,7 +126,7 @@ impl LabelFlow {
             .flow_config(dataset.features().d_features(), dataset.n_classes())
             .init(self.seed, &device);
         let (flow, report) = train(flow, &task, &self.training, checkpoint, observer)?;
-        Ok(FittedLabelFlow {
+        Ok(FittedLabelFlowClassifier {
             config: self.clone(),
             flow: flow.valid(),
             scaler,
@@ -194,8 +194,8 @@ impl LabelFlow {
 
 /// A trained label learning flow: p(y|x) with samples.
 #[derive(Debug, Clone)]
-pub struct FittedLabelFlow {
-    pub(crate) config: LabelFlow,
+pub struct FittedLabelFlowClassifier {
+    pub(crate) config: LabelFlowClassifier,
     pub(crate) flow: Flow<Coupling>,
     pub(crate) scaler: Option<StandardScaler>,
     pub(crate) feature_names: Vec<String>,
@@ -203,7 +203,7 @@ pub struct FittedLabelFlow {
     pub(crate) report: Report,
 }
 
-impl FittedLabelFlow {
+impl FittedLabelFlowClassifier {
     /// The most probable class of each row.
     pub fn predict(&self, features: &Features) -> Result<Vec<usize>> {
         Ok(self.predict_proba(features)?.argmax())
@@ -268,7 +268,7 @@ impl FittedLabelFlow {
     }
 
     /// The settings it was trained with.
-    pub fn config(&self) -> &LabelFlow {
+    pub fn config(&self) -> &LabelFlowClassifier {
         &self.config
     }
 
