@@ -1,17 +1,18 @@
 //! Every map's feature-side networks, evaluated together.
 //!
 //! ```text
-//! condition[g] = second[g](SiLU(norm[g](first[g](x)))),   g = 0 … n_networks − 1
+//! condition[g] = second[g](a[g](first[g](x))),   g = 0 … n_networks − 1
 //! ```
+//!
+//! where the activation is batch normalisation and SiLU, or another [`Activation`].
 //!
 //! A flow of 16 couplings has 64 such networks. One by one they are 128 small matrix products; as a bank they are two large ones.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
-use crate::{Initializer, Linear, Mode, Normalization, fused};
+use crate::{Activation, Initializer, Linear, Mode, Normalization, fused};
 
 /// Configuration of a [`ConditionerBank`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub struct ConditionerBankConfig {
     pub d_hidden: usize,
     /// How the second layer starts.
     pub second: SecondLayerInit,
+    /// What follows the first layer.
+    pub activation: Activation,
 }
 
 /// How the second layer of the bank starts.
@@ -38,12 +41,15 @@ pub enum SecondLayerInit {
 /// `n_networks` two-layer networks of the same shape.
 #[derive(Module, Debug)]
 pub struct ConditionerBank {
-    /// d_features → d_hidden, no bias (the normalisation has one).
+    /// d_features → d_hidden; no bias before a normalisation, which has one.
     pub first: Linear,
-    /// After the first layer.
-    pub norm: Normalization,
+    /// After the first layer, if there is one.
+    pub norm: Option<Normalization>,
     /// d_hidden → d_hidden.
     pub second: Linear,
+    /// What follows the first layer.
+    #[module(skip)]
+    pub activation: Activation,
 }
 
 impl ConditionerBankConfig {
@@ -51,12 +57,18 @@ impl ConditionerBankConfig {
     pub fn init(&self, init: &mut Initializer) -> ConditionerBank {
         let (n, d_hidden) = (self.n_networks, self.d_hidden);
         ConditionerBank {
-            first: Linear::without_bias([n, self.d_features, d_hidden], init),
-            norm: Normalization::affine(n, d_hidden, init),
+            first: match self.activation {
+                Activation::NormalizedSilu => {
+                    Linear::without_bias([n, self.d_features, d_hidden], init)
+                }
+                _ => Linear::with_bias([n, self.d_features, d_hidden], init),
+            },
+            norm: self.activation.normalization(n, d_hidden, init),
             second: match self.second {
                 SecondLayerInit::NearlyZero => Linear::nearly_zero([n, d_hidden, d_hidden], init),
                 SecondLayerInit::FanIn => Linear::with_bias([n, d_hidden, d_hidden], init),
             },
+            activation: self.activation,
         }
     }
 }
@@ -67,9 +79,9 @@ impl ConditionerBank {
     /// - features: `[n_rows, d_features]`
     /// - returns: `[n_networks, n_rows, d_hidden]`
     pub fn forward(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
-        match mode {
-            Mode::Train(recorder) if fused::applies(&features) => {
-                fused::bank(self, features, recorder)
+        match (mode, &self.norm) {
+            (Mode::Train(recorder), Some(norm)) if fused::applies(&features) => {
+                fused::bank(self, norm, features, recorder)
             }
             _ => self.composed(features, mode),
         }
@@ -78,6 +90,6 @@ impl ConditionerBank {
     /// [`forward`](Self::forward) as a composition of tensor operations.
     pub fn composed(&self, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
         let first = self.first.forward(features.unsqueeze_dim::<3>(0));
-        self.second.forward(silu(self.norm.forward(first, mode)))
+        self.second.forward(self.activation.forward(first, self.norm.as_ref(), mode))
     }
 }

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditioner_bank::{ConditionerBankConfig, SecondLayerInit};
 use crate::{
-    AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling, CouplingConfig,
-    Initializer, Mode,
+    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling,
+    CouplingConfig, Initializer, Mode,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
@@ -48,6 +48,8 @@ pub struct AffineFlowConfig {
     pub d_hidden: usize,
     /// Number of maps.
     pub n_steps: usize,
+    /// What follows the hidden layers.
+    pub activation: Activation,
 }
 
 /// A conditional density over labels, with samples.
@@ -72,8 +74,15 @@ impl CouplingFlowConfig {
                 };
                 config.init(&mut init)
             })
-            .collect();
-        Flow::new(maps, self.d_features, self.d_hidden, SecondLayerInit::NearlyZero, &mut init)
+            .collect::<Vec<_>>();
+        let bank = ConditionerBankConfig {
+            n_networks: n_conditioners(&maps),
+            d_features: self.d_features,
+            d_hidden: self.d_hidden,
+            second: SecondLayerInit::NearlyZero,
+            activation: Activation::NormalizedSilu,
+        };
+        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
     }
 }
 
@@ -81,30 +90,25 @@ impl AffineFlowConfig {
     /// Initial weights from a seed.
     pub fn init(&self, seed: u64, device: &Device) -> Flow<AffineMap> {
         let mut init = Initializer::new(seed, device);
-        let config = AffineMapConfig { d_labels: self.d_labels, d_hidden: self.d_hidden };
-        let maps = (0..self.n_steps).map(|_| config.init(&mut init)).collect();
-        Flow::new(maps, self.d_features, self.d_hidden, SecondLayerInit::FanIn, &mut init)
+        let &Self { d_features, d_labels, d_hidden, n_steps, activation } = self;
+        let config = AffineMapConfig { d_labels, d_hidden, activation };
+        let maps: Vec<_> = (0..n_steps).map(|_| config.init(&mut init)).collect();
+        let bank = ConditionerBankConfig {
+            n_networks: n_conditioners(&maps),
+            d_features,
+            d_hidden,
+            second: SecondLayerInit::FanIn,
+            activation,
+        };
+        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
     }
 }
 
-impl<B: Bijection> Flow<B> {
-    fn new(
-        maps: Vec<B>,
-        d_features: usize,
-        d_hidden: usize,
-        second: SecondLayerInit,
-        init: &mut Initializer,
-    ) -> Self {
-        let chain = Chain { maps };
-        let bank = ConditionerBankConfig {
-            n_networks: chain.n_conditioners(),
-            d_features,
-            d_hidden,
-            second,
-        };
-        Self { bank: bank.init(init), chain }
-    }
+fn n_conditioners<B: Bijection>(maps: &[B]) -> usize {
+    maps.iter().map(Bijection::n_conditioners).sum()
+}
 
+impl<B: Bijection> Flow<B> {
     /// What the features say to each map: computed once, it serves any number of samples of the same rows.
     ///
     /// # Shapes
@@ -133,7 +137,7 @@ impl<B: Bijection> Flow<B> {
     /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
     /// - returns: `[n_rows, d_labels]`
     pub fn sample(&self, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<2> {
-        self.chain.inverse(noise, self.condition(features, mode), mode).0
+        B::generate(self, noise, features, mode).0
     }
 
     /// Any number of samples of the same rows, with running statistics: what the features say is computed once.
@@ -173,8 +177,7 @@ impl<B: Bijection> Flow<B> {
         features: Tensor<2>,
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
-        let condition = self.condition(features, mode);
-        let (labels, log_det) = self.chain.inverse(noise.clone(), condition, mode);
+        let (labels, log_det) = B::generate(self, noise.clone(), features, mode);
         (labels, standard_normal_log_prob(noise) - log_det)
     }
 }

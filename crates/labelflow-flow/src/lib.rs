@@ -13,6 +13,7 @@
 //! Nothing is mutated behind a reference: a training pass records batch statistics into a [`StatisticsRecorder`], and
 //! [`absorb`] moves the running statistics afterwards.
 
+mod activation;
 mod affine_map;
 mod bijection;
 mod bounded_scale;
@@ -26,7 +27,8 @@ mod linear;
 mod normalization;
 mod state;
 
-pub use affine_map::{AffineMap, AffineMapConfig};
+pub use activation::Activation;
+pub use affine_map::{AffineMap, AffineMapConfig, Composed};
 pub use bijection::{Bijection, Mode};
 pub use bounded_scale::bounded_scale;
 pub use chain::{Chain, fold_inverse};

@@ -5,8 +5,8 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
 use labelflow_flow::{
-    Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb,
-    fold_inverse, load_state, state,
+    Activation, AffineFlowConfig, Bijection, Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode,
+    State, StatisticsRecorder, absorb, fold_inverse, load_state, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -55,20 +55,24 @@ impl Case {
             d_hidden: self.d_hidden,
             n_steps: self.n_steps,
         };
-        let flow = config.init(1, device);
-        let mut shaken = State::new();
-        for (index, (name, data)) in state(&flow).into_iter().enumerate() {
-            let mut values = normal(index as u64, data.num_elements());
-            for value in &mut values {
-                *value = 0.25 * *value + 0.1 * value.signum();
-                if name.ends_with("running_variance") || name.ends_with("scale") {
-                    *value = value.abs() + 0.3;
-                }
-            }
-            shaken.insert(name, TensorData::new(values, data.shape()).convert_dtype(data.dtype()));
-        }
-        load_state(flow, shaken).expect("the same names and shapes")
+        shaken(config.init(1, device))
     }
+}
+
+/// The same module with weights far from their start.
+fn shaken<M: Module>(module: M) -> M {
+    let mut shaken = State::new();
+    for (index, (name, data)) in state(&module).into_iter().enumerate() {
+        let mut values = normal(index as u64, data.num_elements());
+        for value in &mut values {
+            *value = 0.25 * *value + 0.1 * value.signum();
+            if name.ends_with("running_variance") || name.ends_with("scale") {
+                *value = value.abs() + 0.3;
+            }
+        }
+        shaken.insert(name, TensorData::new(values, data.shape()).convert_dtype(data.dtype()));
+    }
+    load_state(module, shaken).expect("the same names and shapes")
 }
 
 /// Labels and log-determinants, the gradients of everything, and the running statistics after the pass.
@@ -94,7 +98,7 @@ fn pass(case: &Case, path: Path, device: &Device) -> Pass {
     let (labels, log_det) = match path {
         Path::Fused => {
             let condition = flow.condition(features.clone(), mode);
-            labelflow_flow::Bijection::inverse(&flow.chain, noise.clone(), condition, mode)
+            Bijection::inverse(&flow.chain, noise.clone(), condition, mode)
         }
         Path::Composed => {
             let condition = flow.bank.composed(features.clone(), mode);
@@ -118,7 +122,7 @@ fn pass(case: &Case, path: Path, device: &Device) -> Pass {
     }
 }
 
-fn weight_gradients(flow: &Flow<Coupling>, gradients: &Gradients) -> Vec<(String, Vec<f64>)> {
+fn weight_gradients<M: Module>(flow: &M, gradients: &Gradients) -> Vec<(String, Vec<f64>)> {
     struct Collect<'a> {
         gradients: &'a Gradients,
         collected: Vec<Vec<f64>>,
@@ -182,6 +186,81 @@ fn training_in_f64() {
 #[test]
 fn training_in_f32() {
     fused_equals_composed(FloatDType::F32, 1e-3);
+}
+
+/// Heads of networks without normalisation, and the gradients of everything.
+fn fused_networks_equal_composed(dtype: FloatDType, tolerance: f64) {
+    let device = device(dtype);
+    for activation in [Activation::Tanh, Activation::Relu] {
+        for case in CASES {
+            let config = AffineFlowConfig {
+                d_features: case.d_features,
+                d_labels: case.d_labels - 1,
+                d_hidden: case.d_hidden,
+                n_steps: case.n_steps,
+                activation,
+            };
+            let flow = shaken(config.init(1, &device));
+            let pass = |path: Path| {
+                let noise = random(7, [case.n_rows, config.d_labels], &device).require_grad();
+                let features = random(8, [case.n_rows, case.d_features], &device).require_grad();
+                let recorder = StatisticsRecorder::default();
+                let mode = Mode::Train(&recorder);
+                let (labels, log_det) = match path {
+                    Path::Fused => {
+                        Bijection::generate(&flow, noise.clone(), features.clone(), mode)
+                    }
+                    Path::Composed => {
+                        let condition = flow.bank.composed(features.clone(), mode);
+                        fold_inverse(&flow.chain.maps, noise.clone(), condition, mode)
+                    }
+                };
+                let weights = random(9, [case.n_rows, config.d_labels], &device);
+                let loss = (labels.clone() * weights).sum()
+                    + (log_det.clone() * random(10, [case.n_rows], &device)).sum();
+                let gradients = loss.backward();
+                let mut all = vec![
+                    ("labels".to_owned(), to_vec(labels.inner())),
+                    ("log-determinants".to_owned(), to_vec(log_det.inner())),
+                    ("noise".to_owned(), to_vec(noise.grad(&gradients).expect("a gradient"))),
+                    ("features".to_owned(), to_vec(features.grad(&gradients).expect("a gradient"))),
+                ];
+                all.extend(weight_gradients(&flow, &gradients));
+                all
+            };
+            for ((what, fused), (_, composed)) in
+                pass(Path::Fused).into_iter().zip(pass(Path::Composed))
+            {
+                assert_close(
+                    &format!("{case:?}, {activation:?}: {what}"),
+                    &fused,
+                    &composed,
+                    tolerance,
+                );
+            }
+            let noise = random(11, [3, case.n_rows, config.d_labels], &device).inner();
+            let features = random(12, [case.n_rows, case.d_features], &device).inner();
+            let flow = flow.valid();
+            let fused = to_vec(flow.samples(noise.clone(), features.clone()));
+            let composed = to_vec(flow.composed_samples(noise, features));
+            assert_close(
+                &format!("{case:?}, {activation:?}: samples"),
+                &fused,
+                &composed,
+                tolerance,
+            );
+        }
+    }
+}
+
+#[test]
+fn networks_in_f64() {
+    fused_networks_equal_composed(FloatDType::F64, 1e-9);
+}
+
+#[test]
+fn networks_in_f32() {
+    fused_networks_equal_composed(FloatDType::F32, 2e-4);
 }
 
 fn fused_samples_equal_composed(dtype: FloatDType, tolerance: f64) {

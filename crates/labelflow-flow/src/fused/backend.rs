@@ -93,24 +93,24 @@ macro_rules! for_dtype {
     };
 }
 
-fn contiguous<const N: usize>(tensors: [&FlexTensor; N]) -> [FlexTensor; N] {
+pub(super) fn contiguous<const N: usize>(tensors: [&FlexTensor; N]) -> [FlexTensor; N] {
     tensors.map(FlexTensor::to_contiguous)
 }
 
-fn values<T: Float>(tensor: &FlexTensor) -> &[T] {
+pub(super) fn values<T: Float>(tensor: &FlexTensor) -> &[T] {
     tensor.as_slice().expect("tensors of one operation are contiguous and of one type")
 }
 
-fn into_values<T: Float>(tensor: FlexTensor) -> Vec<T> {
+pub(super) fn into_values<T: Float>(tensor: FlexTensor) -> Vec<T> {
     tensor.into_data().try_into_vec().expect("tensors of one operation are of one type")
 }
 
-fn tensor<T: Float, const D: usize>(values: Vec<T>, shape: [usize; D]) -> FlexTensor {
+pub(super) fn tensor<T: Float, const D: usize>(values: Vec<T>, shape: [usize; D]) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
 /// A gradient of the shape of what it belongs to.
-fn like<T: Float>(input: &FlexTensor, gradient: Vec<T>) -> FlexTensor {
+pub(super) fn like<T: Float>(input: &FlexTensor, gradient: Vec<T>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(gradient, input.shape()))
 }
 

@@ -57,6 +57,13 @@ pub(super) trait Float:
         (Self::ONE + (-self).exp()).recip()
     }
 
+    /// 1 − 2 / (1 + e^2x): exact to the last digits of 1, not of a small result.
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        let two = Self::ONE + Self::ONE;
+        Self::ONE - two * (Self::ONE + (two * self).exp()).recip()
+    }
+
     #[inline(always)]
     fn silu(self) -> Self {
         self * self.sigmoid()
@@ -189,6 +196,18 @@ mod tests {
         assert!(Float::exp(-1e30f32) < 1e-37 && Float::exp(1e30f32) > 1e38);
         assert!(Float::exp(-1e30f64) < 1e-300 && Float::exp(1e30f64) > 1e300);
         assert!(Float::exp(f32::NAN).is_nan() && Float::exp(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn the_hyperbolic_tangent_is_exact_to_the_last_digits_of_one() {
+        for step in -500..500 {
+            let x = f64::from(step) / 25.0;
+            assert!((Float::tanh(x) - x.tanh()).abs() < 4e-16, "f64 at {x}");
+            let x = x as f32;
+            assert!((f64::from(Float::tanh(x)) - f64::from(x).tanh()).abs() < 2e-7, "f32 at {x}");
+        }
+        assert_eq!((Float::tanh(-1e30f32), Float::tanh(1e30f32)), (-1.0, 1.0));
+        assert!(Float::tanh(f32::NAN).is_nan());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | [`bank`] | `ConditionerBank::composed` |
 //! | [`couplings`] | `Chain` folding over `Coupling` |
 //! | [`samples`] | `Flow::composed_samples` |
+//! | [`networks`] | `AffineMap`'s heads of the condition, for networks without normalisation |
 //!
 //! The compositions are what other devices run, and what tests hold these operations against. An operation here saves what its
 //! hand-written way back needs, passes over memory a few times instead of dozens, and reuses its large buffers from step to step.
@@ -37,6 +38,8 @@ mod couplings;
 mod float;
 mod head;
 mod matmul;
+mod networks;
+mod networks_operation;
 mod rows;
 mod sampling;
 
@@ -46,8 +49,11 @@ use burn::tensor::{DType, Device, Tensor};
 
 use self::backend::{FlowWeights, FusedSampling, FusedTraining};
 pub use self::buffers::release_buffers;
+use self::networks_operation::FusedNetworks;
 use crate::coupling::N_HEADS;
-use crate::{ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder};
+use crate::{
+    AffineMap, ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder,
+};
 
 /// Whether there is a fused operation for tensors like this one.
 pub(crate) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
@@ -66,10 +72,11 @@ fn is_on_cpu(dtype: DType, device: Device) -> bool {
 /// [`ConditionerBank::forward`] with statistics of the batch.
 pub(crate) fn bank(
     bank: &ConditionerBank,
+    norm: &Normalization,
     features: Tensor<2>,
     recorder: &StatisticsRecorder,
 ) -> Tensor<3> {
-    let (scale, shift) = affine_part(&bank.norm);
+    let (scale, shift) = affine_part(norm);
     let (condition, mean, variance) = <Dispatch as FusedTraining>::fused_bank(
         features.into_dispatch(),
         bank.first.weight.val().into_dispatch(),
@@ -78,7 +85,7 @@ pub(crate) fn bank(
         bank.second.weight.val().into_dispatch(),
         bias(&bank.second).val().into_dispatch(),
     );
-    recorder.record(&bank.norm, Tensor::from_dispatch(mean), Tensor::from_dispatch(variance));
+    recorder.record(norm, Tensor::from_dispatch(mean), Tensor::from_dispatch(variance));
     Tensor::from_dispatch(condition)
 }
 
@@ -125,14 +132,15 @@ pub(crate) fn couplings(
 /// - noise and result: `[n_samples, n_rows, d_labels]`, features: `[n_rows, d_features]`
 pub(crate) fn samples(flow: &Flow<Coupling>, noise: Tensor<3>, features: Tensor<2>) -> Tensor<3> {
     let (bank, maps) = (&flow.bank, &flow.chain.maps);
+    let norm = bank.norm.as_ref().expect("couplings have a bank with normalisation");
     let own = |weight: &Param<Tensor<3>>| weight.val().into_dispatch();
     let all = |weight: fn(&Coupling) -> &Param<Tensor<3>>| stacked(maps, weight).into_dispatch();
     let weights = FlowWeights {
         bank_first: own(&bank.first.weight),
-        bank_mean: own(&bank.norm.running_mean),
-        bank_variance: own(&bank.norm.running_variance),
-        bank_scale: own(affine_part(&bank.norm).0),
-        bank_shift: own(affine_part(&bank.norm).1),
+        bank_mean: own(&norm.running_mean),
+        bank_variance: own(&norm.running_variance),
+        bank_scale: own(affine_part(norm).0),
+        bank_shift: own(affine_part(norm).1),
         bank_second: own(&bank.second.weight),
         bank_second_bias: own(bias(&bank.second)),
         first: all(|map| &map.first.weight),
@@ -155,8 +163,23 @@ pub(crate) fn samples(flow: &Flow<Coupling>, noise: Tensor<3>, features: Tensor<
     ))
 }
 
-/// One weight of all couplings.
-fn stacked(maps: &[Coupling], weight: impl Fn(&Coupling) -> &Param<Tensor<3>>) -> Tensor<3> {
+/// The heads of all affine maps, `[2 · n_maps, n_rows, d_labels]`, from networks that see each row by itself.
+pub(crate) fn networks(flow: &Flow<AffineMap>, features: Tensor<2>) -> Tensor<3> {
+    let (bank, maps) = (&flow.bank, &flow.chain.maps);
+    Tensor::from_dispatch(<Dispatch as FusedNetworks>::fused_networks(
+        features.into_dispatch(),
+        bank.first.weight.val().into_dispatch(),
+        bias(&bank.first).val().into_dispatch(),
+        bank.second.weight.val().into_dispatch(),
+        bias(&bank.second).val().into_dispatch(),
+        stacked(maps, |map| &map.merge.weight).into_dispatch(),
+        stacked(maps, |map| bias(&map.merge)).into_dispatch(),
+        bank.activation,
+    ))
+}
+
+/// One weight of all maps.
+fn stacked<B>(maps: &[B], weight: impl Fn(&B) -> &Param<Tensor<3>>) -> Tensor<3> {
     Tensor::cat(maps.iter().map(|map| weight(map).val()).collect(), 0)
 }
 
