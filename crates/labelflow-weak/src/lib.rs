@@ -10,6 +10,17 @@
 //! | [`Truth`] | true classes; only evaluation accepts it |
 //! | [`SoftLabels`] | probabilities, `[n_rows, n_classes]`, each row on the simplex |
 //!
+//! Real-valued labels are known through rules about their means:
+//!
+//! | type | holds |
+//! |---|---|
+//! | [`Rule`] | a [`Claim`] about the labels of the rows in a [`Region`], in the label's own units |
+//! | [`LabelRange`] | the lowest and the highest value that a label can have |
+//! | [`RuleDataset`] | features, rules that can hold together, and the range: all that training may see |
+//! | [`TrueValues`] | true labels; only evaluation and supervised references accept it |
+//!
+//! [`AverageRules`] averages what rules say of a row.
+//!
 //! Label models turn signals into soft labels without looking at features:
 //!
 //! | label model | idea | `fit` takes |
@@ -42,6 +53,7 @@ mod adversarial_multiclass;
 mod any_label_model;
 mod assignment;
 mod auto_bounds;
+mod average_rules;
 mod average_signals;
 mod bounds;
 mod cholesky;
@@ -55,6 +67,7 @@ mod explained_overlaps;
 mod features;
 mod flying_squid;
 mod label_model;
+mod label_range;
 mod label_warnings;
 mod labeler_cliques;
 mod labeler_errors;
@@ -74,6 +87,9 @@ mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
 mod row_chunks;
+mod rule;
+mod rule_contradictions;
+mod rule_dataset;
 mod scramble;
 mod signal_analysis;
 mod signals;
@@ -84,6 +100,7 @@ mod softmax;
 mod standard_scaler;
 mod stop_reason;
 mod ties;
+mod true_values;
 mod truth;
 mod vectors;
 mod vote_patterns;
@@ -93,6 +110,7 @@ mod votes;
 pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
 pub use any_label_model::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 pub use auto_bounds::AutoBounds;
+pub use average_rules::{AverageRules, FittedAverageRules};
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
 pub use class_balance::ClassBalance;
@@ -106,6 +124,7 @@ pub use flying_squid::{
     FittedFlyingSquid, FlyingSquid, NegativeProbabilities, OneVersusRest, Triplets,
 };
 pub use label_model::{LabelModel, Labeler};
+pub use label_range::LabelRange;
 pub use label_warnings::{LabelWarning, label_warnings};
 pub use labeler_errors::LabelerErrors;
 pub use labeler_pairs::{LabelerPair, labeler_pairs};
@@ -119,6 +138,8 @@ pub use performance_guaranteed_vote::{
     FittedPerformanceGuaranteedVote, GuaranteedSubset, PerformanceGuaranteedVote, VoteStatistics,
 };
 pub use row_chunks::RowChunks;
+pub use rule::{Claim, Region, Rule, Statistic};
+pub use rule_dataset::{RuleDataset, RuleGroup, RuleWarning};
 pub use signal_analysis::{LabelerSummary, analyze};
 pub use signals::{SignalValues, WeakSignals};
 pub use simplex_projection::project_onto_simplex;
@@ -128,5 +149,6 @@ pub use softmax::normalize_logs;
 pub use standard_scaler::StandardScaler;
 pub use stop_reason::StopReason;
 pub use ties::Ties;
+pub use true_values::TrueValues;
 pub use truth::Truth;
 pub use votes::{ABSTAIN, Votes};
