@@ -86,6 +86,7 @@ mod overlaps;
 mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
+mod range_scaler;
 mod row_chunks;
 mod rule;
 mod rule_contradictions;
@@ -137,6 +138,7 @@ pub use minimax_entropy::{FittedMinimaxEntropy, MinimaxEntropy};
 pub use performance_guaranteed_vote::{
     FittedPerformanceGuaranteedVote, GuaranteedSubset, PerformanceGuaranteedVote, VoteStatistics,
 };
+pub use range_scaler::RangeScaler;
 pub use row_chunks::RowChunks;
 pub use rule::{Claim, Region, Rule, Statistic};
 pub use rule_dataset::{RuleDataset, RuleGroup, RuleWarning};

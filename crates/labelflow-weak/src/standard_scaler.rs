@@ -30,6 +30,7 @@ pub struct StandardScaler {
 
 /// What a file holds, not yet checked.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Stored {
     mean: Vec<f64>,
     std: Vec<f64>,

@@ -21,8 +21,8 @@ use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_flow_classifier::scale;
 use crate::linear_classifier::{LinearClassifier, probabilities};
+use crate::scaling::scale;
 use crate::scores::n_scores;
 use crate::stream::stream;
 use crate::two_class_signals::class1_probability;

@@ -2,22 +2,20 @@
 
 // Deviation: the paper adds up samples; its code averages them after clipping, as here, and here the means are also scaled to add up to
 // one, which changes no largest class.
-// Deviation: the noise of a prediction is seeded by the row's own features, so that a row keeps its label in any file.
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
-use labelflow_weak::{Features, SoftLabels, StandardScaler, WeakDataset};
-use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis};
-use rand_distr::{Distribution, StandardNormal};
+use labelflow_weak::{Features, SoftLabels, WeakDataset};
+use ndarray::{Array3, Axis};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::stream::stream;
+use crate::row_samples::{sample_rows, to_tensor};
+use crate::scaling::{Scaler, scale};
 use crate::train::{Task, train};
 use crate::{
     Checkpoint, ConstraintConfig, DeviceKind, Error, Objective, Observer, Penalty, Report, Result,
-    TrainConfig,
+    Scaling, TrainConfig,
 };
 
 /// Settings of a label learning flow for classification. The defaults are the paper's.
@@ -42,27 +40,6 @@ pub struct LabelFlowClassifier {
     pub training: TrainConfig,
     /// What must hold of the labels. Default: range, sum to one and error bounds, with weight 10 each.
     pub constraints: Vec<ConstraintConfig>,
-}
-
-/// What is done to features first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scaling {
-    /// Mean 0 and deviation 1 on the training rows.
-    #[default]
-    Standardize,
-    /// Nothing.
-    None,
-}
-
-impl Scaling {
-    /// What must be done to every row, or nothing.
-    pub(crate) fn fit(self, features: &Features) -> Result<Option<StandardScaler>> {
-        Ok(match self {
-            Self::Standardize => Some(StandardScaler::fit(features.values())?),
-            Self::None => None,
-        })
-    }
 }
 
 impl Default for LabelFlowClassifier {
@@ -97,17 +74,7 @@ impl LabelFlowClassifier {
         observer: &mut dyn Observer,
     ) -> Result<FittedLabelFlowClassifier> {
         self.check(dataset)?;
-        let own = penalties.iter().map(|penalty| format!("+{penalty:?}"));
-        let run = self.run_digest(dataset) + &own.collect::<String>();
-        if let Some(checkpoint) = &checkpoint
-            && checkpoint.run != run
-        {
-            return Err(Error::data(
-                "checkpoint",
-                "one of this run",
-                "one of other settings or data",
-            ));
-        }
+        let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
@@ -197,7 +164,7 @@ impl LabelFlowClassifier {
 pub struct FittedLabelFlowClassifier {
     pub(crate) config: LabelFlowClassifier,
     pub(crate) flow: Flow<Coupling>,
-    pub(crate) scaler: Option<StandardScaler>,
+    pub(crate) scaler: Option<Scaler>,
     pub(crate) feature_names: Vec<String>,
     pub(crate) classes: Vec<String>,
     pub(crate) report: Report,
@@ -249,22 +216,8 @@ impl FittedLabelFlowClassifier {
         self.check_features(features)?;
         let device = self.config.device.open()?;
         let scaled = scale(self.scaler.as_ref(), features.values())?;
-        let (n_rows, n_classes) = (features.n_rows(), self.classes.len());
-        let mut samples = Array3::zeros((n_samples, n_rows, n_classes));
-        let rows_at_once = self.rows_at_once();
-        for start in (0..n_rows).step_by(rows_at_once) {
-            let rows = start..n_rows.min(start + rows_at_once);
-            let part = scaled.slice(ndarray::s![rows.clone(), ..]);
-            let noise =
-                self.noise(features.values().slice(ndarray::s![rows.clone(), ..]), n_samples);
-            let noise = Tensor::from_data(
-                TensorData::new(noise, [n_samples, rows.len(), n_classes]),
-                &device,
-            );
-            let labels = to_array(self.flow.samples(noise, to_tensor(part, &device)));
-            samples.slice_mut(ndarray::s![.., rows, ..]).assign(&labels);
-        }
-        Ok(samples)
+        let shape = [n_samples, self.classes.len()];
+        Ok(sample_rows(&self.flow, features, &scaled, shape, self.config.seed, &device))
     }
 
     /// The settings it was trained with.
@@ -311,54 +264,13 @@ impl FittedLabelFlowClassifier {
     /// The columns that the model was trained on, in its order: by name, or by place when the table's columns have no names of their
     /// own.
     pub fn arrange(&self, features: Features) -> Result<Features> {
-        if features.names() == self.feature_names || features.has_default_names() {
-            self.check_features(&features)?;
-            return Ok(features);
-        }
-        Ok(features.select_columns(&self.feature_names)?)
+        arrange(features, &self.feature_names)
     }
 
     fn check_features(&self, features: &Features) -> Result<()> {
         check_columns(features, self.feature_names.len())
     }
-
-    /// As many rows as keep the condition below about 64 MB.
-    fn rows_at_once(&self) -> usize {
-        let [n_networks, d_hidden, _] = self.flow.bank.second.weight.dims();
-        ((64 << 20) / (n_networks * d_hidden * size_of::<f32>())).clamp(1, 8192)
-    }
-
-    /// The noise of rows, `[n_samples, n_rows, n_classes]` one after another.
-    fn noise(&self, features: ArrayView2<'_, f32>, n_samples: usize) -> Vec<f32> {
-        let n_classes = self.classes.len();
-        let n_rows = features.nrows();
-        let mut noise = vec![0.0; n_samples * n_rows * n_classes];
-        for (row, features) in features.axis_iter(Axis(0)).enumerate() {
-            let draws = self.noise_of_row(features, n_samples);
-            let samples = noise.chunks_exact_mut(n_rows * n_classes);
-            for (noise, draw) in samples.zip(draws.chunks_exact(n_classes)) {
-                noise[row * n_classes..][..n_classes].copy_from_slice(draw);
-            }
-        }
-        noise
-    }
-
-    /// The noise of a row, seeded by its features: the same row has the same noise wherever it stands, and different rows have
-    /// independent noise.
-    fn noise_of_row(&self, features: ArrayView1<'_, f32>, n_samples: usize) -> Vec<f32> {
-        let mut hash = FNV_OFFSET;
-        for value in features {
-            // Adding zero makes −0 and 0 the same.
-            hash = (hash ^ u64::from((value + 0.0).to_bits())).wrapping_mul(FNV_PRIME);
-        }
-        let rng = stream(self.config.seed, "prediction", hash);
-        StandardNormal.sample_iter(rng).take(n_samples * self.classes.len()).collect()
-    }
 }
-
-// The constants of the 64-bit FNV-1a hash.
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// Checks that rows to predict have as many columns as the training rows had.
 pub(crate) fn check_columns(features: &Features, expected: usize) -> Result<()> {
@@ -369,24 +281,27 @@ pub(crate) fn check_columns(features: &Features, expected: usize) -> Result<()> 
     Err(Error::data("features", expected, format!("{} columns", features.d_features())))
 }
 
-pub(crate) fn scale(
-    scaler: Option<&StandardScaler>,
-    features: ArrayView2<'_, f32>,
-) -> Result<Array2<f32>> {
-    Ok(match scaler {
-        Some(scaler) => scaler.transform(features)?,
-        None => features.to_owned(),
-    })
+/// The columns of these names, or all columns when the table has no names of its own.
+pub(crate) fn arrange(features: Features, names: &[String]) -> Result<Features> {
+    if features.names() == names || features.has_default_names() {
+        check_columns(&features, names.len())?;
+        return Ok(features);
+    }
+    Ok(features.select_columns(names)?)
 }
 
-fn to_tensor(values: ArrayView2<'_, f32>, device: &Device) -> Tensor<2> {
-    let shape = [values.nrows(), values.ncols()];
-    let values: Vec<f32> = values.iter().copied().collect();
-    Tensor::from_data(TensorData::new(values, shape), device)
-}
-
-fn to_array(labels: Tensor<3>) -> Array3<f32> {
-    let shape = labels.dims();
-    let values: Vec<f32> = labels.into_data().iter::<f32>().collect();
-    Array3::from_shape_vec(shape, values).expect("as many values as the shape says")
+/// What a run is, with the user's own constraints; an error when a checkpoint is not of it.
+pub(crate) fn check_run(
+    digest: String,
+    penalties: &[Penalty],
+    checkpoint: Option<&Checkpoint>,
+) -> Result<String> {
+    let own = penalties.iter().map(|penalty| format!("+{penalty:?}"));
+    let run = digest + &own.collect::<String>();
+    match checkpoint {
+        Some(checkpoint) if checkpoint.run != run => {
+            Err(Error::data("checkpoint", "one of this run", "one of other settings or data"))
+        }
+        _ => Ok(run),
+    }
 }

@@ -63,20 +63,24 @@ mod generalized_expectation;
 #[cfg(test)]
 mod golden;
 mod label_flow_classifier;
+mod label_flow_regressor;
 mod linear_classifier;
 mod metrics;
 mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
+mod row_samples;
 mod saved_label_model;
 mod saved_model;
+mod scaling;
 mod scores;
 mod stream;
 mod supervised;
 mod train;
 mod two_class_signals;
 mod two_stage;
+mod value_distribution;
 
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
@@ -90,15 +94,21 @@ pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;
 pub use constraint::{Constraint, Relation, Residual};
-pub use constraints::{ConstraintConfig, ErrorBound, Group, GroupMean, Range, SumToOne};
+pub use constraints::{
+    ConstraintConfig, ErrorBound, Group, GroupMean, GroupQuantile, Range, SumToOne,
+};
 pub use device::DeviceKind;
 pub use end_model::{EndModel, FittedEndModel};
 pub use error::{Error, Result};
 pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
-pub use label_flow_classifier::{FittedLabelFlowClassifier, LabelFlowClassifier, Scaling};
-pub use metrics::{ClassificationMetrics, classification_metrics};
+pub use label_flow_classifier::{FittedLabelFlowClassifier, LabelFlowClassifier};
+pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor};
+pub use metrics::{
+    ClassificationMetrics, IntervalMetrics, RegressionMetrics, classification_metrics,
+    point_metrics, regression_metrics,
+};
 pub use multilayer_perceptron::{
     FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
 };
@@ -106,9 +116,14 @@ pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer};
 pub use penalty::Penalty;
 pub use saved_label_model::SavedLabelModel;
+pub use saved_model::ModelTask;
+pub use scaling::Scaling;
 pub use supervised::SupervisedClassifier;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub use two_stage::{StageLabels, TwoStage};
+pub use value_distribution::ValueDistribution;
+
+pub use labelflow_flow::Activation;
 
 /// The README's Rust block, run as a doctest.
 #[cfg(doctest)]

@@ -5,11 +5,12 @@
 //! k classes     p(c | x) ∝ exp(W_c·x)
 //! ```
 
-use labelflow_weak::{Features, SoftLabels, StandardScaler};
+use labelflow_weak::{Features, SoftLabels};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::label_flow_classifier::{check_columns, scale};
+use crate::label_flow_classifier::check_columns;
+use crate::scaling::{Scaler, scale};
 use crate::scores::{n_scores, write_probabilities};
 use crate::{Error, Result};
 
@@ -20,7 +21,7 @@ pub(crate) struct LinearClassifier {
     n_classes: usize,
     d_features: usize,
     /// What is done to the features first.
-    scaler: Option<StandardScaler>,
+    scaler: Option<Scaler>,
     /// One row a score, `[n_scores, d_features]`; two classes have one score.
     weights: Vec<f64>,
 }
@@ -30,7 +31,7 @@ pub(crate) struct LinearClassifier {
 struct Stored {
     n_classes: usize,
     d_features: usize,
-    scaler: Option<StandardScaler>,
+    scaler: Option<Scaler>,
     weights: Vec<f64>,
 }
 
@@ -40,7 +41,7 @@ impl TryFrom<Stored> for LinearClassifier {
     fn try_from(stored: Stored) -> Result<Self> {
         let Stored { n_classes, d_features, scaler, weights } = stored;
         let expected = n_scores(n_classes) * d_features;
-        let scaler_fits = scaler.as_ref().is_none_or(|scaler| scaler.mean().len() == d_features);
+        let scaler_fits = scaler.as_ref().is_none_or(|scaler| scaler.d_features() == d_features);
         let finite = weights.iter().all(|weight| weight.is_finite());
         if n_classes >= 2 && d_features > 0 && weights.len() == expected && scaler_fits && finite {
             return Ok(Self { n_classes, d_features, scaler, weights });
@@ -54,7 +55,7 @@ impl LinearClassifier {
     pub(crate) fn new(
         n_classes: usize,
         d_features: usize,
-        scaler: Option<StandardScaler>,
+        scaler: Option<Scaler>,
         weights: Vec<f64>,
     ) -> Self {
         Self { n_classes, d_features, scaler, weights }

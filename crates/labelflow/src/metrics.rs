@@ -1,7 +1,9 @@
-//! How good probabilities are, judged by true labels.
+//! How good probabilities and distributions are, judged by true labels.
 
-use labelflow_weak::{Error, Result, SoftLabels, Truth};
+use labelflow_weak::{Error, Result, SoftLabels, TrueValues, Truth};
 use serde::Serialize;
+
+use crate::ValueDistribution;
 
 /// Bins of the expected calibration error.
 const N_BINS: usize = 10;
@@ -69,6 +71,84 @@ pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<Clas
     })
 }
 
+/// The intervals that are judged, by the probability with which they claim to hold the label.
+const INTERVALS: [f64; 3] = [0.5, 0.8, 0.95];
+
+/// Metrics of regression.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RegressionMetrics {
+    /// The number of rows judged.
+    pub n_rows: usize,
+    /// The square root of the mean squared difference between predicted mean and truth.
+    pub rmse: f64,
+    /// The mean absolute difference.
+    pub mae: f64,
+    /// The share of the truth's variance that the means explain; negative when its overall mean would have done better.
+    pub r2: f64,
+    /// Central intervals that claim to hold 50, 80 and 95 % of the labels.
+    pub intervals: Vec<IntervalMetrics>,
+}
+
+/// How good intervals are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IntervalMetrics {
+    /// The share of labels that they claim to hold.
+    pub level: f64,
+    /// The share that they hold.
+    pub coverage: f64,
+    /// Their mean width.
+    pub width: f64,
+}
+
+/// Judges distributions of real-valued labels.
+pub fn regression_metrics(
+    labels: &ValueDistribution,
+    truth: &TrueValues,
+) -> Result<RegressionMetrics> {
+    let intervals = INTERVALS.map(|level| interval_metrics(labels, truth, level));
+    let mut metrics = point_metrics(&labels.mean(), truth)?;
+    metrics.intervals = intervals.to_vec();
+    Ok(metrics)
+}
+
+/// Judges predictions that say nothing of how sure they are.
+pub fn point_metrics(predicted: &[f64], truth: &TrueValues) -> Result<RegressionMetrics> {
+    if predicted.len() != truth.n_rows() {
+        let expected = format!("{} rows, as many as were predicted", predicted.len());
+        return Err(Error::data("true values", expected, truth.n_rows()));
+    }
+    let n_rows = predicted.len() as f64;
+    let mean = truth.values().iter().sum::<f64>() / n_rows;
+    let (mut squares, mut absolute, mut variance) = (0.0, 0.0, 0.0);
+    for (predicted, value) in predicted.iter().zip(truth.values()) {
+        squares += (predicted - value).powi(2);
+        absolute += (predicted - value).abs();
+        variance += (value - mean).powi(2);
+    }
+    Ok(RegressionMetrics {
+        n_rows: predicted.len(),
+        rmse: (squares / n_rows).sqrt(),
+        mae: absolute / n_rows,
+        r2: if variance > 0.0 { 1.0 - squares / variance } else { 0.0 },
+        intervals: Vec::new(),
+    })
+}
+
+fn interval_metrics(labels: &ValueDistribution, truth: &TrueValues, level: f64) -> IntervalMetrics {
+    let (low, high) = labels.interval(level).expect("a level between 0 and 1");
+    let ends = low.iter().zip(&high);
+    let held = ends
+        .clone()
+        .zip(truth.values())
+        .filter(|((low, high), value)| (**low..=**high).contains(*value));
+    let n_rows = labels.n_rows() as f64;
+    IntervalMetrics {
+        level,
+        coverage: held.count() as f64 / n_rows,
+        width: ends.map(|(low, high)| high - low).sum::<f64>() / n_rows,
+    }
+}
+
 fn indicator(condition: bool) -> f64 {
     f64::from(u8::from(condition))
 }
@@ -77,7 +157,24 @@ fn indicator(condition: bool) -> f64 {
 mod tests {
     use ndarray::array;
 
+    use labelflow_weak::LabelRange;
+
     use super::*;
+
+    #[test]
+    fn known_answers_of_regression() {
+        let range = LabelRange::new(0.0, 10.0).unwrap();
+        let labels = ValueDistribution::new(range, vec![(0.3, 0.01), (0.5, 0.01), (0.7, 0.01)]);
+        // Off by 0, 1 and −0.06; a deviation is 0.1.
+        let truth = TrueValues::new(vec![3.0, 4.0, 7.06]).unwrap();
+        let metrics = regression_metrics(&labels, &truth).unwrap();
+        assert!((metrics.rmse - ((1.0f64 + 0.0036) / 3.0).sqrt()).abs() < 1e-9);
+        assert!((metrics.mae - 1.06 / 3.0).abs() < 1e-9);
+        let coverage: Vec<f64> = metrics.intervals.iter().map(|i| i.coverage).collect();
+        assert_eq!(coverage, [2.0 / 3.0; 3]);
+        assert!((metrics.intervals[0].width - 2.0 * 0.067_448_975).abs() < 1e-6);
+        assert!(regression_metrics(&labels, &TrueValues::new(vec![1.0]).unwrap()).is_err());
+    }
 
     #[test]
     fn known_answers() {

@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use labelflow_flow::{State, load_state, state};
-use labelflow_weak::StandardScaler;
+use labelflow_flow::{Bijection, Flow, State, load_state, state};
+use labelflow_weak::LabelRange;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
+use crate::scaling::Scaler;
 use crate::{
-    DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, LabelFlowClassifier, Report, Result,
-    StopReason, atomic_file,
+    DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
+    LabelFlowClassifier, LabelFlowRegressor, Report, Result, StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -27,115 +29,286 @@ const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
 
-/// What `model.toml` holds.
+/// What a model was trained for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelTask {
+    /// Classes from weak signals.
+    Classification,
+    /// Real values from rules.
+    Regression,
+}
+
+impl ModelTask {
+    /// The task of the model in a folder.
+    pub fn of_folder(folder: &Path) -> Result<Self> {
+        let path = manifest_paths(folder)?.into_iter().find(|path| path.exists());
+        Ok(read_version(&path.expect("one of them exists"))?.task)
+    }
+}
+
+impl std::fmt::Display for ModelTask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Classification => "classification",
+            Self::Regression => "regression",
+        })
+    }
+}
+
+/// What `model.toml` holds: `D` is what the labels are, `C` the settings.
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+struct Manifest<D, C> {
     format: u32,
-    task: String,
+    task: ModelTask,
     labelflow: String,
     weights_sha256: String,
     n_epochs: usize,
     stop: StopReason,
-    classes: Vec<String>,
     features: Vec<String>,
-    scaler: Option<StandardScaler>,
-    config: LabelFlowClassifier,
+    #[serde(flatten)]
+    labels: D,
+    scaler: Option<Scaler>,
+    config: C,
+}
+
+/// A fitted model that can be saved: how it is taken apart and put together.
+trait Saved: Sized {
+    const TASK: ModelTask;
+    /// What the labels are.
+    type Labels: Serialize + DeserializeOwned;
+    /// The settings.
+    type Config: Serialize + DeserializeOwned + Clone;
+    type Map: Bijection;
+
+    fn flow(&self) -> &Flow<Self::Map>;
+    fn report(&self) -> &Report;
+    fn manifest(&self, weights_sha256: String) -> Manifest<Self::Labels, Self::Config>;
+    /// A flow of the shape that the manifest describes, on the cpu.
+    fn empty_flow(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Flow<Self::Map>>;
+    fn assemble(
+        manifest: Manifest<Self::Labels, Self::Config>,
+        flow: Flow<Self::Map>,
+        report: Report,
+    ) -> Self;
+}
+
+/// What the labels of classification are.
+#[derive(Serialize, Deserialize)]
+struct Classes {
+    classes: Vec<String>,
+}
+
+impl Saved for FittedLabelFlowClassifier {
+    const TASK: ModelTask = ModelTask::Classification;
+    type Labels = Classes;
+    type Config = LabelFlowClassifier;
+    type Map = labelflow_flow::Coupling;
+
+    fn flow(&self) -> &Flow<Self::Map> {
+        &self.flow
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Classes, LabelFlowClassifier> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: self.feature_names.clone(),
+            labels: Classes { classes: self.classes.clone() },
+            scaler: self.scaler.clone(),
+            config: self.config.clone(),
+        }
+    }
+
+    fn empty_flow(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Result<Flow<Self::Map>> {
+        manifest.config.check_settings()?;
+        let n_classes = manifest.labels.classes.len();
+        if manifest.features.is_empty() || n_classes < 2 {
+            let found = format!("{} features and {n_classes} classes", manifest.features.len());
+            return Err(Error::data(MODEL, "at least one feature and two classes", found));
+        }
+        let shape = manifest.config.flow_config(manifest.features.len(), n_classes);
+        Ok(shape.init(0, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Classes, LabelFlowClassifier>,
+        flow: Flow<Self::Map>,
+        report: Report,
+    ) -> Self {
+        Self {
+            config: LabelFlowClassifier { device: DeviceKind::Cpu, ..manifest.config },
+            flow,
+            scaler: manifest.scaler,
+            feature_names: manifest.features,
+            classes: manifest.labels.classes,
+            report,
+        }
+    }
+}
+
+/// What the labels of regression are.
+#[derive(Serialize, Deserialize)]
+struct Values {
+    range: LabelRange,
+}
+
+impl Saved for FittedLabelFlowRegressor {
+    const TASK: ModelTask = ModelTask::Regression;
+    type Labels = Values;
+    type Config = LabelFlowRegressor;
+    type Map = labelflow_flow::AffineMap;
+
+    fn flow(&self) -> &Flow<Self::Map> {
+        &self.flow
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Values, LabelFlowRegressor> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: self.feature_names.clone(),
+            labels: Values { range: self.range },
+            scaler: self.scaler.clone(),
+            config: self.config.clone(),
+        }
+    }
+
+    fn empty_flow(manifest: &Manifest<Values, LabelFlowRegressor>) -> Result<Flow<Self::Map>> {
+        manifest.config.check_settings()?;
+        if manifest.features.is_empty() {
+            return Err(Error::data(MODEL, "at least one feature", "none"));
+        }
+        let shape = manifest.config.flow_config(manifest.features.len());
+        Ok(shape.init(0, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Values, LabelFlowRegressor>,
+        flow: Flow<Self::Map>,
+        report: Report,
+    ) -> Self {
+        Self {
+            config: LabelFlowRegressor { device: DeviceKind::Cpu, ..manifest.config },
+            flow,
+            scaler: manifest.scaler,
+            feature_names: manifest.features,
+            range: manifest.labels.range,
+            report,
+        }
+    }
+}
+
+impl FittedLabelFlowClassifier {
+    /// Writes the model into a folder, replacing a model that is there.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        save(self, folder)
+    }
+
+    /// Reads a model, onto the device cpu.
+    pub fn load(folder: &Path) -> Result<Self> {
+        load(folder)
+    }
+}
+
+impl FittedLabelFlowRegressor {
+    /// Writes the model into a folder, replacing a model that is there.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        save(self, folder)
+    }
+
+    /// Reads a model, onto the device cpu.
+    pub fn load(folder: &Path) -> Result<Self> {
+        load(folder)
+    }
 }
 
 /// The part of `model.toml` that all versions share.
 #[derive(Deserialize)]
 struct Version {
     format: u32,
+    task: ModelTask,
     labelflow: String,
+    weights_sha256: String,
 }
 
-impl FittedLabelFlowClassifier {
-    /// Writes the model into a folder, replacing a model that is there.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
-        let state = state(&self.flow);
-        let tensors: BTreeMap<String, _> =
-            state.iter().map(|(name, data)| (name.clone(), data)).collect();
-        let weights = to_safetensors(&tensors, None);
-        let manifest = Manifest {
-            format: FORMAT,
-            task: "classification".to_owned(),
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256: sha256(&weights),
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            classes: self.classes.clone(),
-            features: self.feature_names.clone(),
-            scaler: self.scaler.clone(),
-            config: self.config.clone(),
-        };
-        let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
-        let metrics: String = self
-            .report
-            .history
-            .iter()
-            .map(|record| serde_json::to_string(record).expect("numbers and names") + "\n")
-            .collect();
-        settle(folder)?;
-        let files = [
-            (WEIGHTS_NEW, weights.as_slice()),
-            (MODEL_NEW, manifest.as_bytes()),
-            (METRICS_NEW, metrics.as_bytes()),
-        ];
-        for (name, contents) in files {
-            if let Err(error) = atomic_file::write(&folder.join(name), contents) {
-                // Nothing was replaced yet: the old model stays, and nothing of the new one.
-                for (name, _) in files {
-                    let _ = std::fs::remove_file(folder.join(name));
-                }
-                return Err(error);
+fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
+    let state = state(model.flow());
+    let tensors: BTreeMap<String, _> =
+        state.iter().map(|(name, data)| (name.clone(), data)).collect();
+    let weights = to_safetensors(&tensors, None);
+    let manifest = toml::to_string(&model.manifest(sha256(&weights)))
+        .expect("a manifest can be written as TOML");
+    let metrics: String = model
+        .report()
+        .history
+        .iter()
+        .map(|record| serde_json::to_string(record).expect("numbers and names") + "\n")
+        .collect();
+    settle(folder)?;
+    let files = [
+        (WEIGHTS_NEW, weights.as_slice()),
+        (MODEL_NEW, manifest.as_bytes()),
+        (METRICS_NEW, metrics.as_bytes()),
+    ];
+    for (name, contents) in files {
+        if let Err(error) = atomic_file::write(&folder.join(name), contents) {
+            // Nothing was replaced yet: the old model stays, and nothing of the new one.
+            for (name, _) in files {
+                let _ = std::fs::remove_file(folder.join(name));
             }
+            return Err(error);
         }
-        rename(folder, WEIGHTS_NEW, WEIGHTS)?;
-        rename(folder, MODEL_NEW, MODEL)?;
-        rename(folder, METRICS_NEW, METRICS)
     }
+    rename(folder, WEIGHTS_NEW, WEIGHTS)?;
+    rename(folder, MODEL_NEW, MODEL)?;
+    rename(folder, METRICS_NEW, METRICS)
+}
 
-    /// Reads a model, onto the device cpu.
-    pub fn load(folder: &Path) -> Result<Self> {
-        let path = folder.join(WEIGHTS);
-        let manifests = [MODEL, MODEL_NEW].map(|name| folder.join(name));
-        if !manifests.iter().any(|path| path.exists()) {
-            return Err(Error::format(
-                folder,
-                format!("a model folder with {MODEL}, as `fit` writes it"),
-                if folder.is_dir() { "a folder without it" } else { "no folder" },
-            ));
-        }
-        let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
-        let digest = sha256(&weights);
-        let manifest = manifest_of(&manifests, &path, &digest)?;
-        let (state, _) = from_safetensors(&path, &weights)?;
-        Self::assemble(manifest, state, &path, read_metrics(&folder.join(METRICS))?)
-    }
+fn load<M: Saved>(folder: &Path) -> Result<M> {
+    let manifests = manifest_paths(folder)?;
+    let path = folder.join(WEIGHTS);
+    let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
+    let manifest_path = manifest_of(&manifests, &path, &sha256(&weights))?;
+    let manifest: Manifest<M::Labels, M::Config> = read_manifest(&manifest_path, M::TASK)?;
+    let (state, _): (State, _) = from_safetensors(&path, &weights)?;
+    let broken = |error: Error| Error::format(&manifest_path, "a usable model", error);
+    let flow = load_state(M::empty_flow(&manifest).map_err(broken)?, state).map_err(|error| {
+        Error::format(&path, format!("the weights that {MODEL} describes"), error)
+    })?;
+    let history = read_metrics(&folder.join(METRICS))?;
+    let report = Report { history, stop: manifest.stop };
+    Ok(M::assemble(manifest, flow, report))
+}
 
-    fn assemble(
-        manifest: Manifest,
-        state: State,
-        path: &Path,
-        history: Vec<EpochRecord>,
-    ) -> Result<Self> {
-        let config = LabelFlowClassifier { device: DeviceKind::Cpu, ..manifest.config };
-        config.check_settings()?;
-        let shape = config.flow_config(manifest.features.len(), manifest.classes.len());
-        let flow = shape.init(config.seed, &config.device.open()?);
-        let flow = load_state(flow, state).map_err(|error| {
-            Error::format(path, format!("the weights that {MODEL} describes"), error)
-        })?;
-        Ok(Self {
-            config,
-            flow,
-            scaler: manifest.scaler,
-            feature_names: manifest.features,
-            classes: manifest.classes,
-            report: Report { history, stop: manifest.stop },
-        })
+/// The places of `model.toml`, at least one of which exists.
+fn manifest_paths(folder: &Path) -> Result<[PathBuf; 2]> {
+    let paths = [MODEL, MODEL_NEW].map(|name| folder.join(name));
+    if paths.iter().any(|path| path.exists()) {
+        return Ok(paths);
     }
+    Err(Error::format(
+        folder,
+        format!("a model folder with {MODEL}, as `fit` writes it"),
+        if folder.is_dir() { "a folder without it" } else { "no folder" },
+    ))
 }
 
 /// Ends what a save that was killed between its two moves left: its `model.toml` is still beside its place, though the weights are its own.
@@ -143,25 +316,25 @@ fn settle(folder: &Path) -> Result<()> {
     let Ok(weights) = std::fs::read(folder.join(WEIGHTS)) else {
         return Ok(());
     };
-    match read_manifest(&folder.join(MODEL_NEW)) {
-        Ok(manifest) if manifest.weights_sha256 == sha256(&weights) => {
+    match read_version(&folder.join(MODEL_NEW)) {
+        Ok(version) if version.weights_sha256 == sha256(&weights) => {
             rename(folder, MODEL_NEW, MODEL)
         }
         _ => Ok(()),
     }
 }
 
-/// The manifest that belongs to these weights.
-fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<Manifest> {
+/// The `model.toml` that belongs to these weights.
+fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<PathBuf> {
     let mut failure = None;
     for path in paths.iter().filter(|path| path.exists()) {
-        match read_manifest(path) {
-            Ok(manifest) if manifest.weights_sha256 == digest => return Ok(manifest),
-            Ok(manifest) => {
+        match read_version(path) {
+            Ok(version) if version.weights_sha256 == digest => return Ok(path.clone()),
+            Ok(version) => {
                 let expected = format!(
                     "the weights that {} names, with sha256 {}",
                     path.display(),
-                    manifest.weights_sha256
+                    version.weights_sha256
                 );
                 let found = format!("sha256 {digest}, as if cut off or of another model");
                 failure.get_or_insert(Error::format(weights, expected, found));
@@ -174,23 +347,32 @@ fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<Manife
     Err(failure.expect("one of the manifests exists, and it did not fit"))
 }
 
-fn read_manifest(path: &Path) -> Result<Manifest> {
-    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-    let broken =
-        |error: toml::de::Error| Error::format(path, "a model of labelflow", error.message());
-    // First the version alone: a later format may have other fields.
-    let Version { format, labelflow } = toml::from_str(&text).map_err(broken)?;
-    if format > FORMAT {
-        let found = format!("format {format}, written by labelflow {labelflow}");
+/// What all versions share is read first: a later format may have other fields.
+fn read_version(path: &Path) -> Result<Version> {
+    let version: Version = parse(path)?;
+    if version.format > FORMAT {
+        let found =
+            format!("format {}, written by labelflow {}", version.format, version.labelflow);
         return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
     }
-    let manifest: Manifest = toml::from_str(&text).map_err(broken)?;
-    if manifest.features.is_empty() || manifest.classes.len() < 2 {
-        let found =
-            format!("{} features and {} classes", manifest.features.len(), manifest.classes.len());
-        return Err(Error::format(path, "at least one feature and two classes", found));
+    Ok(version)
+}
+
+fn read_manifest<D: DeserializeOwned, C: DeserializeOwned>(
+    path: &Path,
+    task: ModelTask,
+) -> Result<Manifest<D, C>> {
+    let found = read_version(path)?.task;
+    if found != task {
+        return Err(Error::format(path, format!("a model for {task}"), format!("one for {found}")));
     }
-    Ok(manifest)
+    parse(path)
+}
+
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+    toml::from_str(&text)
+        .map_err(|error| Error::format(path, "a model of labelflow", error.message()))
 }
 
 fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {

@@ -12,15 +12,16 @@
 mod linear;
 mod network;
 
-use labelflow_weak::{Features, SoftLabels, StandardScaler, StopReason, WeakDataset};
+use labelflow_weak::{Features, SoftLabels, StopReason, WeakDataset};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 pub use linear::{LinearAdversary, PenaltyGradient};
 pub use network::{AdversaryLoss, NetworkAdversary};
 
-use crate::label_flow_classifier::{check_columns, scale};
+use crate::label_flow_classifier::check_columns;
 use crate::linear_classifier::LinearClassifier;
+use crate::scaling::{Scaler, scale};
 use crate::two_class_signals::class1_probability;
 use crate::{Error, FittedMultilayerPerceptron, Result, Scaling};
 
@@ -147,7 +148,7 @@ pub struct FittedAdversarialLabels(Classifier);
 #[serde(rename_all = "kebab-case")]
 enum Classifier {
     Linear { classifier: LinearClassifier, stop: StopReason },
-    Network { scaler: Option<StandardScaler>, perceptron: FittedMultilayerPerceptron },
+    Network { scaler: Option<Scaler>, perceptron: FittedMultilayerPerceptron },
 }
 
 impl FittedAdversarialLabels {
@@ -157,7 +158,7 @@ impl FittedAdversarialLabels {
             Classifier::Linear { classifier, .. } => classifier.predict_proba(features),
             Classifier::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
             Classifier::Network { scaler: Some(scaler), perceptron } => {
-                check_columns(features, scaler.mean().len())?;
+                check_columns(features, scaler.d_features())?;
                 let scaled = scale(Some(scaler), features.values())?;
                 perceptron.predict_proba(&Features::new(scaled)?)
             }

@@ -1,7 +1,13 @@
-//! The mean label of a group of rows is known: mean_{i ∈ group} y_i − b = 0.
+//! The mean label of a group of rows is known, or at least where it lies:
+//!
+//! ```text
+//! lower − mean_{i ∈ group} y_i ≤ 0   and   mean_{i ∈ group} y_i − upper ≤ 0
+//! ```
+//!
+//! Where both ends are the same number b, the two violations together are (mean − b)².
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::Features;
+use labelflow_weak::{Features, RuleDataset, Statistic};
 
 use crate::{Batch, Constraint, Error, Relation, Residual, Result};
 
@@ -12,8 +18,10 @@ pub struct Group {
     pub members: Vec<bool>,
     /// The label that is meant: a class, or 0 in regression.
     pub label: usize,
-    /// The mean of that label over the members.
-    pub mean: f64,
+    /// The mean of that label over the members is at least this,
+    pub lower: f64,
+    /// and at most this.
+    pub upper: f64,
 }
 
 impl Group {
@@ -24,7 +32,8 @@ impl Group {
             let expected = format!("{n_classes} shares that add up to 1");
             return Err(Error::config("shares", expected, format!("{shares:?}")));
         }
-        let group = |(label, &mean)| Self { members: vec![true; n_rows], label, mean };
+        let group =
+            |(label, &mean)| Self { members: vec![true; n_rows], label, lower: mean, upper: mean };
         Ok(shares.iter().enumerate().map(group).collect())
     }
 
@@ -46,13 +55,13 @@ impl Group {
             .collect();
         let is_below = is_above.iter().map(|above| !above).collect();
         Ok(vec![
-            Self { members: is_above, label, mean: above },
-            Self { members: is_below, label, mean: below },
+            Self { members: is_above, label, lower: above, upper: above },
+            Self { members: is_below, label, lower: below, upper: below },
         ])
     }
 }
 
-/// The means of groups have given values. Groups without members are left out.
+/// The means of groups lie where they are known to lie. Groups without members are left out.
 #[derive(Debug)]
 pub struct GroupMean {
     name: &'static str,
@@ -60,8 +69,10 @@ pub struct GroupMean {
     shares: Tensor<2>,
     /// 1 for the label of each group, `[n_groups, d_labels]`.
     labels: Tensor<2>,
-    /// b, `[n_groups]`.
-    means: Tensor<1>,
+    /// `[n_groups]`
+    lower: Tensor<1>,
+    /// `[n_groups]`
+    upper: Tensor<1>,
 }
 
 impl GroupMean {
@@ -80,9 +91,13 @@ impl GroupMean {
                 let expected = format!("a label below {d_labels}");
                 return Err(Error::config(format!("group mean {index}"), expected, group.label));
             }
-            if !(0.0..=1.0).contains(&group.mean) {
-                let setting = format!("group mean {index}");
-                return Err(Error::config(setting, "a mean from 0 to 1", group.mean));
+            if !(0.0 <= group.lower && group.lower <= group.upper && group.upper <= 1.0) {
+                let found = format!("{} to {}", group.lower, group.upper);
+                return Err(Error::config(
+                    format!("group mean {index}"),
+                    "a mean from 0 to 1",
+                    found,
+                ));
             }
             if group.members.len() != n_rows {
                 let place = format!("group mean {index}");
@@ -93,18 +108,40 @@ impl GroupMean {
             shares.extend(group.members.iter().map(|&member| if member { share } else { 0.0 }));
             labels[index * d_labels + group.label] = 1.0;
         }
-        let means: Vec<f32> = groups.iter().map(|group| group.mean as f32).collect();
         let n_groups = groups.len();
+        let ends = |end: fn(&Group) -> f64| {
+            let ends: Vec<f32> = groups.iter().map(|group| end(group) as f32).collect();
+            Tensor::from_data(TensorData::new(ends, [n_groups]), device)
+        };
         Ok(Self {
             name: "group-mean",
             shares: Tensor::from_data(TensorData::new(shares, [n_groups, n_rows]), device),
             labels: Tensor::from_data(TensorData::new(labels, [n_groups, d_labels]), device),
-            means: Tensor::from_data(TensorData::new(means, [n_groups]), device),
+            lower: ends(|group| group.lower),
+            upper: ends(|group| group.upper),
         })
     }
-}
 
-impl GroupMean {
+    /// What the rules of a dataset say of means, on the scale where the label range is [0, 1]; none if they say nothing.
+    pub fn of_rules(dataset: &RuleDataset, device: &Device) -> Result<Option<Self>> {
+        let range = dataset.range();
+        let groups: Vec<Group> = dataset
+            .groups()
+            .iter()
+            .filter(|group| group.rule.claim.statistic == Statistic::Mean)
+            .map(|group| Group {
+                members: group.members.clone(),
+                label: 0,
+                lower: range.to_unit(group.rule.claim.lower).clamp(0.0, 1.0),
+                upper: range.to_unit(group.rule.claim.upper).clamp(0.0, 1.0),
+            })
+            .collect();
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self::new(&groups, 1, device)?.named("rules")))
+    }
+
     /// The same constraint under a more telling name.
     #[must_use]
     pub(crate) fn named(self, name: &'static str) -> Self {
@@ -118,7 +155,7 @@ impl Constraint for GroupMean {
     }
 
     fn relation(&self) -> Relation {
-        Relation::Equal
+        Relation::AtMost
     }
 
     fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
@@ -126,7 +163,8 @@ impl Constraint for GroupMean {
             let of_all_labels = rows.select(&self.shares, 1).matmul(labels.clone());
             (of_all_labels * self.labels.clone()).sum_dim(1).squeeze_dim(1)
         });
-        Residual::Overall(means - self.means.clone())
+        let below = self.lower.clone() - means.clone();
+        Residual::Overall(Tensor::cat(vec![below, means - self.upper.clone()], 0))
     }
 }
 
@@ -153,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_that_lies_between_its_ends_violates_nothing() {
+        let device = Device::flex();
+        let group = Group { members: vec![true, true, false], label: 0, lower: 0.2, upper: 0.4 };
+        let penalty = Penalty::new(GroupMean::new(&[group], 1, &device).unwrap(), 1.0).unwrap();
+        for (labels, expected) in
+            [([0.1, 0.5, 9.0], 0.0), ([0.0, 0.2, 0.0], 0.01), ([0.5, 0.7, 0.0], 0.04)]
+        {
+            let labels = Tensor::<2>::from_floats(labels.map(|label| [label]), &device);
+            let violation: f32 = penalty.violation(&labels, &Batch::full()).into_scalar();
+            assert!((violation - expected).abs() < 1e-6, "{violation} instead of {expected}");
+        }
+    }
+
+    #[test]
     fn shares_of_classes_are_means_over_all_rows() {
         let device = Device::flex();
         let groups = Group::class_balance(4, 2, &[0.75, 0.25]).unwrap();
@@ -173,7 +225,7 @@ mod tests {
         let features = Features::new(array![[1.0], [2.0]]).unwrap();
         let error = Group::on_both_sides(&features, "size", 0.0, 0, 0.5, 0.5).unwrap_err();
         assert!(error.to_string().contains("a column 'size', found x0"), "{error}");
-        let nobody = Group { members: vec![false, false], label: 0, mean: 0.5 };
+        let nobody = Group { members: vec![false, false], label: 0, lower: 0.5, upper: 0.5 };
         assert!(GroupMean::new(&[nobody], 2, &Device::flex()).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 mod error_bound;
 mod group_mean;
+mod group_quantile;
 mod range;
 mod sum_to_one;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error_bound::ErrorBound;
 pub use group_mean::{Group, GroupMean};
+pub use group_quantile::GroupQuantile;
 pub use range::Range;
 pub use sum_to_one::SumToOne;
 
