@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksum::{Checksum, sha256_hex};
 use crate::sets;
-use crate::{BoundsFrom, Error, Result, WeakProblem};
+use crate::{BoundsFrom, Error, Result, RuleProblem, WeakProblem};
 
 /// A dataset of the catalog.
 #[derive(Debug, Clone, Serialize)]
@@ -25,11 +25,20 @@ pub struct CatalogEntry {
     pub n_rows: usize,
     /// Number of feature columns.
     pub d_features: usize,
-    /// Number of classes.
+    /// Number of classes; 0 where labels are real values.
     pub n_classes: usize,
     /// Makes the problem from the files in a folder.
     #[serde(skip)]
-    pub(crate) load: fn(&Path, u64, &LoadOptions) -> Result<WeakProblem>,
+    pub(crate) load: Loader,
+}
+
+/// How a dataset is made from the files in a folder and a seed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Loader {
+    /// Labels are classes, known through labelers.
+    Classes(fn(&Path, u64, &LoadOptions) -> Result<WeakProblem>),
+    /// Labels are real values, known through rules.
+    Values(fn(&Path, u64) -> Result<RuleProblem>),
 }
 
 /// A file of a dataset.
@@ -37,7 +46,7 @@ pub struct CatalogEntry {
 pub struct CatalogFile {
     /// Its place in the data folder.
     pub path: &'static str,
-    /// Where its publisher offers it; empty when it was put together from what publishers offer, so that nobody has it
+    /// Where its publisher offers it; what follows a `#` is the name of the file in a zip archive. Empty when it was put together from what publishers offer, so that nobody has it
     /// in this form.
     pub url: &'static str,
     /// The SHA-256 of the bytes that `checksum` names, in hexadecimal.
@@ -103,14 +112,45 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
     })
 }
 
-/// Loads the dataset with this name from the files in `dir`, whose layout is that of [`CatalogFile::path`].
+/// Loads the dataset with this name from the files in `dir`, whose layout is that of [`CatalogFile::path`]. Its labels are
+/// classes; [`load_rules`] loads the others.
 pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let entry = find(name)?;
+    let Loader::Classes(load) = entry.load else {
+        return Err(entry.other_kind("classes", "real values"));
+    };
     entry.require_files(dir, options)?;
-    (entry.load)(dir, seed, options)
+    load(dir, seed, options)
+}
+
+/// Loads the dataset with this name, whose labels are real values, from the files in `dir`. [`load`] loads those whose
+/// labels are classes.
+///
+/// ```
+/// let problem = labelflow_data::load_rules("diabetes", ".".as_ref(), 0)?;
+/// assert_eq!(problem.train.groups()[0].rule.claim.middle().round(), 181.0);
+/// # Ok::<(), labelflow_data::Error>(())
+/// ```
+pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
+    let entry = find(name)?;
+    let Loader::Values(load) = entry.load else {
+        return Err(entry.other_kind("real values", "classes"));
+    };
+    entry.require_files(dir, &LoadOptions::default())?;
+    load(dir, seed)
 }
 
 impl CatalogEntry {
+    /// Whether labels are real values, known through rules. Otherwise they are classes, known through labelers.
+    pub fn is_regression(&self) -> bool {
+        matches!(self.load, Loader::Values(_))
+    }
+
+    fn other_kind(&self, expected: &str, found: &str) -> Error {
+        let expected = format!("a set whose labels are {expected}");
+        Error::config("dataset", expected, format!("'{}', whose labels are {found}", self.name))
+    }
+
     fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
         let is_needed = |file: &&CatalogFile| {
             options.word_vectors.is_none() || !sets::WORD_VECTOR_FILES.contains(file)
@@ -187,7 +227,7 @@ pub struct Counts {
     pub n_rows: usize,
     /// Number of feature columns.
     pub d_features: usize,
-    /// Number of classes.
+    /// Number of classes; 0 where labels are real values.
     pub n_classes: usize,
 }
 
@@ -205,12 +245,18 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
         })
         .collect::<Result<Vec<_>>>()?;
     let counts = || -> Result<Counts> {
-        let problem = (entry.load)(dir, 0, &LoadOptions::default())?;
-        Ok(Counts {
-            n_rows: problem.n_rows(),
-            d_features: problem.train.features().d_features(),
-            n_classes: problem.train.n_classes(),
-        })
+        let (n_rows, d_features, n_classes) = match entry.load {
+            Loader::Classes(load) => {
+                let problem = load(dir, 0, &LoadOptions::default())?;
+                let train = &problem.train;
+                (problem.n_rows(), train.features().d_features(), train.n_classes())
+            }
+            Loader::Values(load) => {
+                let problem = load(dir, 0)?;
+                (problem.n_rows(), problem.train.features().d_features(), 0)
+            }
+        };
+        Ok(Counts { n_rows, d_features, n_classes })
     };
     let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
     let counts = if is(|state| *state == FileState::Missing) {
@@ -279,7 +325,11 @@ mod tests {
                         std::fs::write(path, content).unwrap();
                     }
                     let options = LoadOptions::default();
-                    prop_assert!(load(entry.name, folder.path(), 0, &options).is_err());
+                    let is_loaded = match entry.load {
+                        Loader::Classes(load) => load(folder.path(), 0, &options).is_ok(),
+                        Loader::Values(load) => load(folder.path(), 0).is_ok(),
+                    };
+                    prop_assert!(!is_loaded, "{}", entry.name);
                 }
             }
         }
@@ -322,6 +372,18 @@ mod tests {
         let report = check(find("breast-cancer").unwrap(), folder.path()).unwrap();
         assert_eq!(report.files[0].state, FileState::Missing);
         assert!(!report.is_good());
+    }
+
+    #[test]
+    fn each_kind_of_labels_has_its_own_loader() {
+        let here = Path::new(".");
+        let error = load("bike-sharing", here, 0, &LoadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("'bike-sharing', whose labels are real values"), "{error}");
+        let error = load_rules("wine-quality", here, 0).unwrap_err().to_string();
+        assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
+        let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
+        assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
+        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.n_classes == 0)));
     }
 
     #[test]

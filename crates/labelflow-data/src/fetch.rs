@@ -1,8 +1,10 @@
 //! Downloads of the catalog's files from their publishers.
 
-use std::io::Write;
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use zip::ZipArchive;
 
 use crate::catalog::{CatalogEntry, CatalogFile, FileState, file_state};
 use crate::checksum::sha256_hex;
@@ -49,7 +51,7 @@ fn fetch_file(
     if file.url.is_empty() {
         return Err(refuse("no publisher has it in this form".to_owned()));
     }
-    let bytes = download(agent, file).map_err(|error| refuse(reason(&error)))?;
+    let bytes = download(agent, file).map_err(refuse)?;
     let found = sha256_hex(file.checksum, &bytes);
     if !file.accepts(&found) {
         return Err(refuse(format!(
@@ -66,10 +68,30 @@ fn fetch_file(
     Ok(path)
 }
 
-fn download(agent: &ureq::Agent, file: &CatalogFile) -> Result<Vec<u8>, ureq::Error> {
-    let mut response = agent.get(file.url).call()?;
+/// The bytes of the file, or what went wrong.
+fn download(agent: &ureq::Agent, file: &CatalogFile) -> Result<Vec<u8>, String> {
+    let (address, member) = match file.url.split_once('#') {
+        Some((address, member)) => (address, Some(member)),
+        None => (file.url, None),
+    };
     let limit = file.bytes.saturating_mul(SLACK).saturating_add(1 << 20);
-    response.body_mut().with_config().limit(limit).read_to_vec()
+    let mut response = agent.get(address).call().map_err(|error| reason(&error))?;
+    let body = response.body_mut().with_config().limit(limit);
+    let bytes = body.read_to_vec().map_err(|error| reason(&error))?;
+    match member {
+        None => Ok(bytes),
+        Some(member) => unzipped(bytes, member, limit),
+    }
+}
+
+/// A file of a zip archive, not more than `limit` bytes of it.
+fn unzipped(archive: Vec<u8>, member: &str, limit: u64) -> Result<Vec<u8>, String> {
+    let explain = |error: &dyn std::fmt::Display| format!("{member} in the archive: {error}");
+    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| explain(&error))?;
+    let file = archive.by_name(member).map_err(|error| explain(&error))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| explain(&error))?;
+    Ok(bytes)
 }
 
 /// What went wrong, in plain words.
@@ -182,5 +204,18 @@ mod tests {
         for part in [&*address, "LABELFLOW_DATA", "some/where/abc.txt", "is there a network?"] {
             assert!(message.contains(part), "{message}");
         }
+    }
+
+    #[test]
+    fn a_file_is_taken_out_of_its_archive() {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file("folder/abc.txt", options).unwrap();
+        archive.write_all(b"abc").unwrap();
+        let bytes = archive.finish().unwrap().into_inner();
+        assert_eq!(unzipped(bytes.clone(), "folder/abc.txt", 100).unwrap(), b"abc");
+        assert_eq!(unzipped(bytes.clone(), "folder/abc.txt", 2).unwrap(), b"ab");
+        assert!(unzipped(bytes, "other", 100).unwrap_err().starts_with("other in the archive"));
+        assert!(unzipped(b"no archive".to_vec(), "abc.txt", 100).is_err());
     }
 }

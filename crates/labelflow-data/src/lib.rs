@@ -2,13 +2,15 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | read csv, tsv, parquet, npy or npz | [`read_features`], [`read_signals`], [`read_bounds`], [`read_labels`] |
-//! | write them | [`write_features`], [`write_signals`], [`write_labels`], [`write_columns`] |
+//! | read csv, tsv, parquet, npy or npz | [`read_features`], [`read_signals`], [`read_bounds`], [`read_labels`], [`read_values`] |
+//! | write them | [`write_features`], [`write_signals`], [`write_labels`], [`write_value_labels`], [`write_columns`] |
+//! | read and write rules about means | [`read_rules`], [`write_rules`] |
 //! | write any file whole or not at all | [`write_atomically`] |
-//! | load a real dataset by name | [`catalog()`], [`find`], [`load`], [`check`], [`fetch`] |
+//! | load a real dataset by name | [`catalog()`], [`find`], [`load`], [`load_rules`], [`check`], [`fetch`] |
 //! | have real data without files | [`embedded`] |
 //! | make a weak-supervision problem of a labelled table | [`simulate`], [`Split`], [`planted_votes_for`] |
-//! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`] |
+//! | make rules out of one with real-valued labels | [`simulate_rules`], [`measure_rules`] |
+//! | make one whose best answer is known | [`PlantedVotes`], [`PlantedGaussian`], [`PlantedRegression`] |
 //! | turn text into features | [`HashedWords`], [`clean_text`], [`WordVectors`] |
 //! | let keywords vote on text | [`read_texts`], [`KeywordLabelers`] |
 //! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
@@ -34,6 +36,7 @@ mod bounds_file;
 mod catalog;
 mod cells;
 mod checksum;
+mod claim_text;
 mod clean_text;
 mod columns;
 mod csv_file;
@@ -50,6 +53,10 @@ mod npy_file;
 mod number_lines;
 mod packed_text;
 mod parquet_file;
+mod planted_regression;
+mod rule_problem;
+mod rules_file;
+mod rules_toml;
 mod sets;
 mod signals_file;
 mod simulated;
@@ -59,6 +66,7 @@ mod synthetic;
 mod table;
 mod task_votes_file;
 mod texts_file;
+mod values_file;
 mod word_vectors;
 mod wrench_folder;
 mod xls;
@@ -69,7 +77,7 @@ pub use atomic_file::{AtomicWriter, write_atomically};
 pub use bounds_file::read_bounds;
 pub use catalog::{
     CatalogEntry, CatalogFile, CheckReport, Counts, FileCheck, FileState, LoadOptions, catalog,
-    check, find, load,
+    check, find, load, load_rules,
 };
 pub use checksum::Checksum;
 pub use clean_text::clean_text;
@@ -81,6 +89,9 @@ pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
 pub use labels_file::{read_labels, write_labels, write_task_labels};
+pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
+pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
+pub use rules_file::{RulesFile, read_rules, write_rules};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;
@@ -91,6 +102,7 @@ pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
 pub use texts_file::read_texts;
+pub use values_file::{ValueLabels, read_values, write_value_labels};
 pub use word_vectors::{AveragedDocuments, WordVectors};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;

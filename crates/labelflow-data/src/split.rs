@@ -1,8 +1,8 @@
-//! The split of an evaluated problem into three parts, stratified by class.
+//! The split of an evaluated problem into three parts, stratified by class where there are classes.
 //!
 //! ```text
-//! test       = 30 % of each class
-//! simulation = 42.85 % of what remains of each class
+//! test       = 30 % of each class, or of all rows
+//! simulation = 42.85 % of what remains of each class, or of all rows
 //! train      = the rest                                  (train : simulation : test = 4 : 3 : 3)
 //! ```
 
@@ -39,24 +39,34 @@ impl Split {
     /// # Ok::<(), labelflow_weak::Error>(())
     /// ```
     pub fn stratified(truth: &Truth, seed: u64) -> Self {
+        Self::within_classes(truth.labels(), truth.n_classes(), seed)
+    }
+
+    /// Splits this many rows at random. The same seed gives the same split.
+    pub fn random(n_rows: usize, seed: u64) -> Self {
+        Self::within_classes(&vec![0; n_rows], 1, seed)
+    }
+
+    fn within_classes(classes: &[usize], n_classes: usize, seed: u64) -> Self {
         let mut rng = stream(seed, "split");
-        let rows = (0..truth.n_rows()).collect();
-        let (test, rest) = take_share(truth, rows, TEST_SHARE, &mut rng);
-        let (simulation, train) = take_share(truth, rest, SIMULATION_SHARE, &mut rng);
+        let mut take = |rows, share| take_share(classes, n_classes, rows, share, &mut rng);
+        let (test, rest) = take((0..classes.len()).collect(), TEST_SHARE);
+        let (simulation, train) = take(rest, SIMULATION_SHARE);
         Self { train, simulation, test }
     }
 }
 
 /// Draws `share` of the rows of each class; returns the drawn and the remaining, both ascending.
 fn take_share(
-    truth: &Truth,
+    classes: &[usize],
+    n_classes: usize,
     rows: Vec<usize>,
     share: f64,
     rng: &mut ChaCha8Rng,
 ) -> (Vec<usize>, Vec<usize>) {
-    let mut by_class = vec![Vec::new(); truth.n_classes()];
+    let mut by_class = vec![Vec::new(); n_classes];
     for row in rows {
-        by_class[truth.labels()[row]].push(row);
+        by_class[classes[row]].push(row);
     }
     let (mut taken, mut rest) = (Vec::new(), Vec::new());
     for mut rows in by_class {
@@ -103,5 +113,14 @@ mod tests {
     fn seeds_differ() {
         let truth = Truth::new([[0; 50], [1; 50]].concat(), 2).unwrap();
         assert_ne!(Split::stratified(&truth, 0), Split::stratified(&truth, 1));
+        assert_ne!(Split::random(100, 0), Split::random(100, 1));
+    }
+
+    #[test]
+    fn a_random_split_has_the_same_shares() {
+        let split = Split::random(17_379, 0);
+        let lengths = [&split.train, &split.simulation, &split.test].map(Vec::len);
+        assert_eq!(lengths, [6952, 5213, 5214]);
+        assert!(Split::random(0, 0).train.is_empty());
     }
 }

@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 
 use labelflow_data::{
-    BoundsFrom, EvaluatedRows, LoadOptions, SignalsOptions, WeakProblem, catalog, check, find,
-    load, read_labels, read_signals,
+    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, SignalsOptions, WeakProblem, catalog,
+    check, find, load, load_rules, read_labels, read_signals,
 };
-use labelflow_weak::{Bounds, Truth};
+use labelflow_weak::{AverageRules, Bounds, LinearRegression, Truth};
 
 /// The seeds of the paper.
 const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
@@ -227,4 +227,52 @@ fn yelp_is_a_sample_of_covered_reviews() {
     assert!((share - 10_000.0 / 55_370.0).abs() < 1e-3, "{share}");
     let (train, test) = (problem.train.n_rows(), problem.test.truth.n_rows());
     eprintln!("yelp: {train} training rows, {test} test rows, {:?}", all_class_counts(&problem));
+}
+
+/// The mean and the standard deviation over the paper's seeds.
+fn over_seeds(error: impl Fn(u64) -> f64) -> (f64, f64) {
+    let errors = SEEDS.map(error);
+    let mean = errors.iter().sum::<f64>() / 5.0;
+    let variance = errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 5.0;
+    (mean, variance.sqrt())
+}
+
+fn average_error(problem: &RuleProblem) -> f64 {
+    let average = AverageRules.fit(&problem.train).unwrap();
+    let predicted = average.predict(&problem.test.features).unwrap();
+    problem.test.truth.root_mean_squared_error(&predicted)
+}
+
+fn line_error(problem: &RuleProblem) -> f64 {
+    let features = problem.train.features().values();
+    let line = LinearRegression.fit(features, problem.train_truth.values()).unwrap();
+    let predicted = line.predict(problem.test.features.values()).unwrap();
+    problem.test.truth.root_mean_squared_error(&predicted)
+}
+
+#[test]
+fn rules_and_lines_are_as_good_as_published() {
+    let Some(dir) = data_dir() else { return };
+    // The average of the rules by an independent implementation with its own splits; the line as the paper reports it.
+    for (name, (average, deviation), line) in [
+        ("air-quality", (0.371, 0.003), 0.123),
+        ("temperature-forecast", (2.829, 0.029), 1.465),
+        ("bike-sharing", (170.0, 1.3), 141.9),
+    ] {
+        let problems = SEEDS.map(|seed| load_rules(name, &dir, seed).unwrap());
+        let problem = |seed| &problems[SEEDS.iter().position(|&other| other == seed).unwrap()];
+        let (found, spread) = over_seeds(|seed| average_error(problem(seed)));
+        let (found_line, line_spread) = over_seeds(|seed| line_error(problem(seed)));
+        eprintln!("{name}: average {found:.4} +- {spread:.4}, expected {average} +- {deviation}");
+        eprintln!("{name}: line {found_line:.4} +- {line_spread:.4}, published {line}");
+        // Other splits of the same kind: the mean of five moves by about as much as one of them.
+        assert!((found - average).abs() < 1.5 * deviation, "{name}: {found}");
+        assert!((found_line - line).abs() < 0.02 * line, "{name}: {found_line}");
+        for problem in &problems {
+            assert_eq!(problem.train.groups().len(), 10, "{name}");
+            assert!(problem.train.warnings().is_empty(), "{name}");
+            let n_rows = problem.n_rows() as f64;
+            assert!((problem.train.n_rows() as f64 - 0.4 * n_rows).abs() < 3.0, "{name}");
+        }
+    }
 }

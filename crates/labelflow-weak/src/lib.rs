@@ -19,7 +19,7 @@
 //! | [`RuleDataset`] | features, rules that can hold together, and the range: all that training may see |
 //! | [`TrueValues`] | true labels; only evaluation and supervised references accept it |
 //!
-//! [`AverageRules`] averages what rules say of a row.
+//! [`AverageRules`] averages what rules say of a row; [`LinearRegression`] is the supervised reference.
 //!
 //! Label models turn signals into soft labels without looking at features:
 //!
@@ -75,6 +75,7 @@ mod labeler_pairs;
 mod lbfgs;
 mod learning_rate;
 mod linear_program;
+mod linear_regression;
 mod logistic_regression;
 mod majority_vote;
 mod masked_factorization;
@@ -131,6 +132,7 @@ pub use labeler_errors::LabelerErrors;
 pub use labeler_pairs::{LabelerPair, labeler_pairs};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use learning_rate::LearningRateSchedule;
+pub use linear_regression::{FittedLinearRegression, LinearRegression};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
 pub use majority_vote::{FittedMajorityVote, MajorityVote, Share};
 pub use metal::{FittedMeTaL, MeTaL};

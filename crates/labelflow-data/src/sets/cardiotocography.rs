@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::Array2;
 
 use super::{UCI_LICENCE, two_class_table};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::xls::XlsSheet;
 use crate::{Error, LabelledTable, Result, WeakProblem, simulate};
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 963,
     d_features: 21,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "uci/cardiotocography/CTG.xls";

@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::Axis;
 
 use super::{UCI_LICENCE, numbered_names, two_class_table};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::number_lines::read_number_lines;
 use crate::{LabelledTable, Result, WeakProblem, simulate};
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 8606,
     d_features: 16,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "uci/clave-direction/ClaveVectors_Firm-Teacher_Model.txt";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{UCI_LICENCE, numbered_names, two_class_table};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::number_lines::read_number_lines;
 use crate::{LabelledTable, Result, WeakProblem, simulate};
@@ -24,7 +24,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 700,
     d_features: 24,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "uci/german-credit/german.data-numeric";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use labelflow_weak::{Bounds, StandardScaler, WeakDataset};
 
-use crate::catalog::{CatalogEntry, LoadOptions};
+use crate::catalog::{CatalogEntry, LoadOptions, Loader};
 use crate::simulated::{EvaluatedRows, scale};
 use crate::{BoundsFrom, Result, Split, WeakProblem, embedded, planted_votes_for};
 
@@ -19,7 +19,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 1797,
     d_features: 64,
     n_classes: 10,
-    load,
+    load: Loader::Classes(load),
 };
 
 const N_SIGNALS: usize = 10;

@@ -5,7 +5,7 @@ use std::path::Path;
 use labelflow_weak::{Features, StandardScaler, Truth};
 use ndarray::{Array2, Axis};
 
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::idx::read_idx;
 use crate::simulated::{SimulatedParts, scale};
@@ -14,21 +14,21 @@ use crate::{Error, LabelledTable, Result, WeakProblem};
 pub(crate) const DRESS_SNEAKER: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-dvk",
     title: "Fashion-MNIST, dress or sneaker",
-    load: |dir, _, options| load(dir, [3, 7], ["dress", "sneaker"], options),
+    load: Loader::Classes(|dir, _, options| load(dir, [3, 7], ["dress", "sneaker"], options)),
     ..FASHION_MNIST
 };
 
 pub(crate) const SANDAL_BOOT: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-sva",
     title: "Fashion-MNIST, sandal or ankle boot",
-    load: |dir, _, options| load(dir, [5, 9], ["sandal", "ankle boot"], options),
+    load: Loader::Classes(|dir, _, options| load(dir, [5, 9], ["sandal", "ankle boot"], options)),
     ..FASHION_MNIST
 };
 
 pub(crate) const COAT_BAG: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-cvb",
     title: "Fashion-MNIST, coat or bag",
-    load: |dir, _, options| load(dir, [4, 8], ["coat", "bag"], options),
+    load: Loader::Classes(|dir, _, options| load(dir, [4, 8], ["coat", "bag"], options)),
     ..FASHION_MNIST
 };
 
@@ -75,7 +75,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
     n_rows: 14_000,
     d_features: N_PIXELS,
     n_classes: 2,
-    load: |dir, _, options| load(dir, [0, 1], ["t-shirt", "trouser"], options),
+    load: Loader::Classes(|dir, _, options| load(dir, [0, 1], ["t-shirt", "trouser"], options)),
 };
 
 const N_PIXELS: usize = 784;

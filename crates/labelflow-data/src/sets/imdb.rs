@@ -20,7 +20,7 @@ use std::path::Path;
 use super::texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, polarity,
 };
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::clean_text::first_of_each;
 use crate::packed_text::visit_lines;
@@ -47,7 +47,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 49_565,
     d_features: D_FEATURES,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "text/imdb/imdb.tsv.gz";

@@ -2,16 +2,19 @@
 
 use std::path::Path;
 
-use labelflow_weak::{Features, Truth};
+use labelflow_weak::{Features, TrueValues, Truth};
 use ndarray::{Array2, ArrayView1, Axis, Slice};
 
 use crate::catalog::CatalogEntry;
-use crate::{Error, LabelledTable, Result};
+use crate::{Error, LabelledTable, Result, ValueTable};
 
+mod air_quality;
+mod bike_sharing;
 pub(crate) mod breast_cancer;
 mod cardiotocography;
 mod clave_direction;
 mod credit_card;
+mod diabetes;
 mod digits_planted;
 mod fashion_mnist;
 mod imdb;
@@ -20,6 +23,7 @@ mod phishing_websites;
 mod sms_rules;
 mod sst2;
 mod statlog_satellite;
+mod temperature_forecast;
 mod texts;
 mod wine_quality;
 mod yelp;
@@ -42,8 +46,12 @@ pub(crate) const ALL: &[CatalogEntry] = &[
     sst2::ENTRY,
     imdb::ENTRY,
     yelp::ENTRY,
+    air_quality::ENTRY,
+    temperature_forecast::ENTRY,
+    bike_sharing::ENTRY,
     sms_rules::ENTRY,
     digits_planted::ENTRY,
+    diabetes::ENTRY,
 ];
 
 const UCI_LICENCE: &str = "CC BY 4.0 (UCI Machine Learning Repository)";
@@ -75,4 +83,29 @@ fn two_class_table(
 /// Names for columns that their publisher did not name.
 fn numbered_names(n_columns: usize) -> Vec<String> {
     (0..n_columns).map(|column| format!("x{column}")).collect()
+}
+
+/// Numbers read row by row, the label last in each row, and the rest features with these names.
+fn value_table(path: &Path, values: Vec<f64>, names: Vec<String>) -> Result<ValueTable> {
+    let n_columns = names.len() + 1;
+    let table = Array2::from_shape_vec((values.len() / n_columns, n_columns), values)
+        .expect("every row gave as many numbers");
+    let labels = table.column(names.len()).to_vec();
+    let values = table.slice_axis(Axis(1), Slice::from(..names.len()));
+    let features = Features::with_names(values.mapv(|value| value as f32), names);
+    ValueTable::new(
+        features.map_err(Error::in_file(path))?,
+        TrueValues::new(labels).map_err(Error::in_file(path))?,
+    )
+}
+
+/// Where the columns with these names are in a header.
+fn places_of(path: &Path, header: &[String], names: &[&str]) -> Result<Vec<usize>> {
+    let place = |name: &&str| {
+        header.iter().position(|other| other == name).ok_or_else(|| {
+            let found = format!("the columns {}", header.join(", "));
+            Error::content(path, format!("a column '{name}'"), found)
+        })
+    };
+    names.iter().map(place).collect()
 }

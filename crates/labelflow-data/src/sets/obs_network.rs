@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::Array2;
 
 use super::{UCI_LICENCE, two_class_table};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::cells::parse_number;
 use crate::checksum::Checksum;
 use crate::csv_file::{Visit, shown, visit_records};
@@ -28,7 +28,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 795,
     d_features: 21,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "uci/obs-network/obs_network.data";

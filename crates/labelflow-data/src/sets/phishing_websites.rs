@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{UCI_LICENCE, two_class_table};
 use crate::arff::{Missing, read_arff};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::{Error, LabelledTable, Result, WeakProblem, simulate};
 
@@ -24,7 +24,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 11_055,
     d_features: 30,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILE: &str = "uci/phishing/Training Dataset.arff";

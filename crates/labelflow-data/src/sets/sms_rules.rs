@@ -13,7 +13,7 @@ use labelflow_weak::{ABSTAIN, Bounds, Truth, Votes, WeakDataset, WeakSignals};
 use ndarray::Array2;
 use regex::Regex;
 
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::csv_file::{Visit, shown, visit_records};
 use crate::error::Place;
@@ -63,7 +63,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 5502,
     d_features: D_FEATURES,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const D_FEATURES: usize = 512;

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, polarity,
 };
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::csv_file::{Visit, visit_records};
 use crate::{Error, KeywordLabelers, Result, WeakProblem, clean_text};
@@ -44,7 +44,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 5819,
     d_features: D_FEATURES,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const TRAIN: &str = "text/sst2-cll/sst2-train.csv";

@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::{Axis, concatenate};
 
 use super::{UCI_LICENCE, two_class_table};
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::number_lines::read_number_lines;
 use crate::{LabelledTable, Result, WeakProblem, simulate};
@@ -36,7 +36,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 3041,
     d_features: 36,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILES: [&str; 2] = ["uci/statlog-satellite/sat.trn", "uci/statlog-satellite/sat.tst"];

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, polarity,
 };
-use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions};
+use crate::catalog::{CatalogEntry, CatalogFile, LoadOptions, Loader};
 use crate::checksum::Checksum;
 use crate::clean_text::first_of_each;
 use crate::packed_text::read_json;
@@ -54,7 +54,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 6969,
     d_features: D_FEATURES,
     n_classes: 2,
-    load,
+    load: Loader::Classes(load),
 };
 
 const FILES: [&str; 2] =
