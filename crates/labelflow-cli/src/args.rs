@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use labelflow::{DeviceKind, Preset};
+use labelflow::{DeviceKind, ModelTask, Preset};
 use labelflow_data::AbstainConvention;
 
 /// Turns unlabelled data and weak signals into labels that know how sure they are.
@@ -18,7 +18,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Train on embedded data, compare with simpler methods, leave a model and labels to look at
     Demo(DemoArgs),
-    /// Train a model from features and weak signals
+    /// Train a model from features and weak signals, or rules about means
     Fit(FitArgs),
     /// Label new rows with a trained model
     Predict(PredictArgs),
@@ -149,21 +149,33 @@ pub(crate) enum WrenchPart {
 pub(crate) struct DemoArgs {
     /// Which task to show
     #[arg(value_enum, default_value = "classification")]
-    pub(crate) task: DemoTask,
+    pub(crate) task: TaskName,
     /// The folder to write into
     #[arg(long, value_name = "DIR", default_value = "labelflow-demo")]
     pub(crate) out: PathBuf,
     /// The seed of the split and of training
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The most passes over the data
-    #[arg(long, default_value_t = 500)]
-    pub(crate) epochs: usize,
+    /// The most passes over the data [default: 500, for regression 1000]
+    #[arg(long)]
+    pub(crate) epochs: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DemoTask {
+pub(crate) enum TaskName {
+    /// Classes from weak signals
     Classification,
+    /// Real values from rules about means
+    Regression,
+}
+
+impl From<TaskName> for ModelTask {
+    fn from(name: TaskName) -> Self {
+        match name {
+            TaskName::Classification => Self::Classification,
+            TaskName::Regression => Self::Regression,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -186,6 +198,15 @@ pub(crate) struct FitArgs {
     /// What abstains in a table of numbers [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION")]
     pub(crate) abstain: Option<AbstainName>,
+    /// What to learn [default: regression with --rules, else classification]
+    #[arg(long, value_enum)]
+    pub(crate) task: Option<TaskName>,
+    /// For regression: rules about means, such as "where size is at least 120 the mean is 350": toml or csv
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+    /// For regression: the lowest and the highest value of a label [default: from the rules]
+    #[arg(long, value_names = ["LOWER", "UPPER"], num_args = 2, allow_negative_numbers = true)]
+    pub(crate) range: Option<Vec<f64>>,
     /// True labels, used for nothing but an evaluation at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
@@ -239,6 +260,9 @@ pub(crate) struct PredictArgs {
     /// Samples to average [default: as the model was trained with]
     #[arg(long)]
     pub(crate) samples: Option<usize>,
+    /// Weak signals of these rows: labels get a column with the share of labelers that agree
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
     /// Where to compute
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,

@@ -6,6 +6,7 @@ mod commands;
 mod data_folder;
 mod interrupt;
 mod labeler_report;
+mod metric;
 mod output;
 mod progress;
 mod report;

@@ -63,14 +63,6 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-/// A number in percent, with its deviation where there is one.
-pub(crate) fn percents(number: f64, deviation: Option<f64>) -> String {
-    match deviation {
-        Some(deviation) => format!("{number:.1} ± {deviation:.1}"),
-        None => format!("{number:.1}"),
-    }
-}
-
 /// Writes JSON for machines: to a file, atomically, or to standard output for `-`.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use labelflow::LabelFlowClassifier;
-use labelflow_data::LoadOptions;
+use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
+use labelflow_data::{LoadOptions, find};
 use serde::{Deserialize, Serialize};
 
 /// One experiment file.
@@ -33,14 +33,22 @@ pub(crate) struct RunFile {
     /// Choices in loading the dataset.
     #[serde(default)]
     pub(crate) data: LoadOptions,
-    /// Settings of the flows.
+    /// Settings of the flows; see [`FlowSettings`].
     #[serde(default)]
-    pub(crate) config: LabelFlowClassifier,
+    config: toml::Table,
     /// What is compared.
     pub(crate) systems: BTreeMap<String, Expectation>,
 }
 
-/// What is known of a system's accuracy, in percent, beforehand.
+/// Settings of a flow for the task that the dataset is made for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum FlowSettings {
+    Classifier(LabelFlowClassifier),
+    Regressor(LabelFlowRegressor),
+}
+
+/// What is known beforehand of a system: its accuracy in percent, or its root mean squared error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Expectation {
@@ -52,6 +60,9 @@ pub(crate) struct Expectation {
     pub(crate) independent: Option<f64>,
     /// A lower mean is a miss.
     pub(crate) at_least: Option<f64>,
+    /// A higher mean is a miss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at_most: Option<f64>,
 }
 
 impl RunFile {
@@ -59,5 +70,13 @@ impl RunFile {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("reading {}", path.display()))
+    }
+
+    pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {
+        let config = self.config.clone();
+        Ok(match find(&self.set)?.is_regression() {
+            true => FlowSettings::Regressor(config.try_into().context("config")?),
+            false => FlowSettings::Classifier(config.try_into().context("config")?),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Many runs in one table: a line a dataset and system, and their means over datasets.
 
 use crate::commands::run::RunResult;
+use crate::metric::Metric;
 use crate::output;
 use crate::run_file::{Expectation, RunFile};
 
@@ -10,25 +11,30 @@ pub(crate) struct Summary {
     set: String,
     system: String,
     n_runs: usize,
-    /// Mean and population deviation over the runs, in percent.
-    accuracy: (f64, f64),
-    ece: f64,
+    metric: Metric,
+    /// Mean and population deviation over the runs.
+    value: (f64, f64),
+    ece: Option<f64>,
     seconds: f64,
     expectation: Expectation,
 }
 
 impl Summary {
-    /// Whether the mean is below what is expected.
+    /// Whether the mean is worse than what is expected.
     pub(crate) fn is_missed(&self) -> bool {
-        self.expectation.at_least.is_some_and(|least| self.accuracy.0 < least)
+        let Expectation { at_least, at_most, .. } = self.expectation;
+        at_least.is_some_and(|least| self.value.0 < least)
+            || at_most.is_some_and(|most| self.value.0 > most)
     }
 
     fn verdict(&self) -> String {
-        match self.expectation.at_least {
-            None => String::new(),
-            Some(least) if self.is_missed() => format!("missed: < {least:.1}"),
-            Some(least) => format!("≥ {least:.1}"),
-        }
+        let limit = |sign: &str, limit: f64| format!("{sign} {}", self.metric.show(limit, limit));
+        let Expectation { at_least, at_most, .. } = self.expectation;
+        let limits =
+            [at_least.map(|least| limit("≥", least)), at_most.map(|most| limit("≤", most))];
+        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        let limits = limits.join(", ");
+        if self.is_missed() { format!("missed: {limits}") } else { limits }
     }
 }
 
@@ -46,8 +52,9 @@ pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary
                     set: file.set.clone(),
                     system: system.clone(),
                     n_runs: runs.len(),
-                    accuracy: mean_and_deviation(&runs, |run| run.value),
-                    ece: mean_and_deviation(&runs, |run| run.ece).0,
+                    metric: runs[0].metric,
+                    value: mean_and_deviation(&runs, |run| run.value),
+                    ece: mean_of_known(&runs, |run| run.ece),
                     seconds: mean_and_deviation(&runs, |run| run.seconds).0,
                     expectation: expectation.clone(),
                 });
@@ -69,7 +76,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
     for system in systems {
         let sets: Vec<&Summary> =
             summaries.iter().filter(|summary| summary.system == *system).collect();
-        if sets.len() < 2 {
+        if sets.len() < 2 || !sets.iter().all(|summary| summary.metric.has_common_unit()) {
             continue;
         }
         let known = |number: &dyn Fn(&Expectation) -> Option<f64>| {
@@ -83,14 +90,16 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
             set: format!("mean of {} sets", sets.len()),
             system: system.clone(),
             n_runs: sets.iter().map(|summary| summary.n_runs).sum(),
-            accuracy: mean_and_deviation(&sets, |summary| summary.accuracy.0),
-            ece: mean_and_deviation(&sets, |summary| summary.ece).0,
+            metric: sets[0].metric,
+            value: mean_and_deviation(&sets, |summary| summary.value.0),
+            ece: mean_of_known(&sets, |summary| summary.ece),
             seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,
             expectation: Expectation {
                 paper: known(&|expectation| expectation.paper),
                 paper_std: None,
                 independent,
                 at_least: independent.filter(|_| is_expected),
+                at_most: None,
             },
         });
     }
@@ -99,11 +108,15 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
 
 /// The table for people.
 pub(crate) fn table(summaries: &[Summary]) -> String {
+    let name = match summaries.first().map(|summary| summary.metric) {
+        Some(Metric::Rmse) => "RMSE",
+        _ => "accuracy %",
+    };
     let header = [
         "set",
         "system",
         "runs",
-        "accuracy %",
+        name,
         "paper",
         "independent",
         "ECE %",
@@ -112,14 +125,18 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
     ];
     let rows = summaries.iter().map(|summary| {
         let expectation = &summary.expectation;
+        let with_deviation = |number: Option<f64>, deviation| {
+            number
+                .map_or_else(String::new, |number| summary.metric.with_deviation(number, deviation))
+        };
         [
             summary.set.clone(),
             summary.system.clone(),
             summary.n_runs.to_string(),
-            with_deviation(Some(summary.accuracy.0), Some(summary.accuracy.1)),
+            with_deviation(Some(summary.value.0), Some(summary.value.1)),
             with_deviation(expectation.paper, expectation.paper_std),
             with_deviation(expectation.independent, None),
-            format!("{:.1}", summary.ece),
+            summary.ece.map_or_else(String::new, |ece| format!("{ece:.1}")),
             format!("{:.1}", summary.seconds),
             summary.verdict(),
         ]
@@ -127,8 +144,10 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
     output::table(header, rows)
 }
 
-fn with_deviation(number: Option<f64>, deviation: Option<f64>) -> String {
-    number.map_or_else(String::new, |number| output::percents(number, deviation))
+/// The mean of what is known of all items.
+pub(crate) fn mean_of_known<T>(items: &[T], value: impl Fn(&T) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = items.iter().map(value).collect();
+    values.map(|values| mean_and_deviation(&values, |value| *value).0)
 }
 
 /// The mean and the population deviation.
@@ -149,9 +168,10 @@ mod tests {
             set: set.to_owned(),
             system: "llf".to_owned(),
             seed: 0,
-            metric: "accuracy".to_owned(),
+            metric: Metric::Accuracy,
             value,
-            ece: 1.0,
+            ece: Some(1.0),
+            intervals: Vec::new(),
             seconds: 2.0,
             n_epochs: None,
             stop: None,
@@ -171,7 +191,7 @@ mod tests {
         let files = [file("a", 90.0, 89.0), file("b", 80.0, 79.0)];
         let summaries =
             summarize(&files, &[result("a", 88.0), result("a", 92.0), result("b", 78.0)]);
-        assert_eq!(summaries[0].accuracy, (90.0, 2.0));
+        assert_eq!(summaries[0].value, (90.0, 2.0));
         let missed: Vec<bool> = summaries.iter().map(Summary::is_missed).collect();
         // The last line is the mean over both sets: 84, expected 85.
         assert_eq!(missed, [false, true, true]);

@@ -136,6 +136,32 @@ pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Res
     write_table(path, Column { name: "row".to_owned(), values: rows }, labels, classes)
 }
 
+/// Writes soft labels to csv, tsv or parquet as [`write_labels`] does, with one more column: `agreement`, the share of each row's
+/// labelers that agree with its label, empty where all abstain.
+pub fn write_labels_with_agreement(
+    path: &Path,
+    labels: &SoftLabels,
+    classes: &[String],
+    agreement: &[Option<f64>],
+) -> Result<()> {
+    check_classes(labels, classes)?;
+    if agreement.len() != labels.n_rows() {
+        let expected = format!("{} rows", labels.n_rows());
+        return Err(Error::config("agreement", expected, agreement.len()));
+    }
+    if Format::of(path)? == Format::Npz {
+        return Err(Error::content(path, "csv, tsv or parquet", "npz")
+            .with_hint("rows without votes have no agreement, and an array has no empty place"));
+    }
+    let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
+    let row = Column { name: "row".to_owned(), values: rows };
+    let mut columns = label_columns(row, labels, classes);
+    // Not a number is what an empty cell is read as.
+    let shares = agreement.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+    columns.push(Column { name: "agreement".to_owned(), values: ColumnValues::Reals(shares) });
+    write_columns(path, &columns)
+}
+
 /// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::read_task_votes), to csv, tsv or parquet: as
 /// [`write_labels`] does, but with the names of the tasks in a column `task` instead of row numbers.
 pub fn write_task_labels(
@@ -162,6 +188,11 @@ fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
 }
 
 fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    write_columns(path, &label_columns(first, labels, classes))
+}
+
+/// A first column, the label and the probabilities.
+fn label_columns(first: Column, labels: &SoftLabels, classes: &[String]) -> Vec<Column> {
     let names = labels.argmax().iter().map(|&class| classes[class].clone()).collect();
     let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
     let values = labels.values();
@@ -169,8 +200,7 @@ fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[Strin
         name: format!("p_{class}"),
         values: ColumnValues::Reals(p.to_vec()),
     });
-    let columns = [first, label].into_iter().chain(probabilities).collect::<Vec<_>>();
-    write_columns(path, &columns)
+    [first, label].into_iter().chain(probabilities).collect()
 }
 
 #[cfg(test)]
@@ -262,6 +292,20 @@ mod tests {
         let labels = SoftLabels::new(array![[0.5, 0.5]]).unwrap();
         assert!(write_labels(Path::new("labels.csv"), &labels, &names(&["a"])).is_err());
         assert!(write_labels(Path::new("labels.txt"), &labels, &names(&["a", "b"])).is_err());
+    }
+
+    #[test]
+    fn agreement_is_empty_where_nobody_voted() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        let path = folder.path().join("labels.csv");
+        let classes = names(&["a", "b"]);
+        write_labels_with_agreement(&path, &labels, &classes, &[Some(0.5), None]).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "row,label,p_a,p_b,agreement\n0,a,0.75,0.25,0.5\n1,a,0.5,0.5,\n");
+        assert!(write_labels_with_agreement(&path, &labels, &classes, &[None]).is_err());
+        let npz = folder.path().join("labels.npz");
+        assert!(write_labels_with_agreement(&npz, &labels, &classes, &[None, None]).is_err());
     }
 
     #[test]

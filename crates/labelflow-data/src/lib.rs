@@ -88,7 +88,7 @@ pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
-pub use labels_file::{read_labels, write_labels, write_task_labels};
+pub use labels_file::{read_labels, write_labels, write_labels_with_agreement, write_task_labels};
 pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
 pub use rules_file::{RulesFile, read_rules, write_rules};

@@ -1,7 +1,7 @@
 //! How good probabilities and distributions are, judged by true labels.
 
 use labelflow_weak::{Error, Result, SoftLabels, TrueValues, Truth};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ValueDistribution;
 
@@ -90,7 +90,7 @@ pub struct RegressionMetrics {
 }
 
 /// How good intervals are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct IntervalMetrics {
     /// The share of labels that they claim to hold.
     pub level: f64,

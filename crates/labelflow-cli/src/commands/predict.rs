@@ -1,38 +1,125 @@
 //! `labelflow predict`: labels for new rows.
 
-use anyhow::Context;
-use labelflow::FittedLabelFlowClassifier;
-use labelflow::weak::SoftLabels;
-use labelflow_data::{read_features, write_labels};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use labelflow::weak::{SoftLabels, WeakSignals};
+use labelflow::{
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, ModelTask, ValueDistribution,
+};
+use labelflow_data::{
+    SignalsOptions, ValueLabels, read_features, read_signals, write_labels,
+    write_labels_with_agreement, write_value_labels,
+};
 
 use crate::Outcome;
 use crate::args::{DeviceName, PredictArgs};
 use crate::output;
 
+/// A model of any task.
+pub(crate) enum Model {
+    Classifier(FittedLabelFlowClassifier),
+    Regressor(FittedLabelFlowRegressor),
+}
+
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
-    let mut model = load_model(&args.model, args.device)?;
-    if let Some(samples) = args.samples {
-        model = model.with_samples(samples)?;
-    }
-    let labels = label(&model, &args.features)?;
-    write_labels(&args.out, &labels, model.classes())?;
-    output::note(&format!("{} rows labelled in {}", labels.n_rows(), args.out.display()));
+    let n_rows = match Model::load(&args.model, args.device)? {
+        Model::Classifier(model) => classify(model, args)?,
+        Model::Regressor(model) => {
+            if args.samples.is_some() {
+                bail!(
+                    "--samples is for classification: the distributions of this model are known without samples"
+                );
+            }
+            if args.signals.is_some() {
+                bail!("--signals is for classification: this model was trained on rules");
+            }
+            let labels = values(&model, &args.features)?;
+            write_value_labels(&args.out, &value_labels(&labels)?)?;
+            labels.n_rows()
+        }
+    };
+    output::note(&format!("{n_rows} rows labelled in {}", args.out.display()));
     Ok(Outcome::Done)
 }
 
-pub(crate) fn load_model(
-    folder: &std::path::Path,
-    device: DeviceName,
-) -> anyhow::Result<FittedLabelFlowClassifier> {
-    let model = FittedLabelFlowClassifier::load(folder)
-        .with_context(|| format!("loading the model {}", folder.display()))?;
-    Ok(model.to_device(device.into())?)
+fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<usize> {
+    if let Some(samples) = args.samples {
+        model = model.with_samples(samples)?;
+    }
+    let labels = classes(&model, &args.features)?;
+    match &args.signals {
+        None => write_labels(&args.out, &labels, model.classes())?,
+        Some(path) => {
+            let agreement = agreement(&read_votes(path, &model, labels.n_rows())?, &labels);
+            write_labels_with_agreement(&args.out, &labels, model.classes(), &agreement)?;
+            let overruled = agreement.iter().flatten().filter(|share| **share < 0.5).count();
+            output::note(&format!(
+                "{overruled} of {} rows have a label that most of their labelers did not vote for",
+                labels.n_rows()
+            ));
+        }
+    }
+    Ok(labels.n_rows())
+}
+
+fn read_votes(
+    path: &Path,
+    model: &FittedLabelFlowClassifier,
+    n_rows: usize,
+) -> anyhow::Result<WeakSignals> {
+    let options = SignalsOptions { classes: model.classes().to_vec(), ..Default::default() };
+    let signals = read_signals(path, &options)?;
+    if signals.n_rows() != n_rows {
+        bail!(
+            "{}: expected {n_rows} rows, as many as the features have, found {}",
+            path.display(),
+            signals.n_rows()
+        );
+    }
+    Ok(signals)
+}
+
+/// Of each row, the share of its labelers whose most probable class is the label; none where all abstain.
+fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Option<f64>> {
+    let predicted = labels.argmax();
+    let of_row = |(row, &label): (usize, &usize)| {
+        let (mut votes, mut agreeing) = (0.0, 0.0);
+        for signal in 0..signals.n_signals() {
+            let Some(own) = signals.probability(row, signal, label) else { continue };
+            let is_largest = (0..signals.n_classes())
+                .filter_map(|class| signals.probability(row, signal, class))
+                .all(|other| other <= own);
+            votes += 1.0;
+            agreeing += f64::from(u8::from(is_largest));
+        }
+        (votes > 0.0).then(|| agreeing / votes)
+    };
+    predicted.iter().enumerate().map(of_row).collect()
+}
+
+impl Model {
+    pub(crate) fn load(folder: &Path, device: DeviceName) -> anyhow::Result<Self> {
+        let load = || -> labelflow::Result<Self> {
+            Ok(match ModelTask::of_folder(folder)? {
+                ModelTask::Classification => {
+                    let model = FittedLabelFlowClassifier::load(folder)?;
+                    Self::Classifier(model.to_device(device.into())?)
+                }
+                ModelTask::Regression => {
+                    let model = FittedLabelFlowRegressor::load(folder)?;
+                    Self::Regressor(model.to_device(device.into())?)
+                }
+            })
+        };
+        load().with_context(|| format!("loading the model {}", folder.display()))
+    }
 }
 
 /// Probabilities of the rows of a file.
-pub(crate) fn label(
+pub(crate) fn classes(
     model: &FittedLabelFlowClassifier,
-    features: &std::path::Path,
+    features: &Path,
 ) -> anyhow::Result<SoftLabels> {
     let rows = read_features(features)?;
     let rows = model.arrange(rows).with_context(|| format!("{}", features.display()))?;
@@ -48,4 +135,26 @@ pub(crate) fn label(
         ));
     }
     Ok(labels)
+}
+
+/// Distributions of the labels of the rows of a file.
+pub(crate) fn values(
+    model: &FittedLabelFlowRegressor,
+    features: &Path,
+) -> anyhow::Result<ValueDistribution> {
+    let label = || -> anyhow::Result<ValueDistribution> {
+        Ok(model.predict_distribution(&model.arrange(read_features(features)?)?)?)
+    };
+    label().with_context(|| format!("{}", features.display()))
+}
+
+/// What is written of them.
+pub(crate) fn value_labels(labels: &ValueDistribution) -> anyhow::Result<ValueLabels> {
+    Ok(ValueLabels {
+        mean: labels.mean(),
+        std: labels.std(),
+        q05: labels.quantile(0.05)?,
+        q50: labels.quantile(0.5)?,
+        q95: labels.quantile(0.95)?,
+    })
 }

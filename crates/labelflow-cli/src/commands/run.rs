@@ -7,26 +7,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{LabelFlowClassifier, Observer, StopReason};
-use labelflow_data::{find, load};
+use labelflow::{IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, StopReason};
+use labelflow_data::{load, load_rules};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Outcome;
 use crate::args::RunArgs;
 use crate::data_folder::data_folder;
+use crate::metric::Metric;
 use crate::progress::{Progress, over_runs};
-use crate::run_file::{Expectation, RunFile};
+use crate::run_file::{Expectation, FlowSettings, RunFile};
 use crate::summary::{self, Summary, summarize};
-use crate::systems::{Evaluation, System};
+use crate::systems::{Evaluation, RegressionSystem, System};
 use crate::{interrupt, output};
 
 /// One system on one dataset with one seed.
 struct Run<'a> {
     file: &'a RunFile,
-    system: System,
+    /// The system's name.
+    system: &'a str,
     seed: u64,
-    config: LabelFlowClassifier,
+    task: RunTask,
+}
+
+/// What is run, with its settings.
+enum RunTask {
+    Classification(System, LabelFlowClassifier),
+    Regression(RegressionSystem, LabelFlowRegressor),
 }
 
 /// What machines read of a run.
@@ -36,11 +44,14 @@ pub(crate) struct RunResult {
     pub(crate) set: String,
     pub(crate) system: String,
     pub(crate) seed: u64,
-    pub(crate) metric: String,
-    /// In percent.
+    pub(crate) metric: Metric,
     pub(crate) value: f64,
-    /// The expected calibration error, in percent.
-    pub(crate) ece: f64,
+    /// The expected calibration error in percent, of probabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ece: Option<f64>,
+    /// Of distributions of real values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) intervals: Vec<IntervalMetrics>,
     pub(crate) seconds: f64,
     /// Of systems that are trained in epochs.
     #[serde(default)]
@@ -70,23 +81,24 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
 
 /// All runs that the files and the flags ask for.
 fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>> {
-    let chosen = match &args.systems {
-        Some(names) => Some(
-            names.iter().map(|name| System::from_name(name)).collect::<anyhow::Result<Vec<_>>>()?,
-        ),
-        None => None,
-    };
+    for name in args.systems.iter().flatten() {
+        // What is no system of either task is a mistake, not a system that no file has.
+        if RegressionSystem::from_name(name).is_err() {
+            System::from_name(name)?;
+        }
+    }
     let mut runs = Vec::new();
     for (file, path) in files.iter().zip(&args.files) {
         // Before hours of other runs.
-        find(&file.set).with_context(|| format!("{}", path.display()))?;
+        let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
         for name in file.systems.keys() {
-            let system = System::from_name(name).with_context(|| format!("{}", path.display()))?;
-            if chosen.as_ref().is_some_and(|chosen| !chosen.contains(&system)) {
+            let task = |seed| RunTask::new(name, settings.clone(), args, seed);
+            task(0).with_context(|| format!("{}", path.display()))?;
+            if args.systems.as_ref().is_some_and(|chosen| !chosen.contains(name)) {
                 continue;
             }
             for &seed in args.seeds.as_ref().unwrap_or(&file.seeds) {
-                runs.push(Run { file, system, seed, config: config(file, args, seed) });
+                runs.push(Run { file, system: name, seed, task: task(seed)? });
             }
         }
     }
@@ -96,12 +108,37 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
     Ok(runs)
 }
 
-fn config(file: &RunFile, args: &RunArgs, seed: u64) -> LabelFlowClassifier {
-    let mut config = file.config.clone();
-    config.seed = seed;
-    config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
-    config.device = args.device.map_or(config.device, Into::into);
-    config
+impl RunTask {
+    fn new(
+        system: &str,
+        settings: FlowSettings,
+        args: &RunArgs,
+        seed: u64,
+    ) -> anyhow::Result<Self> {
+        Ok(match settings {
+            FlowSettings::Classifier(mut config) => {
+                config.seed = seed;
+                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
+                config.device = args.device.map_or(config.device, Into::into);
+                Self::Classification(System::from_name(system)?, config)
+            }
+            FlowSettings::Regressor(mut config) => {
+                config.seed = seed;
+                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
+                config.device = args.device.map_or(config.device, Into::into);
+                Self::Regression(RegressionSystem::from_name(system)?, config)
+            }
+        })
+    }
+
+    /// The settings as text, which changes when they do.
+    fn settings(&self) -> String {
+        match self {
+            Self::Classification(_, config) => toml::to_string(config),
+            Self::Regression(_, config) => toml::to_string(config),
+        }
+        .expect("settings can be written as TOML")
+    }
 }
 
 /// Carries out the runs, `jobs` at a time; results are in the order of the runs.
@@ -146,14 +183,12 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         return Ok(RunResult { expectation: run.expectation(), ..result });
     }
     let folder = data_folder(args.data.as_ref());
-    let problem = load(&run.file.set, &folder, run.seed, &run.file.data)?;
     // With several jobs at a time there is only the bar over runs.
     let mut observer: Box<dyn Observer> =
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let start = Instant::now();
-    let Evaluation { metrics, report } = run
-        .system
-        .evaluate(&problem, &run.config, &mut *observer)
+    let Evaluation { metric, value, ece, intervals, report } = run
+        .evaluate(&folder, &mut *observer)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
@@ -161,11 +196,12 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
     let result = RunResult {
         table: run.file.table.clone(),
         set: run.file.set.clone(),
-        system: run.system.to_string(),
+        system: run.system.to_owned(),
         seed: run.seed,
-        metric: "accuracy".to_owned(),
-        value: metrics.accuracy * 100.0,
-        ece: metrics.ece * 100.0,
+        metric,
+        value,
+        ece,
+        intervals,
         seconds: start.elapsed().as_secs_f64(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
@@ -181,15 +217,26 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
 }
 
 impl Run<'_> {
+    fn evaluate(&self, folder: &Path, observer: &mut dyn Observer) -> anyhow::Result<Evaluation> {
+        let (set, seed) = (&self.file.set, self.seed);
+        match &self.task {
+            RunTask::Classification(system, config) => {
+                system.evaluate(&load(set, folder, seed, &self.file.data)?, config, observer)
+            }
+            RunTask::Regression(system, config) => {
+                system.evaluate(&load_rules(set, folder, seed)?, config, observer)
+            }
+        }
+    }
+
     fn expectation(&self) -> Expectation {
-        self.file.systems.get(&self.system.to_string()).cloned().unwrap_or_default()
+        self.file.systems.get(self.system).cloned().unwrap_or_default()
     }
 
     /// A name that changes with the settings, so that a kept result is never taken for that of other settings.
     fn file_name(&self) -> String {
-        let config = toml::to_string(&self.config).expect("settings can be written as TOML");
         let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
-        let digest = Sha256::digest(config + &data);
+        let digest = Sha256::digest(self.task.settings() + &data);
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
     }

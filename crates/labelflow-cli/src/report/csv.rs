@@ -35,7 +35,7 @@ pub(crate) fn csv(tables: &[ReportTable]) -> String {
                 known(cell.paper_deviation),
                 known(cell.difference),
                 known(cell.independent),
-                cell.calibration_error.to_string(),
+                known(cell.calibration_error),
                 cell.seconds.to_string(),
                 cell.is_best.to_string(),
             ];

@@ -1,6 +1,7 @@
 //! Tables for papers: deviations as subscripts, the best in bold.
 
-use super::{ReportCell, ReportTable, signed};
+use super::{ReportCell, ReportTable};
+use crate::metric::Metric;
 
 /// One tabular after the other; they need the package booktabs.
 pub(crate) fn latex(tables: &[ReportTable]) -> String {
@@ -20,13 +21,13 @@ fn one(table: &ReportTable) -> String {
     for row in rows {
         let cells: Vec<Option<&ReportCell>> =
             columns.iter().map(|column| table.cell_at(row, column)).collect();
-        lines.push(line(&escaped(row), &cells, |cell| Some(measured(cell))));
+        lines.push(line(&escaped(row), &cells, |cell| Some(measured(cell, table.metric))));
         if cells.iter().flatten().any(|cell| cell.paper.is_some()) {
             lines.push(line("\\quad paper", &cells, |cell| {
-                Some(number(cell.paper?, cell.paper_deviation))
+                Some(number(cell.paper?, cell.paper_deviation, table.metric))
             }));
             lines.push(line("\\quad difference", &cells, |cell| {
-                Some(signed(cell.difference?).replace('−', "-"))
+                Some(table.metric.signed(cell.difference?, cell.paper?).replace('−', "-"))
             }));
         }
     }
@@ -47,16 +48,17 @@ fn line(
     format!("{name} & {} \\\\", cells.join(" & "))
 }
 
-fn measured(cell: &ReportCell) -> String {
+fn measured(cell: &ReportCell, metric: Metric) -> String {
     // One run does not deviate.
-    let text = number(cell.mean, (cell.n_runs > 1).then_some(cell.deviation));
+    let text = number(cell.mean, (cell.n_runs > 1).then_some(cell.deviation), metric);
     if cell.is_best { format!("\\mathbf{{{text}}}") } else { text }
 }
 
-fn number(mean: f64, deviation: Option<f64>) -> String {
+fn number(mean: f64, deviation: Option<f64>, metric: Metric) -> String {
+    let text = metric.show(mean, mean);
     match deviation {
-        Some(deviation) => format!("{mean:.1}_{{{deviation:.1}}}"),
-        None => format!("{mean:.1}"),
+        Some(deviation) => format!("{text}_{{{}}}", metric.show(deviation, mean)),
+        None => text,
     }
 }
 

@@ -6,12 +6,14 @@ mod csv;
 mod latex;
 mod markdown;
 
+use labelflow::IntervalMetrics;
 use serde::Serialize;
 
 use crate::commands::run::RunResult;
+use crate::metric::Metric;
 use crate::run_file::Expectation;
-use crate::summary::mean_and_deviation;
-use crate::systems::System;
+use crate::summary::{mean_and_deviation, mean_of_known};
+use crate::systems::{is_supervised, order};
 
 pub(crate) use csv::csv;
 pub(crate) use latex::latex;
@@ -21,6 +23,7 @@ pub(crate) use markdown::markdown;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ReportTable {
     pub(crate) name: String,
+    pub(crate) metric: Metric,
     /// Datasets, in the order in which they were met.
     pub(crate) sets: Vec<String>,
     /// Systems, in the order that was asked for or that of all tables.
@@ -29,7 +32,7 @@ pub(crate) struct ReportTable {
     pub(crate) cells: Vec<ReportCell>,
 }
 
-/// What the runs of one system on one dataset come to, in percent.
+/// What the runs of one system on one dataset come to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ReportCell {
     pub(crate) set: String,
@@ -44,9 +47,12 @@ pub(crate) struct ReportCell {
     pub(crate) difference: Option<f64>,
     pub(crate) independent: Option<f64>,
     /// The expected calibration error, mean over the runs.
-    pub(crate) calibration_error: f64,
+    pub(crate) calibration_error: Option<f64>,
+    /// Intervals of real values: what they claim to hold, what they hold, how wide they are; means over the runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) intervals: Vec<IntervalMetrics>,
     pub(crate) seconds: f64,
-    /// Whether no other system has a higher mean on this dataset, as printed. References on true labels do not compete.
+    /// Whether no other system has a better mean on this dataset, as printed. References on true labels do not compete.
     pub(crate) is_best: bool,
 }
 
@@ -90,13 +96,13 @@ pub(crate) fn tables(results: &[RunResult], systems: Option<&[String]>) -> Vec<R
 fn table(name: String, runs: &[&RunResult], chosen: Option<&[String]>) -> ReportTable {
     let mut systems = in_order(runs.iter().map(|run| &run.system));
     match chosen {
-        None => systems
-            .sort_by_key(|name| System::from_name(name).ok().map_or((1, None), |s| (0, Some(s)))),
+        None => systems.sort_by_cached_key(|name| order(name)),
         Some(chosen) => {
             systems = chosen.iter().filter(|name| systems.contains(name)).cloned().collect();
         }
     }
     let sets = in_order(runs.iter().map(|run| &run.set));
+    let metric = runs.first().map(|run| run.metric).unwrap_or_default();
     let mut cells = Vec::new();
     for set in &sets {
         let of_set = systems.iter().filter_map(|system| {
@@ -105,11 +111,11 @@ fn table(name: String, runs: &[&RunResult], chosen: Option<&[String]>) -> Report
             (!runs.is_empty()).then(|| cell(&runs))
         });
         let mut of_set: Vec<ReportCell> = of_set.collect();
-        mark_best(&mut of_set);
+        mark_best(&mut of_set, metric);
         cells.extend(of_set);
     }
     let sets = sets.into_iter().filter(|set| cells.iter().any(|cell| cell.set == *set)).collect();
-    ReportTable { name, sets, systems, cells }
+    ReportTable { name, metric, sets, systems, cells }
 }
 
 /// What at least one run comes to.
@@ -126,20 +132,35 @@ fn cell(runs: &[&RunResult]) -> ReportCell {
         paper_deviation: paper_std,
         difference: paper.map(|paper| mean - paper),
         independent,
-        calibration_error: mean_and_deviation(runs, |run| run.ece).0,
+        calibration_error: mean_of_known(runs, |run| run.ece),
+        intervals: mean_intervals(runs),
         seconds: mean_and_deviation(runs, |run| run.seconds).0,
         is_best: false,
     }
 }
 
-/// Marks the highest means of a dataset; means that look the same in print are the same.
-fn mark_best(cells: &mut [ReportCell]) {
-    let competes =
-        |cell: &ReportCell| !System::from_name(&cell.system).is_ok_and(System::is_supervised);
-    let printed = |cell: &ReportCell| (cell.mean * 10.0).round() as i64;
-    let best = cells.iter().filter(|cell| competes(cell)).map(printed).max();
+/// The intervals of runs, averaged level by level.
+fn mean_intervals(runs: &[&RunResult]) -> Vec<IntervalMetrics> {
+    let n_levels = runs.iter().map(|run| run.intervals.len()).min().unwrap_or(0);
+    let mean = |level: usize, part: fn(&IntervalMetrics) -> f64| {
+        mean_and_deviation(runs, |run| part(&run.intervals[level])).0
+    };
+    let interval = |level: usize| IntervalMetrics {
+        level: runs[0].intervals[level].level,
+        coverage: mean(level, |interval| interval.coverage),
+        width: mean(level, |interval| interval.width),
+    };
+    (0..n_levels).map(interval).collect()
+}
+
+/// Marks the best means of a dataset; means that look the same in print are the same.
+fn mark_best(cells: &mut [ReportCell], metric: Metric) {
+    let competes = |cell: &ReportCell| !is_supervised(&cell.system);
+    let means = cells.iter().filter(|cell| competes(cell)).map(|cell| cell.mean);
+    let Some(best) = metric.best(means) else { return };
+    let best = metric.show(best, best);
     for cell in cells {
-        cell.is_best = competes(cell) && Some(printed(cell)) == best;
+        cell.is_best = competes(cell) && metric.show(cell.mean, cell.mean) == best;
     }
 }
 
@@ -152,16 +173,6 @@ fn in_order<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
         }
     }
     different
-}
-
-/// A difference with its sign, so that better and worse are seen at once.
-fn signed(difference: f64) -> String {
-    let text = format!("{:.1}", difference.abs());
-    match text.as_str() {
-        "0.0" => text,
-        _ if difference < 0.0 => format!("−{text}"),
-        _ => format!("+{text}"),
-    }
 }
 
 #[cfg(test)]
@@ -179,9 +190,10 @@ mod tests {
             set: set.to_owned(),
             system: system.to_owned(),
             seed: 0,
-            metric: "accuracy".to_owned(),
+            metric: Metric::Accuracy,
             value,
-            ece: 1.0,
+            ece: Some(1.0),
+            intervals: Vec::new(),
             seconds: 2.0,
             n_epochs: None,
             stop: None,
@@ -217,6 +229,30 @@ mod tests {
         let best: Vec<(&str, &str)> = best.map(|cell| (&*cell.set, &*cell.system)).collect();
         assert_eq!(best, [("a_1", "llf"), ("b", "llf"), ("b", "mv"), ("c", "mv")]);
         assert_eq!(table.cell("c", "llf"), None);
+    }
+
+    #[test]
+    fn the_lowest_error_is_the_best_and_intervals_are_averaged() {
+        let interval = |coverage, width| IntervalMetrics { level: 0.8, coverage, width };
+        let run = |system: &str, value: f64, intervals: Vec<IntervalMetrics>| RunResult {
+            metric: Metric::Rmse,
+            ece: None,
+            intervals,
+            ..run("air", system, value, Some((0.211, Some(0.009))))
+        };
+        let results = [
+            run("llf", 0.2, vec![interval(0.7, 1.0)]),
+            run("llf", 0.18, vec![interval(0.9, 3.0)]),
+            run("avg", 0.371, Vec::new()),
+            run("sl", 0.123, Vec::new()),
+        ];
+        let tables = tables(&results, None);
+        let llf = tables[0].cell("air", "llf").unwrap();
+        assert!(llf.is_best && !tables[0].cell("air", "sl").unwrap().is_best);
+        assert_eq!(llf.intervals, [IntervalMetrics { level: 0.8, coverage: 0.8, width: 2.0 }]);
+        let text = markdown(&tables);
+        assert!(text.contains("**0.190 ± 0.010**") && text.contains("(−0.021)"), "{text}");
+        assert!(text.contains("coverage"), "{text}");
     }
 
     #[test]

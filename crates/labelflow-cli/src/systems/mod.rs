@@ -8,17 +8,20 @@
 //! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
 
 mod first_stage;
+mod regression;
 
 use std::fmt;
 
 use labelflow::weak::SoftLabels;
 use labelflow::{
-    ClassificationMetrics, EndModel, LabelFlowClassifier, Observer, Report, SupervisedClassifier,
+    EndModel, IntervalMetrics, LabelFlowClassifier, Observer, Report, SupervisedClassifier,
     TwoStage, classification_metrics,
 };
 use labelflow_data::WeakProblem;
 
+use crate::metric::Metric;
 use first_stage::FirstStage;
+pub(crate) use regression::RegressionSystem;
 
 /// A system by the name it has in files and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,9 +69,29 @@ impl fmt::Display for System {
 /// How a system did.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
-    pub(crate) metrics: ClassificationMetrics,
+    pub(crate) metric: Metric,
+    pub(crate) value: f64,
+    /// The expected calibration error in percent, of probabilities.
+    pub(crate) ece: Option<f64>,
+    /// Of distributions of real values.
+    pub(crate) intervals: Vec<IntervalMetrics>,
     /// The course of training, of systems that have one.
     pub(crate) report: Option<Report>,
+}
+
+/// Whether a system of any task is trained on true labels: a reference, not a competitor.
+pub(crate) fn is_supervised(name: &str) -> bool {
+    System::from_name(name).is_ok_and(System::is_supervised)
+        || RegressionSystem::from_name(name).is_ok_and(RegressionSystem::is_supervised)
+}
+
+/// Where a system of any task stands in tables; unknown ones come last.
+pub(crate) fn order(name: &str) -> impl Ord + use<> {
+    match (System::from_name(name), RegressionSystem::from_name(name)) {
+        (Ok(system), _) => (0, Some(system), None),
+        (_, Ok(system)) => (1, None, Some(system)),
+        _ => (2, None, None),
+    }
 }
 
 impl System {
@@ -124,7 +147,14 @@ impl System {
                 (labels, first.report)
             }
         };
-        Ok(Evaluation { metrics: classification_metrics(&labels, &problem.test.truth)?, report })
+        let metrics = classification_metrics(&labels, &problem.test.truth)?;
+        Ok(Evaluation {
+            metric: Metric::Accuracy,
+            value: metrics.accuracy * 100.0,
+            ece: Some(metrics.ece * 100.0),
+            intervals: Vec::new(),
+            report,
+        })
     }
 
     fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {
@@ -178,8 +208,7 @@ mod tests {
     }
 
     fn accuracy(name: &str, problem: &WeakProblem) -> f64 {
-        let evaluation = system(name).evaluate(problem, &config(), &mut Nobody).unwrap();
-        evaluation.metrics.accuracy * 100.0
+        system(name).evaluate(problem, &config(), &mut Nobody).unwrap().value
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `labelflow demo`: the whole of it on embedded data.
+//! Breast cancer from three weak signals.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use labelflow_data::{
 };
 
 use crate::Outcome;
-use crate::args::{DemoArgs, DemoTask};
+use crate::args::DemoArgs;
 use crate::commands::data::write_truth;
 use crate::output::{self, percent};
 use crate::progress::Progress;
@@ -21,13 +21,10 @@ use crate::progress::Progress;
 /// The columns that the three labelers look at: mean, error and worst of the radius.
 const COLUMNS: [usize; 3] = [0, 10, 20];
 
-pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
-    match args.task {
-        DemoTask::Classification => classification(args),
-    }
-}
+/// Passes over the data.
+const EPOCHS: usize = 500;
 
-fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let table = embedded::breast_cancer();
     let problem = simulate(&table, &COLUMNS, args.seed, BoundsFrom::Simulation)?;
     leave_files(&args.out, &problem)?;
@@ -39,7 +36,10 @@ fn classification(args: &DemoArgs) -> anyhow::Result<Outcome> {
     ))?;
     let config = LabelFlowClassifier {
         seed: args.seed,
-        training: TrainConfig { max_epochs: args.epochs, ..TrainConfig::default() },
+        training: TrainConfig {
+            max_epochs: args.epochs.unwrap_or(EPOCHS),
+            ..TrainConfig::default()
+        },
         ..LabelFlowClassifier::default()
     };
     let mut progress = Progress::new();

@@ -1,0 +1,14 @@
+//! `labelflow demo`: the whole of it on embedded data.
+
+mod classification;
+mod regression;
+
+use crate::Outcome;
+use crate::args::{DemoArgs, TaskName};
+
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    match args.task {
+        TaskName::Classification => classification::run(args),
+        TaskName::Regression => regression::run(args),
+    }
+}

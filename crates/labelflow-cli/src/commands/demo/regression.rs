@@ -1,0 +1,108 @@
+//! The progression of diabetes from rules about means.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use labelflow::weak::{AverageRules, LinearRegression};
+use labelflow::{
+    LabelFlowRegressor, RegressionMetrics, StopReason, TrainConfig, point_metrics,
+    regression_metrics,
+};
+use labelflow_data::{
+    RuleProblem, RulesFile, ValueLabels, embedded, simulate_rules, write_features, write_rules,
+    write_value_labels,
+};
+
+use crate::Outcome;
+use crate::args::DemoArgs;
+use crate::commands::predict::value_labels;
+use crate::metric::Metric;
+use crate::output::{self, percent};
+use crate::progress::Progress;
+
+/// What an expert would look at: body mass index, blood pressure, and the logarithm of triglycerides.
+const FEATURES: [&str; 3] = ["bmi", "bp", "s5"];
+/// Passes over the data.
+const EPOCHS: usize = 1000;
+
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    let problem = simulate_rules(&embedded::diabetes(), &FEATURES, args.seed)?;
+    leave_files(&args.out, &problem)?;
+    output::print(&format!(
+        "Progression of diabetes within a year: {} rows to train on, without a single label; {} rules about means; {} rows to \
+         test.\n",
+        problem.train.n_rows(),
+        problem.train.groups().len(),
+        problem.test.n_rows()
+    ))?;
+    for group in problem.train.groups() {
+        output::print(&format!("  {}: {}", group.rule.name, group.rule.claim))?;
+    }
+    let training = TrainConfig {
+        max_epochs: args.epochs.unwrap_or(EPOCHS),
+        ..LabelFlowRegressor::default().training
+    };
+    let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
+    let mut progress = Progress::new();
+    let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
+    drop(progress);
+    if model.report().stop == StopReason::Interrupted {
+        bail!("interrupted after {} epochs; there is no model", model.report().history.len());
+    }
+    let test = &problem.test;
+    let flow = model.predict_distribution(&test.features)?;
+    let average = AverageRules.fit(&problem.train)?.predict(&test.features)?;
+    let supervised = LinearRegression
+        .fit(problem.train.features().values(), problem.train_truth.values())?
+        .predict(test.features.values())?;
+    let rows = [
+        row("label learning flow", &regression_metrics(&flow, &test.truth)?),
+        row("averaged rules", &point_metrics(&average, &test.truth)?),
+        row("least squares (true labels)", &point_metrics(&supervised, &test.truth)?),
+    ];
+    let header = ["on test rows", "root mean squared error", "R²", "labels in 80 % intervals"];
+    output::print(&format!("\n{}", output::table(header, rows)))?;
+    model.save(&args.out.join("model"))?;
+    write_value_labels(&args.out.join("labels.csv"), &value_labels(&flow)?)?;
+    explain(&args.out)?;
+    Ok(Outcome::Done)
+}
+
+fn row(name: &str, metrics: &RegressionMetrics) -> [String; 4] {
+    let held = metrics.intervals.iter().find(|interval| interval.level == 0.8);
+    [
+        name.to_owned(),
+        Metric::Rmse.show(metrics.rmse, metrics.rmse),
+        format!("{:.3}", metrics.r2),
+        held.map_or_else(String::new, |interval| percent(interval.coverage) + " %"),
+    ]
+}
+
+/// The demo's own data as files, so that the other commands can be tried on them.
+fn leave_files(folder: &Path, problem: &RuleProblem) -> anyhow::Result<()> {
+    let test = folder.join("test");
+    std::fs::create_dir_all(&test).with_context(|| format!("creating {}", test.display()))?;
+    write_features(&folder.join("features.csv"), problem.train.features())?;
+    let rules = problem.train.groups().iter().map(|group| group.rule.clone()).collect();
+    let file = RulesFile { rules, range: Some(problem.train.range()) };
+    write_rules(&folder.join("rules.toml"), &file)?;
+    write_features(&test.join("features.csv"), &problem.test.features)?;
+    let truth = problem.test.truth.values().to_vec();
+    let certain = ValueLabels {
+        std: vec![0.0; truth.len()],
+        q05: truth.clone(),
+        q50: truth.clone(),
+        q95: truth.clone(),
+        mean: truth,
+    };
+    Ok(write_value_labels(&test.join("labels.csv"), &certain)?)
+}
+
+fn explain(folder: &Path) -> anyhow::Result<()> {
+    let folder = folder.display();
+    output::print(&format!(
+        "\n{folder}/labels.csv holds the test rows' labels with deviations and quantiles, {folder}/model the model. Try:\n\n  \
+         labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \
+         labelflow fit --features {folder}/features.csv --rules {folder}/rules.toml --out {folder}/mine"
+    ))
+}

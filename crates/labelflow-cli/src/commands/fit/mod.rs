@@ -1,0 +1,234 @@
+//! `labelflow fit`: a model from features and weak supervision.
+
+mod classification;
+mod regression;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::{
+    BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelTask, Observer, Preset, Report,
+    StopReason, TrainConfig,
+};
+use labelflow_data::AbstainConvention;
+use serde::Deserialize;
+
+use crate::Outcome;
+use crate::args::{FitArgs, ModelArgs};
+use crate::bounds_setting::BoundsSetting;
+use crate::progress::Progress;
+use crate::{interrupt, output};
+
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// A `RUN.toml` for `fit`. Paths are relative to the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FitFile {
+    task: Option<ModelTask>,
+    features: Option<PathBuf>,
+    signals: Option<PathBuf>,
+    rules: Option<PathBuf>,
+    range: Option<[f64; 2]>,
+    bounds: Option<BoundsSetting>,
+    classes: Option<Vec<String>>,
+    abstain: Option<AbstainConvention>,
+    labels_for_eval: Option<PathBuf>,
+    out: Option<PathBuf>,
+    /// Settings of the learner of the task.
+    config: toml::Table,
+}
+
+pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
+    let file = match &args.run {
+        Some(path) => FitFile::read(path)?,
+        None => FitFile::default(),
+    };
+    match file.task(args)? {
+        ModelTask::Classification => classification::run(file, args),
+        ModelTask::Regression => regression::run(file, args),
+    }
+}
+
+impl FitFile {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let context = || format!("reading {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(context)?;
+        let mut file: Self = toml::from_str(&text).with_context(context)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for place in [
+            &mut file.features,
+            &mut file.signals,
+            &mut file.rules,
+            &mut file.labels_for_eval,
+            &mut file.out,
+        ] {
+            *place = place.take().map(|path| folder.join(path));
+        }
+        if let Some(BoundsSetting::Named(name)) = &mut file.bounds
+            && name != "auto"
+        {
+            *name = folder.join(&*name).display().to_string();
+        }
+        Ok(file)
+    }
+
+    /// The task that is named, or that the inputs are for.
+    fn task(&self, args: &FitArgs) -> anyhow::Result<ModelTask> {
+        let signals = args.signals.is_some() || self.signals.is_some();
+        let rules = args.rules.is_some() || self.rules.is_some();
+        if signals && rules {
+            bail!(
+                "expected signals, for classification, or rules, for regression, found both: leave one out"
+            );
+        }
+        let named = args.task.map(ModelTask::from).or(self.task);
+        let fitting = if rules { ModelTask::Regression } else { ModelTask::Classification };
+        match named {
+            Some(ModelTask::Regression) if signals => {
+                bail!("--signals are for classification; regression learns from --rules")
+            }
+            Some(ModelTask::Classification) if rules => {
+                bail!("--rules are for regression; classification learns from --signals")
+            }
+            named => Ok(named.unwrap_or(fitting)),
+        }
+    }
+
+    /// The settings of a learner.
+    fn config<C: serde::de::DeserializeOwned>(&self, args: &FitArgs) -> anyhow::Result<C> {
+        self.config.clone().try_into().with_context(|| {
+            let path = args.run.as_deref().unwrap_or(Path::new("settings"));
+            format!("reading config of {}", path.display())
+        })
+    }
+
+    fn out(&self, args: &FitArgs) -> anyhow::Result<PathBuf> {
+        let out = args.out.clone().or(self.out.clone());
+        out.context("--out is missing: name the model folder")
+    }
+}
+
+/// A path that a flag or the file must name.
+fn required(flag: &Option<PathBuf>, file: &Option<PathBuf>, name: &str) -> anyhow::Result<PathBuf> {
+    let path = flag.clone().or(file.clone());
+    path.with_context(|| format!("--{name} is missing: name the file"))
+}
+
+/// The settings of training that have flags of their own.
+fn with_flags(mut training: TrainConfig, flags: &ModelArgs, n_rows: usize) -> TrainConfig {
+    if let Some(preset) = flags.preset {
+        training = Preset::from(preset).training(n_rows);
+    }
+    training.max_epochs = flags.epochs.unwrap_or(training.max_epochs);
+    if let Some(rows) = flags.batch_size {
+        training.batch_size = BatchSize::Rows(rows);
+    }
+    training
+}
+
+/// What a learner of any task is trained with: its run digest, and how it is fitted, reported on and saved.
+struct Training<'a, M> {
+    digest: String,
+    fit: &'a dyn Fn(Option<Checkpoint>, &mut dyn Observer) -> labelflow::Result<M>,
+    report: fn(&M) -> &Report,
+    save: fn(&M, &Path) -> labelflow::Result<()>,
+}
+
+impl<M> Training<'_, M> {
+    /// Trains from the checkpoint in the folder, if there is one, and leaves the model there.
+    fn run(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
+        let is_new = !folder.exists();
+        // Before training: better to know at once that there is no place for its result.
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("creating {}", folder.display()))?;
+        let model = self.train_and_save(folder, args).inspect_err(|_| {
+            if is_new {
+                // Only an empty folder can be removed: a checkpoint stays.
+                let _ = std::fs::remove_dir(folder);
+            }
+        })?;
+        summarize((self.report)(&model), folder)?;
+        Ok(model)
+    }
+
+    fn train_and_save(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
+        let checkpoint = folder.join(CHECKPOINT);
+        let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
+        let mut observer: Vec<Box<dyn Observer>> = vec![
+            Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
+            Box::new(Progress::new()),
+            Box::new(CheckpointOnInterrupt(checkpoint.clone())),
+        ];
+        let model = (self.fit)(start, &mut observer)?;
+        drop(observer);
+        let report = (self.report)(&model);
+        if report.stop == StopReason::Interrupted {
+            bail!(
+                "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+                report.history.len(),
+                folder.display()
+            );
+        }
+        (self.save)(&model, folder)?;
+        remove(&checkpoint)?;
+        Ok(model)
+    }
+}
+
+/// Saves the last epoch's state when Ctrl-C ends training, so that nothing is lost. Stands behind [`Progress`], which ends it: what that one
+/// has seen, this one sees too.
+struct CheckpointOnInterrupt(PathBuf);
+
+impl Observer for CheckpointOnInterrupt {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+        if !interrupt::requested() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        (event.snapshot)().save(&self.0)?;
+        Ok(ControlFlow::Break(()))
+    }
+}
+
+/// The checkpoint to go on from, if this run left one.
+fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Option<Checkpoint>> {
+    if restart {
+        remove(path)?;
+    }
+    if !path.exists() {
+        return Ok(None);
+    }
+    let checkpoint =
+        Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
+    if checkpoint.run != run {
+        bail!(
+            "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
+            path.display()
+        );
+    }
+    output::note(&format!("going on after epoch {}", checkpoint.history.len()));
+    Ok(Some(checkpoint))
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
+    let why = match report.stop {
+        StopReason::Converged => "the loss settled",
+        StopReason::MaxEpochs => "no epochs left",
+        StopReason::Interrupted => "interrupted",
+    };
+    output::print(&format!(
+        "{}: trained for {} epochs ({why})",
+        folder.display(),
+        report.history.len()
+    ))
+}

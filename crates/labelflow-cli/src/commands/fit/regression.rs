@@ -1,0 +1,121 @@
+//! A regression from features and rules about means.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use labelflow::weak::{LabelRange, RuleDataset, TrueValues};
+use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, regression_metrics};
+use labelflow_data::{read_features, read_rules, read_values};
+
+use super::{FitFile, Training, required, with_flags};
+use crate::Outcome;
+use crate::args::FitArgs;
+use crate::commands::eval::print_regression_metrics;
+use crate::output;
+
+/// What is read, from the file and the flags.
+struct Inputs {
+    features: PathBuf,
+    rules: PathBuf,
+    range: Option<LabelRange>,
+    labels_for_eval: Option<PathBuf>,
+}
+
+pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
+    refuse_flags_of_classification(&file, args)?;
+    let config: LabelFlowRegressor = file.config(args)?;
+    let folder = file.out(args)?;
+    let inputs = Inputs::gather(&file, args)?;
+    let dataset = inputs.dataset()?;
+    let config = with_model_flags(config, args, dataset.n_rows());
+    let truth = inputs.truth(&dataset)?;
+    let training = Training {
+        digest: config.run_digest(&dataset),
+        fit: &|start, observer| config.fit_with(&dataset, Vec::new(), start, observer),
+        report: FittedLabelFlowRegressor::report,
+        save: FittedLabelFlowRegressor::save,
+    };
+    let model = training.run(&folder, args)?;
+    if let Some(truth) = truth {
+        let labels = model.predict_distribution(dataset.features())?;
+        print_regression_metrics(&regression_metrics(&labels, &truth)?)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Result<()> {
+    let given = [
+        ("bounds", args.bounds.is_some() || file.bounds.is_some()),
+        ("classes", args.classes.is_some() || file.classes.is_some()),
+        ("abstain", args.abstain.is_some() || file.abstain.is_some()),
+        ("samples", args.model.samples.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => bail!("--{name} is for classification; leave it out"),
+        None => Ok(()),
+    }
+}
+
+fn with_model_flags(
+    mut config: LabelFlowRegressor,
+    args: &FitArgs,
+    n_rows: usize,
+) -> LabelFlowRegressor {
+    let flags = &args.model;
+    config.seed = flags.seed.unwrap_or(config.seed);
+    config.training = with_flags(config.training, flags, n_rows);
+    config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
+    config.device = flags.device.map_or(config.device, Into::into);
+    config
+}
+
+impl Inputs {
+    fn gather(file: &FitFile, args: &FitArgs) -> anyhow::Result<Self> {
+        let range = match (&args.range, file.range) {
+            (Some(range), _) => Some((range[0], range[1])),
+            (None, Some([lower, upper])) => Some((lower, upper)),
+            (None, None) => None,
+        };
+        Ok(Self {
+            features: required(&args.features, &file.features, "features")?,
+            rules: required(&args.rules, &file.rules, "rules")?,
+            range: range.map(|(lower, upper)| LabelRange::new(lower, upper)).transpose()?,
+            labels_for_eval: args.labels_for_eval.clone().or(file.labels_for_eval.clone()),
+        })
+    }
+
+    fn dataset(&self) -> anyhow::Result<RuleDataset> {
+        let features = read_features(&self.features)?;
+        let file = read_rules(&self.rules)?;
+        let dataset = RuleDataset::new(features, file.rules, self.range.or(file.range))
+            .with_context(|| format!("{}, {}", self.features.display(), self.rules.display()))?;
+        for warning in dataset.warnings() {
+            output::note(&format!("{}: {warning}", self.rules.display()));
+        }
+        let uncovered = dataset.n_uncovered();
+        if uncovered > 0 {
+            output::note(&format!(
+                "{uncovered} of {} rows are in no rule: their features are used, their labels are free",
+                dataset.n_rows()
+            ));
+        }
+        Ok(dataset)
+    }
+
+    fn truth(&self, dataset: &RuleDataset) -> anyhow::Result<Option<TrueValues>> {
+        let Some(path) = &self.labels_for_eval else {
+            return Ok(None);
+        };
+        let truth = read_values(path)?;
+        if truth.n_rows() != dataset.n_rows() {
+            bail!(
+                "{}: expected {} rows, as many as {} has, found {}",
+                path.display(),
+                dataset.n_rows(),
+                self.features.display(),
+                truth.n_rows()
+            );
+        }
+        Ok(Some(truth))
+    }
+}
