@@ -4,9 +4,8 @@ use labelflow::weak::{
     AverageRules, Claim, Features, LabelRange, Region, Rule, RuleDataset, TrueValues,
 };
 use labelflow::{
-    Activation, BatchSize, EpochEvent, FittedLabelFlowRegressor,
-    LabelFlowRegressor, ModelTask, Observer, Scaling, TrainConfig, point_metrics,
-    regression_metrics,
+    Activation, BatchSize, EpochEvent, FittedLabelFlowRegressor, LabelFlowRegressor, ModelTask,
+    Observer, Scaling, TrainConfig, point_metrics, regression_metrics,
 };
 use ndarray::{Array2, array};
 use rand::SeedableRng;

@@ -56,6 +56,9 @@ pub(crate) struct RunResult {
     /// Of systems that are trained in epochs.
     #[serde(default)]
     pub(crate) n_epochs: Option<usize>,
+    /// The median time of an epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) epoch_ms: Option<f64>,
     #[serde(default)]
     pub(crate) stop: Option<StopReason>,
     /// What its experiment file expects of the mean over seeds.
@@ -186,9 +189,10 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
     // With several jobs at a time there is only the bar over runs.
     let mut observer: Box<dyn Observer> =
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
+    let mut clock = EpochClock { watched: &mut *observer, last: None, times: Vec::new() };
     let start = Instant::now();
     let Evaluation { metric, value, ece, intervals, report } = run
-        .evaluate(&folder, &mut *observer)
+        .evaluate(&folder, &mut clock)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
@@ -203,6 +207,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         ece,
         intervals,
         seconds: start.elapsed().as_secs_f64(),
+        epoch_ms: clock.median_ms(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
         expectation: run.expectation(),
@@ -239,6 +244,36 @@ impl Run<'_> {
         let digest = Sha256::digest(self.task.settings() + &data);
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
+    }
+}
+
+/// Measures how long epochs take, in front of another observer.
+struct EpochClock<'a> {
+    watched: &'a mut dyn Observer,
+    last: Option<Instant>,
+    /// Milliseconds.
+    times: Vec<f64>,
+}
+
+impl EpochClock<'_> {
+    /// The median, which the first epochs of a device that still compiles its kernels do not move.
+    fn median_ms(&self) -> Option<f64> {
+        let mut times = self.times.clone();
+        times.sort_unstable_by(f64::total_cmp);
+        times.get(times.len() / 2).copied()
+    }
+}
+
+impl Observer for EpochClock<'_> {
+    fn observe(
+        &mut self,
+        event: labelflow::EpochEvent<'_>,
+    ) -> labelflow::Result<std::ops::ControlFlow<()>> {
+        let now = Instant::now();
+        if let Some(last) = self.last.replace(now) {
+            self.times.push((now - last).as_secs_f64() * 1e3);
+        }
+        self.watched.observe(event)
     }
 }
 

@@ -195,6 +195,7 @@ mod tests {
             ece: Some(1.0),
             intervals: Vec::new(),
             seconds: 2.0,
+            epoch_ms: None,
             n_epochs: None,
             stop: None,
             expectation,
