@@ -128,7 +128,7 @@ pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<
 ///
 /// ```
 /// let problem = labelflow_data::load_rules("diabetes", ".".as_ref(), 0)?;
-/// assert_eq!(problem.train.groups()[0].rule.claim.middle().round(), 181.0);
+/// assert_eq!(problem.train.groups().len(), 10);
 /// # Ok::<(), labelflow_data::Error>(())
 /// ```
 pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {

@@ -170,7 +170,7 @@ mod tests {
         let problem = simulate_rules(&table, &["bmi", "bp", "s5"], 0).unwrap();
         let simulation = problem.simulation.as_ref().unwrap();
         let n_rows = [problem.train.n_rows(), simulation.n_rows(), problem.test.n_rows()];
-        assert_eq!(n_rows, [176, 133, 133]);
+        assert_eq!(n_rows, [177, 132, 133]);
         assert_eq!((problem.train.range().lower(), problem.train.range().upper()), (25.0, 346.0));
         assert!(problem.train.warnings().is_empty());
         // A rule's predictions have the mean of the labels it was measured on.
