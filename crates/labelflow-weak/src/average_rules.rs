@@ -20,13 +20,14 @@ use crate::{Error, Features, Result, Rule, RuleDataset, Statistic};
 /// use ndarray::array;
 ///
 /// let names = vec!["hour".to_owned(), "wind".to_owned()];
-/// let features = Features::with_names(array![[9.0, 1.0], [3.0, 5.0]], names)?;
+/// let values = array![[9.0, 1.0], [3.0, 5.0], [9.0, 5.0], [3.0, 1.0]];
+/// let features = Features::with_names(values, names)?;
 /// let rules = [
 ///     Rule::on_both_sides("hour", 6.0, Claim::mean(30.0), Claim::mean(10.0)),
-///     Rule::on_both_sides("wind", 3.0, Claim::mean(12.0), Claim::mean(24.0)),
+///     Rule::on_both_sides("wind", 3.0, Claim::mean(16.0), Claim::mean(24.0)),
 /// ];
 /// let dataset = RuleDataset::new(features.clone(), rules.concat(), None)?;
-/// assert_eq!(AverageRules.fit(&dataset)?.predict(&features)?, [27.0, 11.0]);
+/// assert_eq!(AverageRules.fit(&dataset)?.predict(&features)?, [27.0, 13.0, 23.0, 17.0]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
