@@ -3,6 +3,7 @@
 mod args;
 mod bounds_setting;
 mod commands;
+mod config_table;
 mod data_folder;
 mod interrupt;
 mod labeler_report;

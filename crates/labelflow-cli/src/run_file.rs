@@ -20,6 +20,8 @@ use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_data::{LoadOptions, find};
 use serde::{Deserialize, Serialize};
 
+use crate::config_table::read_config;
+
 /// One experiment file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,7 +37,11 @@ pub(crate) struct RunFile {
     pub(crate) data: LoadOptions,
     /// Settings of the flows; see [`FlowSettings`].
     #[serde(default)]
+    #[allow(dead_code, reason = "a key that the file may have; it is read by read_config")]
     config: toml::Table,
+    /// The whole file.
+    #[serde(skip)]
+    text: String,
     /// What is compared.
     pub(crate) systems: BTreeMap<String, Expectation>,
 }
@@ -69,14 +75,16 @@ impl RunFile {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("reading {}", path.display()))
+        let mut file: Self =
+            toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+        file.text = text;
+        Ok(file)
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {
-        let config = self.config.clone();
         Ok(match find(&self.set)?.is_regression() {
-            true => FlowSettings::Regressor(config.try_into().context("config")?),
-            false => FlowSettings::Classifier(config.try_into().context("config")?),
+            true => FlowSettings::Regressor(read_config(&self.text)?),
+            false => FlowSettings::Classifier(read_config(&self.text)?),
         })
     }
 }

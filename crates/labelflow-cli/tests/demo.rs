@@ -51,6 +51,7 @@ fn an_experiment() {
             fields,
             [
                 "ece",
+                "epoch_ms",
                 "expectation",
                 "metric",
                 "n_epochs",
@@ -86,7 +87,7 @@ fn a_missed_expectation() {
     let sandbox = Sandbox::new().file("run.toml", missed);
     let ran = sandbox.labelflow("run run.toml --systems mv --seeds 0");
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(ran.stdout.contains("missed: < 99.9"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("missed: ≥ 99.9"), "{}", ran.stdout);
     // Machines get the code too, and nothing but JSON.
     let ran = sandbox.labelflow("run run.toml --systems mv --seeds 0 --json -");
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);

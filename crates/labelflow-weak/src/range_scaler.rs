@@ -40,6 +40,13 @@ impl TryFrom<Stored> for RangeScaler {
     type Error = Error;
 
     fn try_from(Stored { lower, width }: Stored) -> Result<Self> {
+        Self::new(lower, width)
+    }
+}
+
+impl RangeScaler {
+    /// A scaler whose lower ends and widths are known.
+    pub fn new(lower: Vec<f64>, width: Vec<f64>) -> Result<Self> {
         let usable = lower.len() == width.len()
             && lower.iter().chain(&width).all(|value| value.is_finite())
             && width.iter().all(|&width| width > 0.0);
@@ -49,9 +56,7 @@ impl TryFrom<Stored> for RangeScaler {
         let expected = "as many positive widths as lower ends";
         Err(Error::data("stored scaler", expected, format!("lower {lower:?}, widths {width:?}")))
     }
-}
 
-impl RangeScaler {
     /// Measures `features`, `[n_rows, d_features]`.
     pub fn fit(features: ArrayView2<'_, f32>) -> Result<Self> {
         check_table(features)?;

@@ -40,6 +40,13 @@ impl TryFrom<Stored> for StandardScaler {
     type Error = Error;
 
     fn try_from(Stored { mean, std }: Stored) -> Result<Self> {
+        Self::new(mean, std)
+    }
+}
+
+impl StandardScaler {
+    /// A scaler whose means and deviations are known.
+    pub fn new(mean: Vec<f64>, std: Vec<f64>) -> Result<Self> {
         let usable = mean.len() == std.len()
             && mean.iter().chain(&std).all(|value| value.is_finite())
             && std.iter().all(|&std| std > 0.0);
@@ -49,9 +56,7 @@ impl TryFrom<Stored> for StandardScaler {
         let expected = "as many positive standard deviations as means";
         Err(Error::data("stored scaler", expected, format!("means {mean:?}, deviations {std:?}")))
     }
-}
 
-impl StandardScaler {
     /// Measures `features`, `[n_rows, d_features]`.
     pub fn fit(features: ArrayView2<'_, f32>) -> Result<Self> {
         check_table(features)?;

@@ -43,7 +43,7 @@ impl ModelTask {
     /// The task of the model in a folder.
     pub fn of_folder(folder: &Path) -> Result<Self> {
         let path = manifest_paths(folder)?.into_iter().find(|path| path.exists());
-        Ok(read_version(&path.expect("one of them exists"))?.task)
+        Ok(read_head(&path.expect("one of them exists"))?.task)
     }
 }
 
@@ -243,8 +243,13 @@ impl FittedLabelFlowRegressor {
 #[derive(Deserialize)]
 struct Version {
     format: u32,
-    task: ModelTask,
     labelflow: String,
+}
+
+/// The part that models of all tasks share.
+#[derive(Deserialize)]
+struct Head {
+    task: ModelTask,
     weights_sha256: String,
 }
 
@@ -316,10 +321,8 @@ fn settle(folder: &Path) -> Result<()> {
     let Ok(weights) = std::fs::read(folder.join(WEIGHTS)) else {
         return Ok(());
     };
-    match read_version(&folder.join(MODEL_NEW)) {
-        Ok(version) if version.weights_sha256 == sha256(&weights) => {
-            rename(folder, MODEL_NEW, MODEL)
-        }
+    match read_head(&folder.join(MODEL_NEW)) {
+        Ok(head) if head.weights_sha256 == sha256(&weights) => rename(folder, MODEL_NEW, MODEL),
         _ => Ok(()),
     }
 }
@@ -328,13 +331,13 @@ fn settle(folder: &Path) -> Result<()> {
 fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<PathBuf> {
     let mut failure = None;
     for path in paths.iter().filter(|path| path.exists()) {
-        match read_version(path) {
-            Ok(version) if version.weights_sha256 == digest => return Ok(path.clone()),
-            Ok(version) => {
+        match read_head(path) {
+            Ok(head) if head.weights_sha256 == digest => return Ok(path.clone()),
+            Ok(head) => {
                 let expected = format!(
                     "the weights that {} names, with sha256 {}",
                     path.display(),
-                    version.weights_sha256
+                    head.weights_sha256
                 );
                 let found = format!("sha256 {digest}, as if cut off or of another model");
                 failure.get_or_insert(Error::format(weights, expected, found));
@@ -348,21 +351,21 @@ fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<PathBu
 }
 
 /// What all versions share is read first: a later format may have other fields.
-fn read_version(path: &Path) -> Result<Version> {
+fn read_head(path: &Path) -> Result<Head> {
     let version: Version = parse(path)?;
     if version.format > FORMAT {
         let found =
             format!("format {}, written by labelflow {}", version.format, version.labelflow);
         return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
     }
-    Ok(version)
+    parse(path)
 }
 
 fn read_manifest<D: DeserializeOwned, C: DeserializeOwned>(
     path: &Path,
     task: ModelTask,
 ) -> Result<Manifest<D, C>> {
-    let found = read_version(path)?.task;
+    let found = read_head(path)?.task;
     if found != task {
         return Err(Error::format(path, format!("a model for {task}"), format!("one for {found}")));
     }

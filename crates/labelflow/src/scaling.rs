@@ -32,10 +32,40 @@ impl Scaling {
 
 /// A scaling that has seen the training rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "Stored")]
 pub(crate) enum Scaler {
     Standard(StandardScaler),
     Range(RangeScaler),
+}
+
+/// What a file holds, not yet checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    mean: Option<Vec<f64>>,
+    std: Option<Vec<f64>>,
+    lower: Option<Vec<f64>>,
+    width: Option<Vec<f64>>,
+}
+
+impl TryFrom<Stored> for Scaler {
+    type Error = labelflow_weak::Error;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        match stored {
+            Stored { mean: Some(mean), std: Some(std), lower: None, width: None } => {
+                Ok(Self::Standard(StandardScaler::new(mean, std)?))
+            }
+            Stored { mean: None, std: None, lower: Some(lower), width: Some(width) } => {
+                Ok(Self::Range(RangeScaler::new(lower, width)?))
+            }
+            _ => Err(Self::Error::data(
+                "stored scaler",
+                "mean and std, or lower and width",
+                "others, or one without the other",
+            )),
+        }
+    }
 }
 
 impl Scaler {

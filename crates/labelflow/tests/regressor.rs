@@ -69,7 +69,7 @@ fn rules_about_means_become_a_regression() {
         let labels = model.predict_distribution(dataset.features()).unwrap();
         let metrics = regression_metrics(&labels, &truth).unwrap();
         assert!((metrics.rmse - found).abs() < 1e-12);
-        assert!(labels.std().iter().all(|std| *std > 0.0 && *std < 20.0));
+        assert!(labels.std().iter().all(|std| *std > 0.0 && *std < 40.0));
         // The mean of the samples is that of the distribution.
         let samples = model.sample(dataset.features(), 400).unwrap();
         let mean: f64 = samples.column(7).mean().unwrap();
@@ -164,9 +164,9 @@ fn a_run_that_was_ended_goes_on_as_if_it_had_not_been() {
 fn without_its_weight_the_likelihood_does_not_enter_the_gradient() {
     // The scale of the samples is free then, but for the range: its mean stays near where it started.
     let (dataset, truth) = problem(200, 6);
-    let with = small(300).fit(&dataset).unwrap();
-    let without =
-        LabelFlowRegressor { likelihood_weight: 0.0, ..small(300) }.fit(&dataset).unwrap();
+    let config = LabelFlowRegressor { n_steps: 8, ..small(300) };
+    let with = config.fit(&dataset).unwrap();
+    let without = LabelFlowRegressor { likelihood_weight: 0.0, ..config }.fit(&dataset).unwrap();
     let std = |model: &FittedLabelFlowRegressor| {
         let std = model.predict_distribution(dataset.features()).unwrap().std();
         std.iter().sum::<f64>() / std.len() as f64

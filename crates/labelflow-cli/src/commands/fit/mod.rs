@@ -13,10 +13,12 @@ use labelflow::{
 };
 use labelflow_data::AbstainConvention;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::Outcome;
 use crate::args::{FitArgs, ModelArgs};
 use crate::bounds_setting::BoundsSetting;
+use crate::config_table::read_config;
 use crate::progress::Progress;
 use crate::{interrupt, output};
 
@@ -36,8 +38,11 @@ struct FitFile {
     abstain: Option<AbstainConvention>,
     labels_for_eval: Option<PathBuf>,
     out: Option<PathBuf>,
-    /// Settings of the learner of the task.
+    /// Settings of the learner of the task; see [`read_config`].
     config: toml::Table,
+    /// The whole file.
+    #[serde(skip)]
+    text: String,
 }
 
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
@@ -56,6 +61,7 @@ impl FitFile {
         let context = || format!("reading {}", path.display());
         let text = std::fs::read_to_string(path).with_context(context)?;
         let mut file: Self = toml::from_str(&text).with_context(context)?;
+        file.text = text;
         let folder = path.parent().unwrap_or(Path::new("."));
         for place in [
             &mut file.features,
@@ -97,11 +103,13 @@ impl FitFile {
     }
 
     /// The settings of a learner.
-    fn config<C: serde::de::DeserializeOwned>(&self, args: &FitArgs) -> anyhow::Result<C> {
-        self.config.clone().try_into().with_context(|| {
-            let path = args.run.as_deref().unwrap_or(Path::new("settings"));
-            format!("reading config of {}", path.display())
-        })
+    fn config<C: DeserializeOwned + Default>(&self, args: &FitArgs) -> anyhow::Result<C> {
+        match &args.run {
+            None => Ok(C::default()),
+            Some(path) => {
+                read_config(&self.text).with_context(|| format!("reading {}", path.display()))
+            }
+        }
     }
 
     fn out(&self, args: &FitArgs) -> anyhow::Result<PathBuf> {
