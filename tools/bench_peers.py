@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PLAIN_PROGRAM = ROOT / "tools" / "plain_llf.py"
+PLAIN_PROGRAMS = {
+    "classification": ROOT / "tools" / "plain_llf.py",
+    "regression": ROOT / "tools" / "plain_llf_regression.py",
+}
 PACKAGES = ["torch", "numpy"]
 ROUNDS = 2
 N_CORES = len(os.sched_getaffinity(0))
@@ -26,7 +29,9 @@ N_CORES = len(os.sched_getaffinity(0))
 SMALL = {"rows": 228, "features": 30, "epochs": 100, "warmup": 5}
 LARGE = {"rows": 6000, "features": 784, "epochs": 6, "warmup": 2}
 LARGE |= {"predict-rows": 2000, "samples": 10}
-RUNS = {"small": SMALL, "large": LARGE}
+# As many rows and columns as the training part of Bike Sharing.
+RULES = {"rows": 6951, "features": 12, "epochs": 40, "warmup": 5, "task": "regression"}
+RUNS = {"small": SMALL, "large": LARGE, "rules": RULES}
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ COMPARISONS = [
     Comparison("epoch, 6,000 × 784", "large", "epoch_ms", at_least=1.4),
     Comparison("prediction, 2,000 × 784, 10 samples", "large", "predict_ms", at_least=5.0),
     Comparison("peak memory, 6,000 × 784", "large", "peak_mb", at_least=2.0),
+    Comparison("epoch, regression, 6,951 × 12", "rules", "epoch_ms", at_least=4.0),
 ]
 
 
@@ -90,24 +96,31 @@ def find_python(variable: str, environment: str, modules: str, packages: list[st
     return python
 
 
-def measure(program: list, run: dict, device: str) -> dict:
+def measure(command: list, run: dict, device: str) -> dict:
     """Runs one of the programs; its last line is the result."""
     arguments = {**run, "threads": N_CORES, "device": device}
     flags = [part for name, value in arguments.items() for part in (f"--{name}", str(value))]
-    result = json.loads(output_of([*program, *flags]).splitlines()[-1])
+    result = json.loads(output_of([*command, *flags]).splitlines()[-1])
     figures = {name: result[name] for name in ("epoch_ms", "predict_ms", "peak_mb", "last_loss")}
     say(f"  {result['program']}: {figures}")
     return result
 
 
-def measure_all(programs: dict, device: str) -> dict:
+def without(run: dict, name: str) -> dict:
+    return {key: value for key, value in run.items() if key != name}
+
+
+def measure_all(bench: Path, python: Path, device: str) -> dict:
     """Results by run and program. The programs take turns, so that both see the same machine."""
     results = {}
     for run_name, run in RUNS.items():
         for round_number in range(1, ROUNDS + 1):
             say(f"{run_name} run, round {round_number} of {ROUNDS}")
-            for program_name, program in programs.items():
-                result = measure(program, run, device)
+            ours = measure([bench], run, device)
+            # What is compared is the program's own matter, not an argument.
+            task, plain = run.get("task", "classification"), without(run, "task")
+            peer = measure([python, PLAIN_PROGRAMS[task]], plain, device)
+            for program_name, result in (("labelflow", ours), ("pytorch", peer)):
                 results.setdefault((run_name, program_name), []).append(result)
     return results
 
@@ -178,14 +191,9 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = parse_arguments()
     try:
-        programs = {
-            "labelflow": [build_bench("peers", arguments.device)],
-            "pytorch": [
-                find_python("LABELFLOW_PEERS_PYTHON", "peers-venv", "torch", PACKAGES),
-                PLAIN_PROGRAM,
-            ],
-        }
-        results = measure_all(programs, arguments.device)
+        bench = build_bench("peers", arguments.device)
+        python = find_python("LABELFLOW_PEERS_PYTHON", "peers-venv", "torch", PACKAGES)
+        results = measure_all(bench, python, arguments.device)
         rows = compare(results)
         print(header(results, arguments.device), table(rows), sep="\n\n")
         if arguments.json:

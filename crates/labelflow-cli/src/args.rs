@@ -493,6 +493,8 @@ pub(crate) enum SynthKind {
     Votes,
     /// Gaussian classes with votes: features tell more than votes
     Gaussian,
+    /// A function of correlated features, with rules about means: rules.toml instead of signals.csv
+    Regression,
 }
 
 #[derive(Debug, Args)]

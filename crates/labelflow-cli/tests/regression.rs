@@ -52,7 +52,7 @@ fn rules_that_cannot_be_used_are_named() {
         ("feature,threshold,above,below\nsize,0,120,35\n", vec!["120", "0 to 100"]),
         (
             "feature,threshold,above,below\nsize,0,60,35\nsize,0,20,35\n",
-            vec!["contradict", "size >= 0"],
+            vec!["satisfy together", "size >= 0"],
         ),
         ("feature,threshold,above,below\nsize,zero,60,35\n", vec!["rules.csv", "zero"]),
         ("", vec!["rules.csv"]),
@@ -107,4 +107,14 @@ fn the_demo_beats_averaged_rules() {
         .succeeded();
     let again = "fit --features out/features.csv --rules out/rules.toml --out out/mine --epochs 3";
     sandbox.labelflow(again).succeeded();
+}
+
+#[test]
+fn a_planted_problem_can_be_learned() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.labelflow("data synth regression --rows 300 --out planted").succeeded();
+    assert!(ran.stdout.contains("best possible root mean squared error"), "{ran:?}");
+    let fit = "fit --features planted/features.csv --rules planted/rules.toml --epochs 5 --out model \
+               --labels-for-eval planted/labels.csv";
+    sandbox.labelflow(fit).succeeded();
 }

@@ -1,4 +1,5 @@
-//! What tools/plain_llf.py measures of plain PyTorch, measured of labelflow: an epoch, a prediction, peak memory.
+//! What tools/plain_llf.py and, with `--task regression`, tools/plain_llf_regression.py measure of plain PyTorch, measured of labelflow:
+//! an epoch, a prediction, peak memory.
 //!
 //! Takes the same arguments and prints the same line of JSON. tools/bench_peers.py runs both and compares them. Linux only
 //! (`/proc/self/status`).
@@ -10,9 +11,11 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use labelflow::weak::{Bounds, Features, WeakDataset, WeakSignals};
+use labelflow::weak::{
+    Bounds, Claim, Features, LabelRange, Rule, RuleDataset, WeakDataset, WeakSignals,
+};
 use labelflow::{
-    BatchSize, DeviceKind, EpochEvent, FittedLabelFlowClassifier, LabelFlowClassifier, Observer,
+    BatchSize, DeviceKind, EpochEvent, LabelFlowClassifier, LabelFlowRegressor, Observer, Report,
     TrainConfig,
 };
 use ndarray::Array2;
@@ -23,6 +26,7 @@ use rand_distr::{Distribution, StandardNormal};
 const N_SIGNALS: usize = 3;
 const BOUND: f64 = 0.3;
 const STEEPNESS: f32 = 2.0;
+const N_RULES: usize = 5;
 const N_PREDICTIONS: usize = 5;
 
 fn main() {
@@ -31,21 +35,16 @@ fn main() {
     rayon::ThreadPoolBuilder::new().num_threads(arguments.threads).build_global().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
 
-    let dataset = random_dataset(arguments.rows, arguments.features, &mut rng);
-    let mut clock = Clock { last: Instant::now(), times: Vec::new() };
-    let fitted = arguments.settings().fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
-    let predict_ms = (arguments.predict_rows > 0).then(|| {
-        let new_rows = random_features(arguments.predict_rows, arguments.features, &mut rng);
-        time_predictions(&fitted, &new_rows)
-    });
+    let measure = if arguments.is_regression { regression } else { classification };
+    let Measured { mut times, predict_ms, report } = measure(&arguments, &mut rng);
 
     let peak = megabytes("VmHWM");
-    let history = &fitted.report().history;
+    let history = &report.history;
     let line = serde_json::json!({
         "program": "labelflow",
         "rows": arguments.rows,
         "features": arguments.features,
-        "epoch_ms": median(clock.times.split_off(arguments.warmup)),
+        "epoch_ms": median(times.split_off(arguments.warmup)),
         "predict_ms": predict_ms,
         "peak_mb": peak - memory_at_start,
         "peak_raw_mb": peak,
@@ -58,8 +57,56 @@ fn main() {
     println!("{line}");
 }
 
+/// What a task came to.
+struct Measured {
+    /// The milliseconds of every epoch.
+    times: Vec<f64>,
+    predict_ms: Option<f64>,
+    report: Report,
+}
+
+fn classification(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
+    let dataset = random_dataset(arguments.rows, arguments.features, rng);
+    let config = LabelFlowClassifier {
+        seed: arguments.seed,
+        n_samples: arguments.samples,
+        device: arguments.device,
+        training: arguments.training(),
+        ..LabelFlowClassifier::default()
+    };
+    let mut clock = Clock { last: Instant::now(), times: Vec::new() };
+    let fitted = config.fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
+    let predict_ms = arguments.time_predictions(rng, |rows| {
+        fitted.predict_proba(rows).unwrap();
+    });
+    Measured { times: clock.times, predict_ms, report: fitted.report().clone() }
+}
+
+fn regression(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
+    let features = random_features(arguments.rows, arguments.features, rng);
+    let rules = (0..N_RULES.min(arguments.features)).flat_map(|feature| {
+        let (above, below) = (Claim::mean(0.6), Claim::mean(0.4));
+        Rule::on_both_sides(format!("x{feature}"), 0.0, above, below)
+    });
+    let range = LabelRange::new(0.0, 1.0).unwrap();
+    let dataset = RuleDataset::new(features, rules.collect(), Some(range)).unwrap();
+    let config = LabelFlowRegressor {
+        seed: arguments.seed,
+        device: arguments.device,
+        training: arguments.training(),
+        ..LabelFlowRegressor::default()
+    };
+    let mut clock = Clock { last: Instant::now(), times: Vec::new() };
+    let fitted = config.fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
+    let predict_ms = arguments.time_predictions(rng, |rows| {
+        fitted.predict(rows).unwrap();
+    });
+    Measured { times: clock.times, predict_ms, report: fitted.report().clone() }
+}
+
 /// What to measure; see tools/plain_llf.py.
 struct Arguments {
+    is_regression: bool,
     rows: usize,
     features: usize,
     epochs: usize,
@@ -81,11 +128,17 @@ impl Arguments {
             let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
             given.insert(name, value);
         }
+        let is_regression = match given.remove("--task").as_deref() {
+            None | Some("classification") => false,
+            Some("regression") => true,
+            Some(other) => panic!("--task {other}: expected classification or regression"),
+        };
         let mut number = |name: &str, default| match given.remove(name) {
             Some(value) => value.parse().unwrap_or_else(|_| panic!("{name} {value}: not a number")),
             None => default,
         };
         let parsed = Self {
+            is_regression,
             rows: number("--rows", 228),
             features: number("--features", 30),
             epochs: number("--epochs", 20),
@@ -105,21 +158,30 @@ impl Arguments {
         parsed
     }
 
-    fn settings(&self) -> LabelFlowClassifier {
+    fn training(&self) -> TrainConfig {
         let max_epochs = self.warmup + self.epochs;
-        LabelFlowClassifier {
-            seed: self.seed,
-            n_samples: self.samples,
-            device: self.device,
-            training: TrainConfig {
-                max_epochs,
-                // All epochs are wanted: no stopping before the last one.
-                min_epochs: max_epochs,
-                batch_size: BatchSize::Full,
-                ..TrainConfig::default()
-            },
-            ..LabelFlowClassifier::default()
+        TrainConfig {
+            max_epochs,
+            // All epochs are wanted: no stopping before the last one.
+            min_epochs: max_epochs,
+            batch_size: BatchSize::Full,
+            ..TrainConfig::default()
         }
+    }
+
+    /// The median time of a prediction, after one that does not count; none when there are no rows to predict.
+    fn time_predictions(&self, rng: &mut ChaCha8Rng, predict: impl Fn(&Features)) -> Option<f64> {
+        if self.predict_rows == 0 {
+            return None;
+        }
+        let rows = random_features(self.predict_rows, self.features, rng);
+        predict(&rows);
+        let time = |_| {
+            let start = Instant::now();
+            predict(&rows);
+            milliseconds(start)
+        };
+        Some(median((0..N_PREDICTIONS).map(time).collect()))
     }
 }
 
@@ -152,17 +214,6 @@ impl Observer for Clock {
         self.last = Instant::now();
         Ok(ControlFlow::Continue(()))
     }
-}
-
-/// The median time of a prediction, after one that does not count.
-fn time_predictions(fitted: &FittedLabelFlowClassifier, features: &Features) -> f64 {
-    fitted.predict_proba(features).unwrap();
-    let time = |_| {
-        let start = Instant::now();
-        fitted.predict_proba(features).unwrap();
-        milliseconds(start)
-    };
-    median((0..N_PREDICTIONS).map(time).collect())
 }
 
 fn milliseconds(since: Instant) -> f64 {

@@ -65,7 +65,7 @@ fn rules_about_means_become_a_regression() {
     ] {
         let model = LabelFlowRegressor { activation, scaling, ..small(300) }.fit(&dataset).unwrap();
         let found = rmse(&model, &dataset, &truth);
-        assert!(found < 0.7 * average, "{activation:?}: {found}, averaged rules {average}");
+        assert!(found < 0.85 * average, "{activation:?}: {found}, averaged rules {average}");
         let labels = model.predict_distribution(dataset.features()).unwrap();
         let metrics = regression_metrics(&labels, &truth).unwrap();
         assert!((metrics.rmse - found).abs() < 1e-12);

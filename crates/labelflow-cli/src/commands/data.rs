@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use labelflow::weak::{SoftLabels, Truth};
+use labelflow::weak::{RuleDataset, SoftLabels, TrueValues, Truth};
 use labelflow_data::{
-    CatalogEntry, CheckReport, FileState, PlantedGaussian, PlantedVotes, catalog, check, fetch,
-    find, write_features, write_labels, write_signals,
+    CatalogEntry, CheckReport, FileState, PlantedGaussian, PlantedRegression, PlantedVotes,
+    RulesFile, ValueLabels, catalog, check, fetch, find, write_features, write_labels, write_rules,
+    write_signals, write_value_labels,
 };
 use ndarray::Array2;
 
@@ -43,11 +44,14 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
                 entry.name.to_owned(),
                 entry.n_rows.to_string(),
                 entry.d_features.to_string(),
-                entry.n_classes.to_string(),
+                match entry.is_regression() {
+                    true => "real values".to_owned(),
+                    false => format!("{} classes", entry.n_classes),
+                },
                 entry.licence.to_owned(),
             ]
         });
-        output::print(&output::table(["dataset", "rows", "features", "classes", "licence"], rows))?;
+        output::print(&output::table(["dataset", "rows", "features", "labels", "licence"], rows))?;
     }
     Ok(Outcome::Done)
 }
@@ -131,6 +135,15 @@ fn synth(
             let best = planted.best_accuracy;
             output::print(&format!("best possible accuracy from these features: {best:.4}"))?;
         }
+        SynthKind::Regression => {
+            let planted = PlantedRegression { n_rows, seed, ..Default::default() }.generate()?;
+            let train = &planted.problem.train;
+            write_features(&out.join("features.csv"), train.features())?;
+            write_rules_of(&out.join("rules.toml"), train)?;
+            write_true_values(&out.join("labels.csv"), &planted.problem.train_truth)?;
+            let best = planted.best_error;
+            output::print(&format!("best possible root mean squared error: {best:.4}"))?;
+        }
     }
     Ok(Outcome::Done)
 }
@@ -142,4 +155,23 @@ pub(crate) fn write_truth(folder: &Path, truth: &Truth, classes: &[String]) -> a
     });
     write_labels(&folder.join("labels.csv"), &SoftLabels::new(certain)?, classes)?;
     Ok(())
+}
+
+/// The rules of a dataset as a file that `fit` reads.
+pub(crate) fn write_rules_of(path: &Path, dataset: &RuleDataset) -> anyhow::Result<()> {
+    let rules = dataset.groups().iter().map(|group| group.rule.clone()).collect();
+    Ok(write_rules(path, &RulesFile { rules, range: Some(dataset.range()) })?)
+}
+
+/// True values in the format of predicted ones.
+pub(crate) fn write_true_values(path: &Path, truth: &TrueValues) -> anyhow::Result<()> {
+    let values = truth.values().to_vec();
+    let certain = ValueLabels {
+        std: vec![0.0; values.len()],
+        q05: values.clone(),
+        q50: values.clone(),
+        q95: values.clone(),
+        mean: values,
+    };
+    Ok(write_value_labels(path, &certain)?)
 }

@@ -57,7 +57,7 @@ pub(crate) struct RunResult {
     #[serde(default)]
     pub(crate) n_epochs: Option<usize>,
     /// The median time of an epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) epoch_ms: Option<f64>,
     #[serde(default)]
     pub(crate) stop: Option<StopReason>,

@@ -8,13 +8,11 @@ use labelflow::{
     LabelFlowRegressor, RegressionMetrics, StopReason, TrainConfig, point_metrics,
     regression_metrics,
 };
-use labelflow_data::{
-    RuleProblem, RulesFile, ValueLabels, embedded, simulate_rules, write_features, write_rules,
-    write_value_labels,
-};
+use labelflow_data::{RuleProblem, embedded, simulate_rules, write_features, write_value_labels};
 
 use crate::Outcome;
 use crate::args::DemoArgs;
+use crate::commands::data::{write_rules_of, write_true_values};
 use crate::commands::predict::value_labels;
 use crate::metric::Metric;
 use crate::output::{self, percent};
@@ -83,19 +81,9 @@ fn leave_files(folder: &Path, problem: &RuleProblem) -> anyhow::Result<()> {
     let test = folder.join("test");
     std::fs::create_dir_all(&test).with_context(|| format!("creating {}", test.display()))?;
     write_features(&folder.join("features.csv"), problem.train.features())?;
-    let rules = problem.train.groups().iter().map(|group| group.rule.clone()).collect();
-    let file = RulesFile { rules, range: Some(problem.train.range()) };
-    write_rules(&folder.join("rules.toml"), &file)?;
+    write_rules_of(&folder.join("rules.toml"), &problem.train)?;
     write_features(&test.join("features.csv"), &problem.test.features)?;
-    let truth = problem.test.truth.values().to_vec();
-    let certain = ValueLabels {
-        std: vec![0.0; truth.len()],
-        q05: truth.clone(),
-        q50: truth.clone(),
-        q95: truth.clone(),
-        mean: truth,
-    };
-    Ok(write_value_labels(&test.join("labels.csv"), &certain)?)
+    write_true_values(&test.join("labels.csv"), &problem.test.truth)
 }
 
 fn explain(folder: &Path) -> anyhow::Result<()> {
