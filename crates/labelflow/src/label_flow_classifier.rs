@@ -86,6 +86,7 @@ impl LabelFlowClassifier {
             objective: &objective,
             features: to_tensor(scaled.view(), &device),
             d_labels: dataset.n_classes(),
+            weight_decay: 0.0,
             seed: self.seed,
             run,
         };

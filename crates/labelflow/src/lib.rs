@@ -81,6 +81,7 @@ mod train;
 mod two_class_signals;
 mod two_stage;
 mod value_distribution;
+mod weight_decay;
 
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::adam::{Adam, flat_gradient};
 use crate::batch::{Batch, Rows, Tracker};
 use crate::stream::stream;
+use crate::weight_decay::shrink_weights;
 use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result};
 
 /// How training proceeds. The defaults are the paper's for tables and images.
@@ -229,6 +230,8 @@ pub(crate) struct Task<'a> {
     pub(crate) features: Tensor<2>,
     /// Width of the labels.
     pub(crate) d_labels: usize,
+    /// After every step, weights shrink by this share of the step size.
+    pub(crate) weight_decay: f64,
     /// Where the noise and the order of batches come from.
     pub(crate) seed: u64,
     /// A digest of settings and data, for checkpoints.
@@ -278,6 +281,9 @@ pub(crate) fn train<B: Bijection>(
             let (next, labels, numbers) =
                 step(flow, &mut adam, task.objective, input, config, epoch)?;
             flow = next;
+            if task.weight_decay > 0.0 {
+                flow = shrink_weights(flow, 1.0 - config.learning_rate(epoch) * task.weight_decay);
+            }
             tracker.remember(&batch, labels);
             steps.push(numbers);
         }

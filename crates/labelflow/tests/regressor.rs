@@ -200,6 +200,8 @@ fn bad_input_is_an_error() {
         LabelFlowRegressor { n_steps: 0, ..small(2) },
         LabelFlowRegressor { likelihood_weight: f64::NAN, ..small(2) },
         LabelFlowRegressor { range_weight: -1.0, ..small(2) },
+        LabelFlowRegressor { weight_decay: 1e4, ..small(2) },
+        LabelFlowRegressor { weight_decay: f64::NAN, ..small(2) },
     ] {
         assert!(config.fit(&dataset).is_err(), "{config:?}");
     }

@@ -26,7 +26,7 @@ pub(crate) enum RegressionSystem {
     Sl,
 }
 
-/// What follows the hidden layers, and what is done to features.
+/// What follows the hidden layers, and what is done to features; weights do not decay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reading {
     NormStandardize,
@@ -143,7 +143,7 @@ impl RegressionSystem {
             Self::LlfWoNll => LabelFlowRegressor { likelihood_weight: 0.0, ..config },
             Self::LlfReading(reading) => {
                 let (activation, scaling) = reading.network();
-                LabelFlowRegressor { activation, scaling, ..config }
+                LabelFlowRegressor { activation, scaling, weight_decay: 0.0, ..config }
             }
             _ => config,
         }

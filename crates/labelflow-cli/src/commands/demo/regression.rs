@@ -36,10 +36,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     for group in problem.train.groups() {
         output::print(&format!("  {}: {}", group.rule.name, group.rule.claim))?;
     }
-    let training = TrainConfig {
-        max_epochs: args.epochs.unwrap_or(EPOCHS),
-        ..LabelFlowRegressor::default().training
-    };
+    let training =
+        TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
     let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
     let mut progress = Progress::new();
     let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
