@@ -50,8 +50,8 @@ pub struct LabelFlowRegressor {
     pub device: DeviceKind,
     /// What is done to the features before anything else. Default: standardize.
     pub scaling: Scaling,
-    /// After every step, weights shrink by this share of the step size, so that of all functions that satisfy the rules a simple one is
-    /// learned. Default: 10.
+    /// After every step, weights shrink by this share of the step size, less and less as training goes on, so that of all functions that
+    /// satisfy the rules a simple one is learned. Default: 10.
     pub weight_decay: f64,
     /// How training proceeds.
     pub training: TrainConfig,

@@ -198,6 +198,13 @@ impl TrainConfig {
         self.learning_rate * self.learning_rate_decay.powi(n_decays.min(epoch as i32))
     }
 
+    /// The share by which weights shrink after a step of an epoch. It fades faster than the step size, so that in the end weights go
+    /// where the constraints want them.
+    fn weight_decay(&self, epoch: usize, at_start: f64) -> f64 {
+        let learning_rate = self.learning_rate(epoch);
+        at_start * learning_rate * (learning_rate / self.learning_rate)
+    }
+
     fn has_converged(&self, history: &[EpochRecord]) -> bool {
         let [.., previous, last] = history else {
             return false;
@@ -282,7 +289,7 @@ pub(crate) fn train<B: Bijection>(
                 step(flow, &mut adam, task.objective, input, config, epoch)?;
             flow = next;
             if task.weight_decay > 0.0 {
-                flow = shrink_weights(flow, 1.0 - config.learning_rate(epoch) * task.weight_decay);
+                flow = shrink_weights(flow, 1.0 - config.weight_decay(epoch, task.weight_decay));
             }
             tracker.remember(&batch, labels);
             steps.push(numbers);

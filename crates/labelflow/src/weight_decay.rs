@@ -26,8 +26,7 @@ pub(crate) fn shrink_weights<M: Module>(module: M, factor: f64) -> M {
             if self.path.last().is_none_or(|name| name != "weight") {
                 return param;
             }
-            let is_trained = param.is_require_grad();
-            param.map(|weight| (weight.detach() * self.factor).set_require_grad(is_trained))
+            param.map(|weight| Tensor::from_inner(weight.inner() * self.factor).require_grad())
         }
     }
     module.map(&mut Shrink { path: Vec::new(), factor })
