@@ -5,6 +5,7 @@
 //! either the old or the new model.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use labelflow_flow::{State, load_state, state};
@@ -26,6 +27,8 @@ const WEIGHTS: &str = "weights.safetensors";
 const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
+/// Stands for the name of the file where there is none.
+const IN_MEMORY: &str = "model";
 
 /// What `model.toml` holds.
 #[derive(Serialize, Deserialize)]
@@ -42,6 +45,24 @@ struct Manifest {
     config: LabelFlowClassifier,
 }
 
+impl Manifest {
+    fn check(&self, place: &Path) -> Result<()> {
+        if !self.features.is_empty() && self.classes.len() >= 2 {
+            return Ok(());
+        }
+        let found = format!("{} features and {} classes", self.features.len(), self.classes.len());
+        Err(Error::format(place, "at least one feature and two classes", found))
+    }
+}
+
+/// What a model in memory holds beside its weights.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    history: Vec<EpochRecord>,
+    #[serde(flatten)]
+    manifest: Manifest,
+}
+
 /// The part of `model.toml` that all versions share.
 #[derive(Deserialize)]
 struct Version {
@@ -53,22 +74,8 @@ impl FittedLabelFlowClassifier {
     /// Writes the model into a folder, replacing a model that is there.
     pub fn save(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
-        let state = state(&self.flow);
-        let tensors: BTreeMap<String, _> =
-            state.iter().map(|(name, data)| (name.clone(), data)).collect();
-        let weights = to_safetensors(&tensors, None);
-        let manifest = Manifest {
-            format: FORMAT,
-            task: "classification".to_owned(),
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256: sha256(&weights),
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            classes: self.classes.clone(),
-            features: self.feature_names.clone(),
-            scaler: self.scaler.clone(),
-            config: self.config.clone(),
-        };
+        let weights = self.weights(None);
+        let manifest = self.manifest(sha256(&weights));
         let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
         let metrics: String = self
             .report
@@ -112,6 +119,55 @@ impl FittedLabelFlowClassifier {
         let manifest = manifest_of(&manifests, &path, &digest)?;
         let (state, _) = from_safetensors(&path, &weights)?;
         Self::assemble(manifest, state, &path, read_metrics(&folder.join(METRICS))?)
+    }
+
+    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let digest = sha256(&self.weights(None));
+        let packed =
+            Packed { history: self.report.history.clone(), manifest: self.manifest(digest) };
+        self.weights(Some(toml::to_string(&packed).expect("a manifest can be written as TOML")))
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let place = Path::new(IN_MEMORY);
+        let (state, metadata) = from_safetensors(place, bytes)?;
+        let foreign = |found: &dyn Display| Error::format(place, "a model of labelflow", found);
+        let metadata = metadata.ok_or_else(|| foreign(&"tensors without metadata"))?;
+        check_version(place, &metadata)?;
+        let Packed { history, manifest } =
+            toml::from_str(&metadata).map_err(|error| foreign(&error.message()))?;
+        manifest.check(place)?;
+        let digest = manifest.weights_sha256.clone();
+        let model = Self::assemble(manifest, state, place, history)?;
+        if sha256(&model.weights(None)) != digest {
+            return Err(foreign(&"weights of another one"));
+        }
+        Ok(model)
+    }
+
+    /// The weights as safetensors.
+    fn weights(&self, metadata: Option<String>) -> Vec<u8> {
+        let state = state(&self.flow);
+        let tensors: BTreeMap<String, _> =
+            state.iter().map(|(name, data)| (name.clone(), data)).collect();
+        to_safetensors(&tensors, metadata)
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest {
+        Manifest {
+            format: FORMAT,
+            task: "classification".to_owned(),
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            classes: self.classes.clone(),
+            features: self.feature_names.clone(),
+            scaler: self.scaler.clone(),
+            config: self.config.clone(),
+        }
     }
 
     fn assemble(
@@ -176,21 +232,22 @@ fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<Manife
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-    let broken =
-        |error: toml::de::Error| Error::format(path, "a model of labelflow", error.message());
-    // First the version alone: a later format may have other fields.
-    let Version { format, labelflow } = toml::from_str(&text).map_err(broken)?;
+    check_version(path, &text)?;
+    let manifest: Manifest = toml::from_str(&text)
+        .map_err(|error| Error::format(path, "a model of labelflow", error.message()))?;
+    manifest.check(path)?;
+    Ok(manifest)
+}
+
+/// Looks at the version alone: a later format may have other fields.
+fn check_version(place: &Path, text: &str) -> Result<()> {
+    let Version { format, labelflow } = toml::from_str(text)
+        .map_err(|error| Error::format(place, "a model of labelflow", error.message()))?;
     if format > FORMAT {
         let found = format!("format {format}, written by labelflow {labelflow}");
-        return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+        return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
     }
-    let manifest: Manifest = toml::from_str(&text).map_err(broken)?;
-    if manifest.features.is_empty() || manifest.classes.len() < 2 {
-        let found =
-            format!("{} features and {} classes", manifest.features.len(), manifest.classes.len());
-        return Err(Error::format(path, "at least one feature and two classes", found));
-    }
-    Ok(manifest)
+    Ok(())
 }
 
 fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {

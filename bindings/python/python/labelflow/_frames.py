@@ -1,0 +1,55 @@
+"""Data frames of pandas, polars and pyarrow, none of which is ever imported here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def library(value: Any) -> str | None:
+    """The library of a data frame, or None if `value` is none."""
+    name = type(value).__module__.partition(".")[0]
+    if name in ("pandas", "polars") and hasattr(value, "columns") and hasattr(value, "shape"):
+        return name
+    if name == "pyarrow" and hasattr(value, "column_names"):
+        return name
+    return None
+
+
+def column_names(frame: Any) -> list[Any]:
+    """The names of the columns, of whatever type they are."""
+    return list(frame.column_names if library(frame) == "pyarrow" else frame.columns)
+
+
+def column(frame: Any, name: Any) -> np.ndarray:
+    """One column as an array."""
+    if library(frame) == "pyarrow":
+        return frame[name].to_numpy()
+    return frame[name].to_numpy()
+
+
+def to_array(frame: Any) -> np.ndarray:
+    """All columns as one array: numbers if all are numbers, else objects."""
+    if library(frame) == "pyarrow":
+        return np.column_stack([column(frame, name) for name in column_names(frame)])
+    return frame.to_numpy()
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether it is a sparse matrix or array of scipy."""
+    return type(value).__module__.partition(".")[0] == "scipy" and hasattr(value, "tocoo")
+
+
+def is_missing(values: np.ndarray) -> np.ndarray:
+    """Where an array has no value: None, NaN, NaT, pandas' NA."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=bool)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None:
+        return np.asarray(pandas.isna(values))
+    flat = [value is None or (isinstance(value, float) and value != value) for value in values.flat]
+    return np.array(flat, dtype=bool).reshape(values.shape)
