@@ -109,6 +109,11 @@ impl RawSignals {
         }
     }
 
+    /// Fails if not a single vote is given.
+    fn check_any_vote(&self) -> PyResult<()> {
+        self.0.check_any_vote().map_err(exception)
+    }
+
     /// The rows of which any labeler says anything.
     fn covered_rows(&self) -> Vec<usize> {
         self.0.covered_rows()

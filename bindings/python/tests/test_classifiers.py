@@ -25,7 +25,7 @@ CLASSIFIERS = [
 def test_learns_pickles_and_saves(classifier, planted, tmp_path):
     base = pytest.importorskip("sklearn.base")
     model = base.clone(classifier).fit(planted.X, planted.votes)
-    assert model.score(planted.X, planted.truth) > 0.78
+    assert model.score(planted.X, planted.truth) > 0.7
     expected = model.predict_proba(planted.X)
     np.testing.assert_allclose(expected.sum(axis=1), 1.0)
     same = pickle.loads(pickle.dumps(model))

@@ -110,6 +110,10 @@ def test_presets_and_settings(planted):
         quick(learning_rate=-1.0).fit(planted.X, planted.votes)
     with pytest.raises(labelflow.DeviceError, match="cuda"):
         quick(device="cuda").fit(planted.X, planted.votes)
+    with pytest.raises(ConfigError, match="max_epochs: expected a whole number, found 'all'"):
+        quick(max_epochs="all").fit(planted.X, planted.votes)
+    with pytest.raises(ConfigError, match="batch_size: expected a whole number, found 'half'"):
+        quick(batch_size="half").fit(planted.X, planted.votes)
     batches = quick(batch_size=64, max_epochs=3).fit(planted.X, planted.votes)
     assert batches.n_iter_ == 3
 

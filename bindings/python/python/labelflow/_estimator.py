@@ -84,7 +84,7 @@ class Estimator:
 
         return Tags(
             estimator_type="classifier",
-            target_tags=TargetTags(required=True, multi_output=True),
+            target_tags=TargetTags(required=True, multi_output=False),
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(),
         )
@@ -120,29 +120,3 @@ class Estimator:
 
 def _differs(value: Any, default: Any) -> bool:
     return bool(np.any(np.asarray(value != default)))
-
-
-def seed_of(random_state: Any) -> int:
-    """The seed that a `random_state` stands for: an integer itself, or a draw from a generator."""
-    if random_state is None:
-        return int(np.random.randint(0, 2**31 - 1))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state: expected a number that is not negative, found {random_state}")
-        return int(random_state)
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(0, 2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(0, 2**31 - 1))
-    raise ValueError(
-        f"random_state: expected an integer, None or a generator of numpy, found {random_state!r}"
-    )
-
-
-def threads_of(n_jobs: Any) -> int | None:
-    """The number of threads that `n_jobs` stands for, or None for as many as there are cores."""
-    if n_jobs is None or n_jobs == -1:
-        return None
-    if isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool) and n_jobs >= 1:
-        return int(n_jobs)
-    raise ValueError(f"n_jobs: expected None, -1 or a number of threads, found {n_jobs!r}")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._estimator import Estimator, threads_of
+from ._estimator import Estimator
 from ._features import check_same_features, read_features
+from ._settings import threads_of
 from ._signals import Signals, as_signals
 
 
@@ -47,6 +48,7 @@ class FeatureClassifier(Estimator):
                 "Found input variables with inconsistent numbers of samples: "
                 f"{len(features)} rows of features and {len(given)} rows of signals."
             )
+        given._raw.check_any_vote()
         model = self._train(features, names, given, threads_of(self.n_jobs))
         # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
         setattr(self, self._fitted_attribute, model)

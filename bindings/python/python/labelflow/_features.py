@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _frames
+from ._warnings import warn
 
 
 def read_features(X: Any, *, min_rows: int = 1) -> tuple[np.ndarray, list[str] | None]:
@@ -95,17 +95,9 @@ def check_same_features(estimator: Any, n_features: int, names: list[str] | None
     fitted = getattr(estimator, "feature_names_in_", None)
     name = type(estimator).__name__
     if fitted is not None and names is None:
-        warnings.warn(
-            f"X does not have valid feature names, but {name} was fitted with feature names",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X does not have valid feature names, but {name} was fitted with feature names")
     elif fitted is None and names is not None:
-        warnings.warn(
-            f"X has feature names, but {name} was fitted without feature names",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X has feature names, but {name} was fitted without feature names")
     elif fitted is not None and names is not None and list(fitted) != names:
         raise ValueError(_name_difference(list(fitted), names))
     if n_features != estimator.n_features_in_:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,14 +12,14 @@ import numpy as np
 from . import _labelflow
 from ._bounds import read_bounds
 from ._class_values import class_values
-from ._estimator import seed_of, threads_of
 from ._feature_classifier import FeatureClassifier
-from ._label_model import plain
 from ._labelflow import FlowClassifier
 from ._progress import TrainingProgress
+from ._settings import like, plain, seed_of, threads_of
 from ._signals import Signals
+from ._warnings import warn
 
-#: Parameters of training whose value None means: as the preset says.
+#: Parameters of training whose value None means: as the preset says. The size of batches is another.
 _TRAINING = (
     "max_epochs",
     "min_epochs",
@@ -28,7 +27,6 @@ _TRAINING = (
     "learning_rate_decay",
     "learning_rate_floor",
     "max_gradient_norm",
-    "batch_size",
     "tolerance",
 )
 
@@ -109,7 +107,7 @@ class LabelFlowClassifier(FeatureClassifier):
     >>> truth = (X[:, 0] > 0).astype(int)
     >>> wrong = rng.random((200, 3)) < 0.2
     >>> votes = np.where(wrong, 1 - truth[:, None], truth[:, None])
-    >>> model = LabelFlowClassifier(max_epochs=100).fit(X, votes)
+    >>> model = LabelFlowClassifier(max_epochs=40).fit(X, votes)
     >>> model.predict([[2.0, 0.0], [-2.0, 0.0]])
     array([1, 0])
     >>> model.sample(X, 3).shape
@@ -214,7 +212,7 @@ class LabelFlowClassifier(FeatureClassifier):
         batch = training.pop("batch_size")
         estimator = cls(
             **{name: config[name] for name in ("n_steps", "d_hidden", "n_samples", "likelihood_weight", "scaling")},
-            **{name: training[name] for name in _TRAINING if name != "batch_size"},
+            **{name: training[name] for name in _TRAINING},
             batch_size=batch["rows"] if isinstance(batch, dict) else batch,
             constraints=config["constraints"],
             random_state=config["seed"],
@@ -234,15 +232,17 @@ class LabelFlowClassifier(FeatureClassifier):
         for name in _TRAINING:
             value = getattr(self, name)
             if value is not None:
-                training[name] = plain(value)
-        if isinstance(training["batch_size"], int):
-            training["batch_size"] = {"rows": training["batch_size"]}
+                training[name] = like(name, value, training[name])
+        if self.batch_size in ("auto", "full"):
+            training["batch_size"] = self.batch_size
+        elif self.batch_size is not None:
+            training["batch_size"] = {"rows": like("batch_size", self.batch_size, 1)}
         config = {
             "seed": seed_of(self.random_state),
-            "n_steps": plain(self.n_steps),
-            "d_hidden": plain(self.d_hidden),
-            "n_samples": plain(self.n_samples),
-            "likelihood_weight": plain(self.likelihood_weight),
+            "n_steps": like("n_steps", self.n_steps, 8),
+            "d_hidden": like("d_hidden", self.d_hidden, 64),
+            "n_samples": like("n_samples", self.n_samples, 10),
+            "likelihood_weight": like("likelihood_weight", self.likelihood_weight, 1.0),
             "device": self.device,
             "scaling": self.scaling,
             "training": training,
@@ -280,11 +280,9 @@ class LabelFlowClassifier(FeatureClassifier):
             model = model.with_samples(self.n_samples)
         probabilities, lost = model.predict_proba(features, n_jobs)
         if lost:
-            warnings.warn(
+            warn(
                 f"{len(lost)} of {len(features)} rows, the first of them row {lost[0]}, are so far from the training "
-                "rows that nothing is known of them; their classes are equally probable",
-                UserWarning,
-                stacklevel=4,
+                "rows that nothing is known of them; their classes are equally probable"
             )
         return probabilities
 

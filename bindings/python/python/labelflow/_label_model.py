@@ -12,8 +12,9 @@ import numpy as np
 from . import _labelflow
 from ._bounds import estimate, read_bounds
 from ._class_values import class_values
-from ._estimator import Estimator, seed_of, threads_of
+from ._estimator import Estimator
 from ._labelflow import LabelModel as RawLabelModel
+from ._settings import like, seed_of, threads_of
 from ._signals import Signals, as_signals
 
 #: Parameters that are about data and threads, and no settings of the method.
@@ -169,9 +170,10 @@ class LabelModel(Estimator):
     def _config(self) -> dict[str, Any]:
         """The settings as the Rust type of the same name reads them."""
         config = {"model": self._name}
-        for name, value in self.get_params(deep=False).items():
+        for name, default in self._parameter_defaults().items():
+            value = getattr(self, name)
             if name not in _COMMON and value is not None:
-                config[name] = plain(value)
+                config[name] = like(name, value, default if name != "precision" else None)
         if hasattr(self, "random_state"):
             config["seed"] = seed_of(self.random_state)
         return config
@@ -215,18 +217,3 @@ class LabelModel(Estimator):
         tags.target_tags.required = False
         tags.input_tags.allow_nan = True
         return tags
-
-
-def plain(value: Any) -> Any:
-    """Arrays, numpy's numbers and tuples as JSON has them."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, range)):
-        return [plain(item) for item in value]
-    return value
-
-

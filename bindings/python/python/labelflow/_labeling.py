@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from . import _frames
-from ._estimator import threads_of
 from ._progress import Progress
+from ._settings import threads_of
 from ._signals import Signals
+from ._warnings import warn
 
 #: What a labeling function returns when it has no opinion; None says the same.
 ABSTAIN = -1
@@ -196,7 +196,7 @@ def apply(
     failed = {name: count for name, count in n_errors.items() if count}
     if failed:
         told = ", ".join(f"{name!r} on {count}" for name, count in failed.items())
-        warnings.warn(f"labeling functions that failed abstain: {told} of {len(rows)} rows", stacklevel=2)
+        warn(f"labeling functions that failed abstain: {told} of {len(rows)} rows")
     return _signals(np.concatenate(parts), names, classes)
 
 

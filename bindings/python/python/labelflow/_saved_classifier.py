@@ -11,9 +11,9 @@ import numpy as np
 
 from . import _labelflow
 from ._feature_classifier import FeatureClassifier
-from ._label_model import plain
 from ._labelflow import FeatureClassifier as RawClassifier
 from ._labelflow import FormatError
+from ._settings import plain
 
 _FORMAT = 1
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from . import _labelflow
-from ._estimator import seed_of
 from ._feature_classifier import FeatureClassifier
-from ._label_model import LabelModel, plain
+from ._label_model import LabelModel
 from ._label_models import MajorityVote
 from ._labelflow import DataError
 from ._labelflow import FeatureClassifier as RawClassifier
 from ._saved_classifier import SavedClassifier
+from ._settings import plain, seed_of
 from ._signals import Signals
 
 #: The settings behind the names of end models.

@@ -43,8 +43,8 @@ class FlyingSquid(LabelModel):
     Examples
     --------
     >>> import labelflow
-    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
-    >>> labelflow.FlyingSquid().fit_predict(votes)
+    >>> votes = 5 * [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]] + 3 * [[0, 0, 0]]
+    >>> labelflow.FlyingSquid().fit(votes).predict(votes[:6])
     array([0, 1, 0, 1, 0, 1])
     """
 

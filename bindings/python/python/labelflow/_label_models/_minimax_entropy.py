@@ -49,8 +49,8 @@ class MinimaxEntropy(LabelModel):
     Examples
     --------
     >>> import labelflow
-    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
-    >>> labelflow.MinimaxEntropy().fit_predict(votes)
+    >>> votes = 5 * [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]] + 3 * [[0, 0, 0]]
+    >>> labelflow.MinimaxEntropy().fit(votes).predict(votes[:6])
     array([0, 1, 0, 1, 0, 1])
     """
 
