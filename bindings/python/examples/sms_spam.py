@@ -56,7 +56,9 @@ def main():
         scores[name] = f1_score(truth, two_stage.fit(X, signals).predict(X_test))
     constraints = [{"kind": kind, "weight": 10.0} for kind in ("range", "sum-to-one", "error-bound")]
     constraints.append({"kind": "class-balance", "weight": 100.0, "shares": BALANCE})
-    flow = labelflow.LabelFlowClassifier(bounds=0.1, constraints=constraints, scaling="none", max_epochs=400, verbose=1)
+    flow = labelflow.LabelFlowClassifier(
+        bounds=0.1, constraints=constraints, scaling="none", preset="fast", n_steps=4, d_hidden=32, verbose=1
+    )
     scores["LabelFlowClassifier"] = f1_score(truth, flow.fit(X, signals).predict(X_test))
     try:
         from snorkel.labeling.model import LabelModel

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use labelflow::weak::{SignalValues, Votes, WeakSignals};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use crate::error::{DataError, exception};
@@ -98,6 +100,11 @@ impl RawSignals {
             votes.get(row, signal).map_or(-1, |class| class as i64)
         })
         .into_pyarray(py)
+    }
+
+    /// The probabilities, `[n_rows, n_labelers, n_classes]`, NaN where a labeler abstains; None of votes.
+    fn probabilities<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray3<f32>>> {
+        Some(self.0.probabilities()?.to_owned().into_pyarray(py))
     }
 
     /// The address of the votes in memory, or None of probabilities: to see that nothing was copied.

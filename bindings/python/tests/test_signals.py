@@ -1,5 +1,7 @@
 """All forms of signals, and what is wrong with others."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -188,6 +190,17 @@ def test_rows_can_be_chosen():
     np.testing.assert_array_equal(signals[1:].votes(), VOTES[1:])
     np.testing.assert_array_equal(signals[np.array([True, False, True])].votes(), VOTES[[0, 2]])
     np.testing.assert_array_equal(np.asarray(signals), VOTES)
+
+
+def test_pickle():
+    pandas = pytest.importorskip("pandas")
+    names = Signals(pandas.DataFrame({"a": ["x", None], "b": ["y", "x"]}))
+    for signals in (Signals(VOTES), Signals(np.array([[0.25, np.nan], [1.0, 0.5]])), names):
+        same = pickle.loads(pickle.dumps(signals))
+        np.testing.assert_array_equal(same.votes(), signals.votes())
+        assert same.labelers_ == signals.labelers_ and same.classes_.tolist() == signals.classes_.tolist()
+        if signals._raw.probabilities() is not None:
+            np.testing.assert_array_equal(same._raw.probabilities(), signals._raw.probabilities())
 
 
 def test_repr():

@@ -17,8 +17,10 @@ class Estimator:
     """
 
     _estimator_type = "classifier"
-    #: The attribute with the compiled model.
-    _fitted_attribute = "model_"
+    model_: Any
+    classes_: np.ndarray
+    labelers_: list[str]
+    n_features_in_: int
 
     @classmethod
     def _parameter_defaults(cls) -> dict[str, Any]:
@@ -90,7 +92,7 @@ class Estimator:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, self._fitted_attribute)
+        return hasattr(self, "model_")
 
     def _check_is_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -98,7 +100,7 @@ class Estimator:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        model = state.pop(self._fitted_attribute, None)
+        model = state.pop("model_", None)
         if model is not None:
             state["_packed"] = self._pack(model)
         return state
@@ -108,7 +110,7 @@ class Estimator:
         packed = state.pop("_packed", None)
         self.__dict__.update(state)
         if packed is not None:
-            setattr(self, self._fitted_attribute, self._unpack(packed))
+            self.model_ = self._unpack(packed)
 
     def _pack(self, model: Any) -> Any:
         """The compiled model as bytes or text without code in it."""

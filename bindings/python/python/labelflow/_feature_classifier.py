@@ -51,7 +51,7 @@ class FeatureClassifier(Estimator):
         given._raw.check_any_vote()
         model = self._train(features, names, given, threads_of(self.n_jobs))
         # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
-        setattr(self, self._fitted_attribute, model)
+        self.model_ = model
         self.classes_ = given.classes_
         self.labelers_ = given.labelers_
         self.n_features_in_ = features.shape[1]
@@ -137,4 +137,4 @@ class FeatureClassifier(Estimator):
         raise NotImplementedError
 
     def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        return getattr(self, self._fitted_attribute).predict_proba(features, n_jobs)
+        return self.model_.predict_proba(features, n_jobs)

@@ -25,9 +25,7 @@ def column_names(frame: Any) -> list[Any]:
 
 def column(frame: Any, name: Any) -> np.ndarray:
     """One column as an array."""
-    if library(frame) == "pyarrow":
-        return frame[name].to_numpy()
-    return frame[name].to_numpy()
+    return np.asarray(frame[name].to_numpy())
 
 
 def to_array(frame: Any) -> np.ndarray:

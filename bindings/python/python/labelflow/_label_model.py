@@ -169,7 +169,7 @@ class LabelModel(Estimator):
 
     def _config(self) -> dict[str, Any]:
         """The settings as the Rust type of the same name reads them."""
-        config = {"model": self._name}
+        config: dict[str, Any] = {"model": self._name}
         for name, default in self._parameter_defaults().items():
             value = getattr(self, name)
             if name not in _COMMON and value is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,8 @@ class LabelingFunctionError(RuntimeError):
 
 class LabelingFunction:
     """A function that votes on a row: it returns a class, or -1 or None to abstain. Made by :func:`labeling_function`."""
+
+    __qualname__: str
 
     def __init__(self, function: Callable[..., Any], name: str | None, resources: dict[str, Any] | None) -> None:
         functools.update_wrapper(self, function)
@@ -218,7 +219,7 @@ class _Rows:
 
     def __init__(self, frame: Any) -> None:
         self._library = _frames.library(frame)
-        self._frame = frame if self._library or hasattr(frame, "__getitem__") else list(frame)
+        self._frame: Any = frame if self._library or hasattr(frame, "__getitem__") else list(frame)
 
     def __len__(self) -> int:
         return self._frame.num_rows if self._library == "pyarrow" else len(self._frame)
@@ -253,6 +254,9 @@ def _label_chunks(
         for start, stop in chunks:
             yield _label(functions, rows.part(start, stop), start, on_error)
         return
+    # Imported here: it takes as long as a tenth of the package.
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(n_workers) as pool:
         tasks = [pool.submit(_label, functions, rows.part(start, stop), start, on_error) for start, stop in chunks]
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from ._labelflow import ConfigError
+
+_WHOLE = (int, np.integer)
+_NUMBER = (int, float, np.integer, np.floating)
 
 
 def plain(value: Any) -> Any:
@@ -25,10 +27,10 @@ def plain(value: Any) -> Any:
 
 def like(name: str, value: Any, example: Any) -> Any:
     """A parameter of the same kind as `example`, where that is a number."""
-    if isinstance(example, bool) or not isinstance(example, Real):
+    if isinstance(example, bool) or not isinstance(example, _NUMBER):
         return plain(value)
-    is_whole = isinstance(example, Integral)
-    if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
+    is_whole = isinstance(example, _WHOLE)
+    if isinstance(value, bool) or not isinstance(value, _WHOLE if is_whole else _NUMBER):
         expected = "a whole number" if is_whole else "a number"
         raise ConfigError(f"{name}: expected {expected}, found {value!r}")
     if not np.isfinite(value) or (is_whole and value < 0):
@@ -41,7 +43,7 @@ def seed_of(random_state: Any) -> int:
     """The seed that a `random_state` stands for: an integer itself, or a draw from a generator."""
     if random_state is None:
         return int(np.random.randint(0, 2**31 - 1))
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+    if isinstance(random_state, _WHOLE) and not isinstance(random_state, bool):
         if random_state < 0:
             raise ConfigError(f"random_state: expected a number that is not negative, found {random_state}")
         return int(random_state)
@@ -56,6 +58,6 @@ def threads_of(n_jobs: Any) -> int | None:
     """The number of threads that `n_jobs` stands for, or None for as many as there are cores."""
     if n_jobs is None or n_jobs == -1:
         return None
-    if isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs >= 1:
+    if isinstance(n_jobs, _WHOLE) and not isinstance(n_jobs, bool) and n_jobs >= 1:
         return int(n_jobs)
     raise ConfigError(f"n_jobs: expected None, -1 or a number of threads, found {n_jobs!r}")

@@ -71,7 +71,7 @@ class Signals:
         values: Any,
         *,
         abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
         labelers: Sequence[str] | None = None,
     ) -> None:
         reader = _Reader(check_convention(abstain), classes)
@@ -122,13 +122,30 @@ class Signals:
         votes = self.votes()
         return votes if dtype is None else votes.astype(dtype)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        del state["_raw"]
+        probabilities = self._raw.probabilities()
+        state["values"] = self.votes().astype(np.int16) if probabilities is None else probabilities
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        values = state.pop("values")
+        self.__dict__.update(state)
+        if values.ndim == 3:
+            raw = RawSignals.from_probabilities(values)
+        else:
+            raw = RawSignals.from_int64(values.astype(np.int64), len(self.classes_))
+        self._set(raw, self.classes_, self.labelers_)
+
     def __repr__(self) -> str:
         classes = self.classes_.tolist()
         n_rows, n_labelers = self.shape
         return f"Signals({n_rows} rows, {n_labelers} labelers, classes {classes})"
 
 
-def as_signals(values: Any, abstain: str, classes: Sequence[Any] | None) -> Signals:
+def as_signals(values: Any, abstain: str, classes: Any) -> Signals:
     """`values` themselves if they are signals already, else read."""
     if values is None:
         raise ValueError(
@@ -143,14 +160,14 @@ def as_signals(values: Any, abstain: str, classes: Sequence[Any] | None) -> Sign
 class _Reader:
     """Reads one value and keeps what is found beside the numbers."""
 
-    def __init__(self, abstain: str, classes: Sequence[Any] | None) -> None:
+    def __init__(self, abstain: str, classes: Any) -> None:
         self.abstain = abstain
         self.classes = None if classes is None else np.asarray(list(classes))
         self.labelers: list[Any] | None = None
         self.tasks: np.ndarray | None = None
         self.is_one_label_a_row = False
         if self.classes is not None and len(np.unique(self.classes)) != len(self.classes):
-            raise ValueError(f"classes: expected values that differ, found {list(classes or [])}")
+            raise ValueError(f"classes: expected values that differ, found {self.classes.tolist()}")
         if self.classes is not None and len(self.classes) < 2:
             raise ValueError(f"classes: expected at least two, found {len(self.classes)}")
 

@@ -139,11 +139,10 @@ class TwoStageClassifier(SavedClassifier):
         if self.ties not in ("lowest", "abstain"):
             raise ValueError(f"ties: expected 'lowest' or 'abstain' with this end model, found {self.ties!r}")
         model = copy.deepcopy(self.end_model)
-        n_rows, n_classes = labels.shape
         if self.labels == "soft":
             rows, places = np.nonzero(labels)
             return model.fit(features[rows], classes[places], sample_weight=labels[rows, places])
-        decided = np.ones(n_rows, dtype=bool)
+        decided = np.ones(len(labels), dtype=bool)
         if self.ties == "abstain":
             ordered = np.sort(labels, axis=1)
             decided = ordered[:, -1] - ordered[:, -2] >= 1e-5

@@ -32,13 +32,13 @@ LABEL_MODELS: dict[str, type[LabelModel]] = {
 
 __all__ = [
     "LABEL_MODELS",
-    "LabelModel",
     "AdversarialMulticlass",
     "AverageSignals",
     "ConstrainedLabels",
     "DataProgramming",
     "DawidSkene",
     "FlyingSquid",
+    "LabelModel",
     "MajorityVote",
     "MeTaL",
     "MinimaxEntropy",
