@@ -81,6 +81,17 @@ def test_pandas_frames():
     pandas.testing.assert_frame_equal(signals.to_pandas(), frame)
 
 
+def test_frames_of_integers_are_copied_once():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": np.array([0, 1], np.int64), "b": np.array([300, -1], np.int16)})
+    small = frame.assign(b=[1, -1])
+    np.testing.assert_array_equal(Signals(small).votes(), [[0, 1], [1, -1]])
+    with pytest.raises(DataError, match="'a' twice"):
+        Signals(pandas.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match="n_classes: expected 2 to 255, found 301"):
+        Signals(frame)
+
+
 def test_polars_and_pyarrow_frames():
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")

@@ -35,6 +35,21 @@ def to_array(frame: Any) -> np.ndarray:
     return frame.to_numpy()
 
 
+def integers(frame: Any) -> np.ndarray | None:
+    """All columns as one C-contiguous array if all are integers, in one copy and in bytes if they fit; else None."""
+    names = column_names(frame)
+    # A name that stands twice would name several columns; whoever takes the names says so.
+    columns = [column(frame, name) for name in names] if len(set(names)) == len(names) else []
+    if not columns or any(values.dtype.kind not in "iub" or not values.size for values in columns):
+        return None
+    limits = np.iinfo(np.int8)
+    is_small = all(limits.min <= values.min() and values.max() <= limits.max for values in columns)
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.int8 if is_small else np.int64)
+    for place, values in enumerate(columns):
+        matrix[:, place] = values
+    return matrix
+
+
 def is_sparse(value: Any) -> bool:
     """Whether it is a sparse matrix or array of scipy."""
     return type(value).__module__.partition(".")[0] == "scipy" and hasattr(value, "tocoo")

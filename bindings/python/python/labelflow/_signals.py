@@ -206,7 +206,7 @@ class _Reader:
             votes = votes.astype(np.int8)
         indices = to_indices(votes, self.abstain, self.n_classes)
         if indices.dtype != np.int8 and int(indices.max()) <= 127:
-            indices = indices.astype(np.int8)
+            indices = indices.astype(np.int8, order="C")
         if indices.dtype == np.int8:
             raw = RawSignals.from_int8(np.ascontiguousarray(indices), self.n_classes)
         else:
@@ -306,6 +306,9 @@ class _Reader:
         if set(names) == _LONG_COLUMNS:
             return self._long(frame)
         self.labelers = names
+        votes = _frames.integers(frame)
+        if votes is not None:
+            return self._votes(votes)
         array = _frames.to_array(frame)
         if array.dtype.kind == "f":
             return self._numbers(array)
