@@ -39,7 +39,7 @@ def to_markdown(docstring: str) -> str:
             out += [f"**{section}**", ""]
             place += 2
             if section == "Examples":
-                out.append("```python")
+                out.append("```pycon")
                 while place < len(lines):
                     out.append(lines[place])
                     place += 1
@@ -53,7 +53,7 @@ def to_markdown(docstring: str) -> str:
         else:
             out.append(line)
         place += 1
-    return "\n".join(out).replace("``", "`")
+    return re.sub(r"(?<!`)``(?!`)", "`", "\n".join(out))
 
 
 def signature(value: object) -> str:

@@ -1,5 +1,6 @@
 """Every Python block of the guides runs, those of one page one after another."""
 
+import json
 import re
 from pathlib import Path
 
@@ -26,3 +27,15 @@ def test_the_reference_is_up_to_date():
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     assert reference.TARGET.read_text() == reference.page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", sorted(GUIDES.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks(path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    cells = json.loads(path.read_text())["cells"]
+    namespace = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "notebooks are kept without output"
+            exec(compile("".join(cell["source"]), str(path), "exec"), namespace)
