@@ -50,10 +50,10 @@ def main():
     X, X_test = words.transform(train).toarray(), words.transform(test).toarray()
 
     scores = {}
-    for model in (labelflow.MajorityVote(), labelflow.SnorkelLabelModel(class_balance=BALANCE)):
+    snorkel = [labelflow.SnorkelLabelModel(class_balance=balance) for balance in ("uniform", BALANCE)]
+    for model in [labelflow.MajorityVote(), *snorkel]:
         two_stage = labelflow.TwoStageClassifier(label_model=model, end_model=LogisticRegression())
-        name = f"{type(model).__name__}, then logistic regression"
-        scores[name] = f1_score(truth, two_stage.fit(X, signals).predict(X_test))
+        scores[f"{model}, then logistic regression"] = f1_score(truth, two_stage.fit(X, signals).predict(X_test))
     constraints = [{"kind": kind, "weight": 10.0} for kind in ("range", "sum-to-one", "error-bound")]
     constraints.append({"kind": "class-balance", "weight": 100.0, "shares": BALANCE})
     flow = labelflow.LabelFlowClassifier(
@@ -74,7 +74,7 @@ def main():
             name = f"Snorkel ({'given' if balance else 'uniform'} balance), then logistic regression"
             scores[name] = f1_score(truth, LogisticRegression().fit(X[covered], labels).predict(X_test))
     for name, score in scores.items():
-        print(f"{name:60} F1 {score:.3f}")
+        print(f"{name:75} F1 {score:.3f}")
     return scores
 
 

@@ -17,6 +17,6 @@ def test_a_flow_is_not_worse_than_two_stages(monkeypatch, capsys):
 
     scores = sms_spam.main()
     with capsys.disabled():
-        sys.stdout.write("\n" + "".join(f"{name:60} F1 {score:.3f}\n" for name, score in scores.items()))
+        sys.stdout.write("\n" + "".join(f"{name:75} F1 {score:.3f}\n" for name, score in scores.items()))
     others = [score for name, score in scores.items() if name != "LabelFlowClassifier"]
     assert scores["LabelFlowClassifier"] >= max(others)
