@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check table1 table2 beyond growth bench bench-peers
+.PHONY: help demo test check wheel docs table1 table2 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,9 +10,33 @@ help: ## Show this list
 demo: ## Train on embedded data and compare with simpler methods
 	cargo run --release --quiet --bin labelflow -- demo
 
-test: nextest ## Run all tests
+test: nextest ## Run all tests, those of the Python package on a wheel in a fresh virtual environment
 	cargo nextest run --workspace --no-fail-fast
 	cargo test --workspace --doc --quiet
+	$(MAKE) python-test
+
+# The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
+PYTHON ?= python3
+PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
+PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy
+
+.PHONY: python-test
+python-test:
+	cargo build --workspace --lib --bins --tests --quiet
+	rm -rf $(PYTHON_TESTS) && $(PYTHON) -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_TEST_TOOLS)
+	$(PYTHON) tools/pack_wheel.py $(CARGO_TARGET_DIR)/debug $(PYTHON_TESTS)/wheel
+	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check --no-deps $(PYTHON_TESTS)/wheel/*.whl
+	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
+		$(PYTHON_TESTS)/bin/python -m pytest -q -p no:cacheprovider bindings/python/tests
+
+docs: python-test ## Write the API reference of the Python package from its docstrings
+	$(PYTHON_TESTS)/bin/python tools/api_reference.py
+
+wheel: ## Build the Python wheel for users, in target/wheels
+	$(PYTHON) -m venv $(CARGO_TARGET_DIR)/maturin
+	$(CARGO_TARGET_DIR)/maturin/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	$(CARGO_TARGET_DIR)/maturin/bin/maturin build --release --manifest-path bindings/python/Cargo.toml --out target/wheels
 
 # One process a test: burn keeps its float type for the whole process.
 .PHONY: nextest

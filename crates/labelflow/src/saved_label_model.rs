@@ -14,6 +14,8 @@ use crate::{Error, Result, atomic_file};
 
 /// The version of the format; a file of a later one is refused.
 const FORMAT: u32 = 1;
+/// Stands for the name of the file where there is none.
+const IN_MEMORY: &str = "label model";
 /// What a file should have been, in errors.
 const EXPECTED: &str = "a label model of labelflow, as `labelflow label --save` writes it";
 
@@ -83,6 +85,18 @@ impl SavedLabelModel {
 
     /// Writes the file, replacing one that is there.
     pub fn save(&self, path: &Path) -> Result<()> {
+        let text = self.to_json().map_err(|error| error.in_file(path))?;
+        atomic_file::write(path, (text + "\n").as_bytes())
+    }
+
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+        Self::from_json(&text).map_err(|error| error.in_file(path))
+    }
+
+    /// What the file holds.
+    pub fn to_json(&self) -> Result<String> {
         let contents = Contents {
             format: FORMAT,
             labelflow: env!("CARGO_PKG_VERSION").to_owned(),
@@ -91,30 +105,27 @@ impl SavedLabelModel {
             fitted: self.fitted.clone(),
         };
         let text = serde_json::to_string(&contents).expect("numbers and names");
-        // JSON has no infinity: it would be written as null, and found out only when the file is read.
+        // JSON has no infinity: it would be written as null, and found out only when it is read.
         if serde_json::from_str::<Contents>(&text).is_err() {
             let expected = "a fit whose numbers are finite";
-            return Err(Error::format(
-                path,
-                expected,
-                format!("another of {}", self.fitted.name()),
-            ));
+            let found = format!("another of {}", self.fitted.name());
+            return Err(Error::format(Path::new(IN_MEMORY), expected, found));
         }
-        atomic_file::write(path, (text + "\n").as_bytes())
+        Ok(text)
     }
 
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-        let broken = |error: serde_json::Error| Error::format(path, EXPECTED, error);
+    /// The label model that [`to_json`](Self::to_json) wrote.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let place = Path::new(IN_MEMORY);
+        let broken = |error: serde_json::Error| Error::format(place, EXPECTED, error);
         // First the version alone: a later format may have other fields.
-        let Version { format, labelflow } = serde_json::from_str(&text).map_err(broken)?;
+        let Version { format, labelflow } = serde_json::from_str(text).map_err(broken)?;
         if format > FORMAT {
             let found = format!("format {format}, written by labelflow {labelflow}");
-            return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+            return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
         }
         let Contents { labelers, classes, fitted, .. } =
-            serde_json::from_str(&text).map_err(broken)?;
+            serde_json::from_str(text).map_err(broken)?;
         Ok(Self { fitted, labelers, classes })
     }
 

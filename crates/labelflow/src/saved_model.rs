@@ -28,6 +28,8 @@ const WEIGHTS: &str = "weights.safetensors";
 const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
+/// The place that errors about a model in memory name.
+const IN_MEMORY: &str = "model in memory";
 
 /// What a model was trained for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +72,14 @@ struct Manifest<D, C> {
     labels: D,
     scaler: Option<Scaler>,
     config: C,
+}
+
+/// What a model in memory holds beside its weights.
+#[derive(Serialize, Deserialize)]
+struct Packed<D, C> {
+    history: Vec<EpochRecord>,
+    #[serde(flatten)]
+    manifest: Manifest<D, C>,
 }
 
 /// A fitted model that can be saved: how it is taken apart and put together.
@@ -225,6 +235,16 @@ impl FittedLabelFlowClassifier {
     pub fn load(folder: &Path) -> Result<Self> {
         load(folder)
     }
+
+    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(self)
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        from_bytes(bytes)
+    }
 }
 
 impl FittedLabelFlowRegressor {
@@ -236,6 +256,16 @@ impl FittedLabelFlowRegressor {
     /// Reads a model, onto the device cpu.
     pub fn load(folder: &Path) -> Result<Self> {
         load(folder)
+    }
+
+    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(self)
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        from_bytes(bytes)
     }
 }
 
@@ -255,10 +285,7 @@ struct Head {
 
 fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
-    let state = state(model.flow());
-    let tensors: BTreeMap<String, _> =
-        state.iter().map(|(name, data)| (name.clone(), data)).collect();
-    let weights = to_safetensors(&tensors, None);
+    let weights = weights_of(model.flow(), None);
     let manifest = toml::to_string(&model.manifest(sha256(&weights)))
         .expect("a manifest can be written as TOML");
     let metrics: String = model
@@ -294,13 +321,54 @@ fn load<M: Saved>(folder: &Path) -> Result<M> {
     let manifest_path = manifest_of(&manifests, &path, &sha256(&weights))?;
     let manifest: Manifest<M::Labels, M::Config> = read_manifest(&manifest_path, M::TASK)?;
     let (state, _): (State, _) = from_safetensors(&path, &weights)?;
-    let broken = |error: Error| Error::format(&manifest_path, "a usable model", error);
+    put_together(manifest, state, read_metrics(&folder.join(METRICS))?, &manifest_path, &path)
+}
+
+/// A model from its parts; errors name the places that they came from.
+fn put_together<M: Saved>(
+    manifest: Manifest<M::Labels, M::Config>,
+    state: State,
+    history: Vec<EpochRecord>,
+    manifest_place: &Path,
+    weights_place: &Path,
+) -> Result<M> {
+    let broken = |error: Error| Error::format(manifest_place, "a usable model", error);
     let flow = load_state(M::empty_flow(&manifest).map_err(broken)?, state).map_err(|error| {
-        Error::format(&path, format!("the weights that {MODEL} describes"), error)
+        Error::format(weights_place, format!("the weights that {MODEL} describes"), error)
     })?;
-    let history = read_metrics(&folder.join(METRICS))?;
     let report = Report { history, stop: manifest.stop };
     Ok(M::assemble(manifest, flow, report))
+}
+
+/// The weights as safetensors.
+fn weights_of<B: Bijection>(flow: &Flow<B>, metadata: Option<String>) -> Vec<u8> {
+    let state = state(flow);
+    let tensors: BTreeMap<String, _> =
+        state.iter().map(|(name, data)| (name.clone(), data)).collect();
+    to_safetensors(&tensors, metadata)
+}
+
+fn to_bytes<M: Saved>(model: &M) -> Vec<u8> {
+    let digest = sha256(&weights_of(model.flow(), None));
+    let packed =
+        Packed { history: model.report().history.clone(), manifest: model.manifest(digest) };
+    let metadata = toml::to_string(&packed).expect("a manifest can be written as TOML");
+    weights_of(model.flow(), Some(metadata))
+}
+
+fn from_bytes<M: Saved>(bytes: &[u8]) -> Result<M> {
+    let place = Path::new(IN_MEMORY);
+    let (state, metadata) = from_safetensors(place, bytes)?;
+    let foreign = |found: &str| Error::format(place, "a model of labelflow", found);
+    let metadata = metadata.ok_or_else(|| foreign("tensors without metadata"))?;
+    check_task(place, head_of(place, &metadata)?.task, M::TASK)?;
+    let packed: Packed<M::Labels, M::Config> = parse(place, &metadata)?;
+    let digest = packed.manifest.weights_sha256.clone();
+    let model: M = put_together(packed.manifest, state, packed.history, place, place)?;
+    if sha256(&weights_of(model.flow(), None)) != digest {
+        return Err(foreign("weights of another one"));
+    }
+    Ok(model)
 }
 
 /// The places of `model.toml`, at least one of which exists.
@@ -350,32 +418,44 @@ fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<PathBu
     Err(failure.expect("one of the manifests exists, and it did not fit"))
 }
 
-/// What all versions share is read first: a later format may have other fields.
 fn read_head(path: &Path) -> Result<Head> {
-    let version: Version = parse(path)?;
+    head_of(path, &read_text(path)?)
+}
+
+/// What all versions share is read first: a later format may have other fields.
+fn head_of(place: &Path, text: &str) -> Result<Head> {
+    let version: Version = parse(place, text)?;
     if version.format > FORMAT {
         let found =
             format!("format {}, written by labelflow {}", version.format, version.labelflow);
-        return Err(Error::format(path, format!("format {FORMAT} or earlier"), found));
+        return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
     }
-    parse(path)
+    parse(place, text)
 }
 
 fn read_manifest<D: DeserializeOwned, C: DeserializeOwned>(
     path: &Path,
     task: ModelTask,
 ) -> Result<Manifest<D, C>> {
-    let found = read_head(path)?.task;
-    if found != task {
-        return Err(Error::format(path, format!("a model for {task}"), format!("one for {found}")));
-    }
-    parse(path)
+    let text = read_text(path)?;
+    check_task(path, head_of(path, &text)?.task, task)?;
+    parse(path, &text)
 }
 
-fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-    toml::from_str(&text)
-        .map_err(|error| Error::format(path, "a model of labelflow", error.message()))
+fn check_task(place: &Path, found: ModelTask, expected: ModelTask) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::format(place, format!("a model for {expected}"), format!("one for {found}")))
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(Error::io(path, "reading"))
+}
+
+fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
+    toml::from_str(text)
+        .map_err(|error| Error::format(place, "a model of labelflow", error.message()))
 }
 
 fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {

@@ -187,6 +187,23 @@ fn a_saved_model_predicts_the_same() {
 }
 
 #[test]
+fn a_model_in_memory_is_the_same_and_what_is_none_is_told() {
+    let problem = problem(60, 2);
+    let model = small(3).fit(&dataset(&problem)).unwrap();
+    let bytes = model.to_bytes();
+    let same = FittedLabelFlowClassifier::from_bytes(&bytes).unwrap();
+    assert_eq!(state(same.flow()), state(model.flow()));
+    assert_eq!((same.report(), same.config()), (model.report(), model.config()));
+    assert_eq!(same.feature_names(), model.feature_names());
+    let mut changed = bytes.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    for wrong in [&bytes[..0], &bytes[..bytes.len() / 2], b"not a model", &changed] {
+        let error = FittedLabelFlowClassifier::from_bytes(wrong).unwrap_err().to_string();
+        assert!(error.starts_with("model: expected a"), "{error}");
+    }
+}
+
+#[test]
 fn a_crash_between_the_two_renames_leaves_a_whole_model() {
     let problem = problem(40, 2);
     let folder = tempfile::tempdir().unwrap();

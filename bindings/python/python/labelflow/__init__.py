@@ -1,0 +1,77 @@
+"""Labels that know how sure they are, from features and weak supervision.
+
+Votes of rules, models or crowds go in, labels and a classifier come out::
+
+    import labelflow
+
+    signals = labelflow.apply([rule_a, rule_b, rule_c], frame)     # or an array of votes, -1 abstains
+    labelflow.analyze(signals)                                     # who votes how often, and against whom
+    labels = labelflow.DawidSkene().fit_predict(signals)           # labels without features
+    model = labelflow.LabelFlowClassifier().fit(X, signals)        # a classifier on features
+    model.predict_proba(X_new)
+"""
+
+from ._adversarial_labels import AdversarialLabels
+from ._analysis import analyze
+from ._errors import NotFittedError
+from ._generalized_expectation import GeneralizedExpectation
+from ._label_flow_classifier import LabelFlowClassifier
+from ._label_models import (
+    LABEL_MODELS,
+    AdversarialMulticlass,
+    AverageSignals,
+    ConstrainedLabels,
+    DataProgramming,
+    DawidSkene,
+    FlyingSquid,
+    MajorityVote,
+    MeTaL,
+    MinimaxEntropy,
+    PerformanceGuaranteedVote,
+    SnorkelLabelModel,
+)
+from ._labelflow import (
+    ConfigError,
+    DataError,
+    DeviceError,
+    FormatError,
+    TrainingError,
+    __version__,
+)
+from ._labeling import ABSTAIN, LabelingFunction, LabelingFunctionError, Row, apply, labeling_function
+from ._signals import Signals
+from ._two_stage_classifier import TwoStageClassifier
+
+__all__ = [
+    "ABSTAIN",
+    "LABEL_MODELS",
+    "AdversarialLabels",
+    "AdversarialMulticlass",
+    "AverageSignals",
+    "ConfigError",
+    "ConstrainedLabels",
+    "DataError",
+    "DataProgramming",
+    "DawidSkene",
+    "DeviceError",
+    "FlyingSquid",
+    "FormatError",
+    "GeneralizedExpectation",
+    "LabelFlowClassifier",
+    "LabelingFunction",
+    "LabelingFunctionError",
+    "MajorityVote",
+    "MeTaL",
+    "MinimaxEntropy",
+    "NotFittedError",
+    "PerformanceGuaranteedVote",
+    "Row",
+    "Signals",
+    "SnorkelLabelModel",
+    "TrainingError",
+    "TwoStageClassifier",
+    "__version__",
+    "analyze",
+    "apply",
+    "labeling_function",
+]

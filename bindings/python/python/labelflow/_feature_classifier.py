@@ -1,0 +1,140 @@
+"""What all classifiers on features share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._estimator import Estimator
+from ._features import check_same_features, read_features
+from ._settings import threads_of
+from ._signals import Signals, as_signals
+
+
+class FeatureClassifier(Estimator):
+    """A classifier on features that learns from the signals of labelers.
+
+    Subclasses implement ``_train``, which returns a fitted model, and ``_predict``.
+    """
+
+    abstain: str
+    classes: Sequence[Any] | None
+    n_jobs: int | None
+
+    def fit(self, X: Any, y: Any = None, *, signals: Any = None) -> Any:
+        """Learns from features and the signals of labelers.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+            Finite numbers.
+        y : signals
+            Whatever :class:`Signals` takes; labels (n_rows,) are one labeler.
+        signals : signals
+            The same under its own name: give one of the two.
+
+        Returns
+        -------
+        self
+        """
+        if y is not None and signals is not None:
+            raise TypeError("fit: expected y or signals, found both")
+        features, names = read_features(X, min_rows=2)
+        given = as_signals(y if signals is None else signals, self.abstain, self.classes)
+        if len(given) != len(features):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{len(features)} rows of features and {len(given)} rows of signals."
+            )
+        given._raw.check_any_vote()
+        model = self._train(features, names, given, threads_of(self.n_jobs))
+        # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
+        self.model_ = model
+        self.classes_ = given.classes_
+        self.labelers_ = given.labelers_
+        self.n_features_in_ = features.shape[1]
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._predict(self._read(X), threads_of(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def score(self, X: Any, y: Any) -> float:
+        """How often predictions agree with labels.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+        y : array (n_rows,) or signals
+            True labels, for the accuracy. With the votes of several labelers, the share of given votes that agree with
+            the prediction: a guide for searches where no truth is known.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        if not isinstance(y, Signals) and np.ndim(y) == 1:
+            labels = np.asarray(y)
+            if labels.shape != predicted.shape:
+                raise ValueError(
+                    "Found input variables with inconsistent numbers of samples: "
+                    f"{len(predicted)} rows of features and {len(labels)} labels."
+                )
+            return float(np.mean(predicted == labels))
+        signals = y if isinstance(y, Signals) else Signals(y, abstain=self.abstain, classes=self.classes_)
+        if len(signals) != len(predicted):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{len(predicted)} rows of features and {len(signals)} rows of signals."
+            )
+        votes = signals.votes()
+        places = np.argmax(predicted[:, np.newaxis] == self.classes_, axis=1)
+        given = votes >= 0
+        if not given.any():
+            raise ValueError("signals: expected at least one vote, found abstentions only")
+        return float(np.mean((votes == places[:, np.newaxis])[given]))
+
+    def _read(self, X: Any) -> np.ndarray:
+        self._check_is_fitted()
+        features, names = read_features(X)
+        check_same_features(self, features.shape[1], names)
+        return features
+
+    def _train(
+        self, features: np.ndarray, names: list[str] | None, signals: Signals, n_jobs: int | None
+    ) -> Any:
+        raise NotImplementedError
+
+    def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        return self.model_.predict_proba(features, n_jobs)

@@ -1,0 +1,294 @@
+"""Label learning flows for classification."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _labelflow
+from ._bounds import read_bounds
+from ._class_values import class_values
+from ._feature_classifier import FeatureClassifier
+from ._labelflow import FlowClassifier
+from ._progress import TrainingProgress
+from ._settings import like, plain, seed_of, threads_of
+from ._signals import Signals
+from ._warnings import warn
+
+#: Parameters of training whose value None means: as the preset says. The size of batches is another.
+_TRAINING = (
+    "max_epochs",
+    "min_epochs",
+    "learning_rate",
+    "learning_rate_decay",
+    "learning_rate_floor",
+    "max_gradient_norm",
+    "tolerance",
+)
+
+
+class LabelFlowClassifier(FeatureClassifier):
+    """A label learning flow: the distribution of all labelings that the signals allow, given the features.
+
+    Parameters
+    ----------
+    bounds : "auto", float, array or dict, default="auto"
+        How often each labeler may err: one for all, (n_labelers,), (n_labelers, n_classes), or a dict by the labelers'
+        names. "auto" estimates them from agreement between the labelers.
+    constraints : sequence of dict, default=None
+        What must hold of the labels, each with its kind and its weight: ``{"kind": "range", "weight": 10.0}``,
+        ``"sum-to-one"``, ``"error-bound"``, ``"class-balance"`` with ``shares``, ``"group-mean"`` with ``feature``,
+        ``threshold``, ``class``, ``above`` and ``below``. None: the first three with weight 10, as in the paper.
+    preset : {"paper", "fast"}, default="paper"
+        How to train. "fast" takes a thirteenth of the work, for somewhat less accuracy.
+    max_epochs, min_epochs : int, default=None
+        The most passes over the data, and those before the stopping rule is looked at. None here and below: as the
+        preset says.
+    learning_rate, learning_rate_decay, learning_rate_floor, max_gradient_norm, tolerance : float, default=None
+        The step size, the factor on it after every epoch, the share of it at which the decay ends, the norm to which
+        longer gradients are shortened, and the change of the loss below which training stops.
+    batch_size : int, "auto" or "full", default=None
+        The rows of one step.
+    n_steps : int, default=8
+        Steps of the flow.
+    d_hidden : int, default=64
+        Width of all hidden layers.
+    n_samples : int, default=10
+        Samples that a prediction averages.
+    likelihood_weight : float, default=1.0
+        The weight of the likelihood term.
+    scaling : {"standardize", "none"}, default="standardize"
+        What is done to the features first.
+    device : {"cpu", "cuda", "wgpu"}, default="cpu"
+        Where to compute. The last two need a package that was built with them.
+    random_state : int, generator of numpy or None, default=0
+        Where all randomness comes from.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    verbose : int, default=0
+        1 for a progress bar, 2 for lines.
+    callback : callable, default=None
+        Called after every epoch with a dict of its numbers (epoch, max_epochs, loss, terms, learning_rate,
+        gradient_norm). Training ends when it returns something true.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    bounds_ : array (n_labelers, n_classes)
+        The bounds that were used.
+    history_ : list of dict
+        The numbers of every epoch.
+    n_iter_ : int
+        Number of epochs.
+    stop_reason_ : str
+        Why training ended: "converged", "max-epochs" or "interrupted".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array (n_features_in_,)
+        Their names, if X had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelflow import LabelFlowClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> truth = (X[:, 0] > 0).astype(int)
+    >>> wrong = rng.random((200, 3)) < 0.2
+    >>> votes = np.where(wrong, 1 - truth[:, None], truth[:, None])
+    >>> model = LabelFlowClassifier(max_epochs=40).fit(X, votes)
+    >>> model.predict([[2.0, 0.0], [-2.0, 0.0]])
+    array([1, 0])
+    >>> model.sample(X, 3).shape
+    (3, 200, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Any = "auto",
+        constraints: Sequence[Mapping[str, Any]] | None = None,
+        preset: str = "paper",
+        max_epochs: int | None = None,
+        min_epochs: int | None = None,
+        learning_rate: float | None = None,
+        learning_rate_decay: float | None = None,
+        learning_rate_floor: float | None = None,
+        max_gradient_norm: float | None = None,
+        tolerance: float | None = None,
+        batch_size: int | str | None = None,
+        n_steps: int = 8,
+        d_hidden: int = 64,
+        n_samples: int = 10,
+        likelihood_weight: float = 1.0,
+        scaling: str = "standardize",
+        device: str = "cpu",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.bounds = bounds
+        self.constraints = constraints
+        self.preset = preset
+        self.max_epochs = max_epochs
+        self.min_epochs = min_epochs
+        self.learning_rate = learning_rate
+        self.learning_rate_decay = learning_rate_decay
+        self.learning_rate_floor = learning_rate_floor
+        self.max_gradient_norm = max_gradient_norm
+        self.tolerance = tolerance
+        self.batch_size = batch_size
+        self.n_steps = n_steps
+        self.d_hidden = d_hidden
+        self.n_samples = n_samples
+        self.likelihood_weight = likelihood_weight
+        self.scaling = scaling
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.abstain = abstain
+        self.classes = classes
+        self.verbose = verbose
+        self.callback = callback
+
+    def sample(self, X: Any, n: int = 1) -> np.ndarray:
+        """Labels drawn from p(y|x), as the flow gives them: not clipped to [0, 1], and adding up to about one.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+        n : int, default=1
+            Number of samples.
+
+        Returns
+        -------
+        array (n, n_rows, n_classes) of float32
+        """
+        features = self._read(X)
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise ValueError(f"n: expected a number of samples, at least 1, found {n!r}")
+        return self.model_.sample(features, int(n), threads_of(self.n_jobs))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the model folder of the command line, replacing a model that is there.
+
+        Parameters
+        ----------
+        folder : path
+        """
+        self._check_is_fitted()
+        self.model_.save(os.fspath(folder))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Any:
+        """Reads a model folder, of :meth:`save` or of the command line.
+
+        Parameters
+        ----------
+        folder : path
+
+        Returns
+        -------
+        LabelFlowClassifier
+            With the settings in the folder. Classes whose names are integers are integers.
+        """
+        model = FlowClassifier.load(os.fspath(folder))
+        config = json.loads(model.config)
+        training = config.pop("training")
+        batch = training.pop("batch_size")
+        estimator = cls(
+            **{name: config[name] for name in ("n_steps", "d_hidden", "n_samples", "likelihood_weight", "scaling")},
+            **{name: training[name] for name in _TRAINING},
+            batch_size=batch["rows"] if isinstance(batch, dict) else batch,
+            constraints=config["constraints"],
+            random_state=config["seed"],
+        )
+        estimator.model_ = model
+        estimator._set_course(model)
+        estimator.classes_ = class_values(model.classes)
+        names = model.feature_names
+        estimator.n_features_in_ = len(names)
+        if names != [f"x{place}" for place in range(len(names))]:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return estimator
+
+    def _config(self, n_rows: int) -> dict[str, Any]:
+        """The settings as the Rust type of the same name reads them."""
+        training = json.loads(_labelflow.preset_training(self.preset, n_rows))
+        for name in _TRAINING:
+            value = getattr(self, name)
+            if value is not None:
+                training[name] = like(name, value, training[name])
+        if self.batch_size in ("auto", "full"):
+            training["batch_size"] = self.batch_size
+        elif self.batch_size is not None:
+            training["batch_size"] = {"rows": like("batch_size", self.batch_size, 1)}
+        config = {
+            "seed": seed_of(self.random_state),
+            "n_steps": like("n_steps", self.n_steps, 8),
+            "d_hidden": like("d_hidden", self.d_hidden, 64),
+            "n_samples": like("n_samples", self.n_samples, 10),
+            "likelihood_weight": like("likelihood_weight", self.likelihood_weight, 1.0),
+            "device": self.device,
+            "scaling": self.scaling,
+            "training": training,
+        }
+        if self.constraints is not None:
+            config["constraints"] = [plain(dict(constraint)) for constraint in self.constraints]
+        return config
+
+    def _train(
+        self, features: np.ndarray, names: list[str] | None, signals: Signals, n_jobs: int | None
+    ) -> FlowClassifier:
+        config = json.dumps(self._config(len(features)))
+        bounds = read_bounds(self.bounds, signals, n_jobs)
+        observer = None
+        if self.verbose or self.callback is not None:
+            observer = TrainingProgress(type(self).__name__, self.verbose, self.callback)
+        raw = signals._raw.named(None, [str(value) for value in signals.classes_.tolist()])
+        try:
+            model = _labelflow.fit_label_flow(config, features, names, raw, bounds, observer, n_jobs)
+        finally:
+            if observer is not None:
+                observer.close()
+        self.bounds_ = bounds
+        self._set_course(model)
+        return model
+
+    def _set_course(self, model: FlowClassifier) -> None:
+        self.history_ = json.loads(model.history)
+        self.n_iter_ = len(self.history_)
+        self.stop_reason_ = model.stop
+
+    def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        model = self.model_
+        if json.loads(model.config)["n_samples"] != self.n_samples:
+            model = model.with_samples(self.n_samples)
+        probabilities, lost = model.predict_proba(features, n_jobs)
+        if lost:
+            warn(
+                f"{len(lost)} of {len(features)} rows, the first of them row {lost[0]}, are so far from the training "
+                "rows that nothing is known of them; their classes are equally probable"
+            )
+        return probabilities
+
+    def _pack(self, model: FlowClassifier) -> bytes:
+        return model.to_bytes()
+
+    def _unpack(self, packed: bytes) -> FlowClassifier:
+        model = FlowClassifier.from_bytes(packed)
+        return model if self.device == "cpu" else model.to_device(self.device)

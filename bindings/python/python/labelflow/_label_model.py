@@ -1,0 +1,219 @@
+"""What all label models share. Each has a file-less class of its own in `_label_models.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _labelflow
+from ._bounds import estimate, read_bounds
+from ._class_values import class_values
+from ._estimator import Estimator
+from ._labelflow import LabelModel as RawLabelModel
+from ._settings import like, seed_of, threads_of
+from ._signals import Signals, as_signals
+
+#: Parameters that are about data and threads, and no settings of the method.
+_COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
+
+
+class LabelModel(Estimator):
+    """A label model: it turns the votes of labelers into labels, without features.
+
+    Subclasses have a name, as on the command line, and a constructor with the settings of the Rust type of the same name.
+    """
+
+    _name: str
+    #: Overwritten by the subclasses' constructors.
+    abstain: str
+    classes: Sequence[Any] | None
+    n_jobs: int | None
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learns how far each labeler can be trusted.
+
+        Parameters
+        ----------
+        X : signals
+            Whatever :class:`Signals` takes.
+        y : ignored
+            There for scikit-learn's conventions; true labels are never looked at.
+
+        Returns
+        -------
+        self
+        """
+        signals = as_signals(X, self.abstain, self.classes)
+        n_jobs = threads_of(self.n_jobs)
+        config = json.dumps(self._config())
+        model = _labelflow.fit_label_model(config, signals._raw, n_jobs=n_jobs, **self._known(signals, n_jobs))
+        self.model_ = model
+        self.classes_ = signals.classes_
+        self.labelers_ = signals.labelers_
+        self.n_features_in_ = len(signals.labelers_)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X : signals
+            Of the same labelers: found by name if they have names, else by place.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+        """
+        self._check_is_fitted()
+        return self.model_.predict_proba(self._read(X)._raw, threads_of(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row; of equally probable ones, the first.
+
+        Returns
+        -------
+        array (n_rows,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """``fit(X).predict(X)``, reading the signals once.
+
+        Returns
+        -------
+        array (n_rows,)
+        """
+        signals = as_signals(X, self.abstain, self.classes)
+        return self.fit(signals).predict(signals)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows whose true label is predicted.
+
+        Parameters
+        ----------
+        X : signals
+        y : array (n_rows,)
+            True labels.
+
+        Returns
+        -------
+        float
+        """
+        labels = np.asarray(y)
+        predicted = self.predict(X)
+        if labels.shape != predicted.shape:
+            raise ValueError(f"labels: expected shape {predicted.shape}, found {labels.shape}")
+        return float(np.mean(predicted == labels))
+
+    def doubts(self, X: Any) -> list[str]:
+        """What speaks against the labels of these signals, without knowing the truth, one sentence each.
+
+        Parameters
+        ----------
+        X : signals
+            Those of the fit.
+
+        Returns
+        -------
+        list of str
+        """
+        self._check_is_fitted()
+        signals = self._read(X)
+        labels = self.model_.predict_proba(signals._raw)
+        return _labelflow.label_warnings(signals._raw, labels, json.dumps(self._config()))
+
+    @property
+    def parameters_(self) -> dict[str, Any]:
+        """What was learned, as plain numbers."""
+        self._check_is_fitted()
+        return json.loads(self.model_.to_json())["fitted"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the file that ``labelflow label --save`` writes.
+
+        Parameters
+        ----------
+        path : path
+        """
+        self._check_is_fitted()
+        self.model_.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """Reads a file that :meth:`save` or ``labelflow label --save`` wrote.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        label model
+            With default parameters: the file holds what was learned, not how.
+        """
+        model = RawLabelModel.load(os.fspath(path))
+        if model.name != cls._name:
+            raise ValueError(f"{os.fspath(path)}: expected the label model {cls._name}, found {model.name}")
+        estimator = cls()
+        estimator.model_ = model
+        estimator.classes_ = class_values(model.classes)
+        estimator.labelers_ = model.labelers
+        estimator.n_features_in_ = len(model.labelers)
+        return estimator
+
+    def _config(self) -> dict[str, Any]:
+        """The settings as the Rust type of the same name reads them."""
+        config: dict[str, Any] = {"model": self._name}
+        for name, default in self._parameter_defaults().items():
+            value = getattr(self, name)
+            if name not in _COMMON and value is not None:
+                config[name] = like(name, value, default if name != "precision" else None)
+        if hasattr(self, "random_state"):
+            config["seed"] = seed_of(self.random_state)
+        return config
+
+    def _known(self, signals: Signals, n_jobs: int | None) -> dict[str, Any]:
+        """What is known of the labelers beside their votes."""
+        if hasattr(self, "bounds"):
+            return {"bounds": read_bounds(self.bounds, signals, n_jobs)}
+        if not hasattr(self, "errors"):
+            return {}
+        if isinstance(self.errors, str):
+            if self.errors != "auto":
+                raise ValueError(f"errors: expected 'auto' or error rates, found {self.errors!r}")
+            return {"expected_under": estimate(signals, n_jobs)[1]}
+        errors = self.errors
+        if isinstance(errors, dict):
+            missing = [name for name in signals.labelers_ if name not in errors]
+            if missing:
+                raise ValueError(f"errors: expected a rate for each labeler, found none for {missing[0]!r}")
+            errors = [errors[name] for name in signals.labelers_]
+        rates = np.asarray(errors, dtype=np.float64)
+        n_labelers = len(signals.labelers_)
+        if rates.shape not in ((), (n_labelers,)):
+            raise ValueError(f"errors: expected a number or one for each of {n_labelers} labelers, found shape {rates.shape}")
+        return {"errors": np.ascontiguousarray(np.broadcast_to(rates, n_labelers))}
+
+    def _read(self, X: Any) -> Signals:
+        """Signals to label, whose classes are those of the fit."""
+        if isinstance(X, Signals):
+            return X
+        return Signals(X, abstain=self.abstain, classes=self.classes_)
+
+    def _pack(self, model: Any) -> str:
+        return model.to_json()
+
+    def _unpack(self, packed: str) -> RawLabelModel:
+        return RawLabelModel.from_json(packed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.allow_nan = True
+        return tags

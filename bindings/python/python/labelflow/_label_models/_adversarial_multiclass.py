@@ -1,0 +1,66 @@
+"""The mixture of labelers whose worst case is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class AdversarialMulticlass(LabelModel):
+    """The mixture of labelers whose worst case is best.
+
+    A. Mazzetto et al., *Adversarial multi class learning under weak supervision with performance guarantees*, 2021.
+
+    Parameters
+    ----------
+    errors : "auto", float, sequence of float or dict, default="auto"
+        The share of each labeler's votes that are wrong: one for all, one a labeler, or by the labelers' names. "auto"
+        estimates them from agreement between the labelers.
+    n_steps : int, default=500
+        Steps of projected subgradient descent.
+    n_labelled_rows : int, default=None
+        The number of labelled rows on which the errors were measured: errors may then be off by what sampling explains.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.AdversarialMulticlass().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "adversarial-multiclass"
+
+    def __init__(
+        self,
+        *,
+        errors: Any = "auto",
+        n_steps: int = 500,
+        n_labelled_rows: int | None = None,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.errors = errors
+        self.n_steps = n_steps
+        self.n_labelled_rows = n_labelled_rows
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

@@ -1,0 +1,73 @@
+"""Each labeler has a confusion matrix, found together with the labels by expectation maximisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class DawidSkene(LabelModel):
+    """Each labeler has a confusion matrix, found together with the labels by expectation maximisation.
+
+    A. P. Dawid and A. M. Skene, *Maximum likelihood estimation of observer error-rates using the EM algorithm*, 1979.
+
+    Parameters
+    ----------
+    max_iterations : int, default=10000
+        The most rounds of expectation and maximisation.
+    tolerance : float, default=1e-5
+        The sum of absolute changes of the parameters below which it stops.
+    smoothing : float, default=0.01
+        Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible.
+    abstentions : {"automatic", "ignored", "answer"}, default="automatic"
+        What an abstention says.
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        How common each class is: estimated from the votes alone, the same for all, or given.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.DawidSkene().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "dawid-skene"
+
+    def __init__(
+        self,
+        *,
+        max_iterations: int = 10_000,
+        tolerance: float = 1e-5,
+        smoothing: float = 0.01,
+        abstentions: str = "automatic",
+        class_balance: Any = "estimated",
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.smoothing = smoothing
+        self.abstentions = abstentions
+        self.class_balance = class_balance
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

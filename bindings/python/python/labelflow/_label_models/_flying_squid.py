@@ -1,0 +1,70 @@
+"""Accuracies from triplets of labelers, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class FlyingSquid(LabelModel):
+    """Accuracies from triplets of labelers, in closed form.
+
+    D. Fu et al., *Fast and three-rious: speeding up weak supervision with triplet methods*, 2020. Needs three
+    labelers.
+
+    Parameters
+    ----------
+    triplets : {"mean", "median"}, default="mean"
+        How the estimates of a labeler's triplets become one.
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        How common each class is: estimated from the votes alone, the same for all, or given.
+    negative_probabilities : {"absolute", "clamped"}, default="absolute"
+        What becomes of a probability that comes out negative.
+    one_versus_rest : {"softmax", "shares"}, default="softmax"
+        How classes are combined when there are more than two.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = 5 * [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]] + 3 * [[0, 0, 0]]
+    >>> labelflow.FlyingSquid().fit(votes).predict(votes[:6])
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "flying-squid"
+
+    def __init__(
+        self,
+        *,
+        triplets: str = "mean",
+        class_balance: Any = "estimated",
+        negative_probabilities: str = "absolute",
+        one_versus_rest: str = "softmax",
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.triplets = triplets
+        self.class_balance = class_balance
+        self.negative_probabilities = negative_probabilities
+        self.one_versus_rest = one_versus_rest
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

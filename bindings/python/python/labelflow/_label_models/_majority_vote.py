@@ -1,0 +1,57 @@
+"""Every labeler counts the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class MajorityVote(LabelModel):
+    """Every labeler counts the same.
+
+    The probability of a class is its share of the votes on a row.
+
+    Parameters
+    ----------
+    share : {"votes", "winners"}, default="votes"
+        What probability is shared out among: all votes, or the classes with the most.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.MajorityVote().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "majority-vote"
+
+    def __init__(
+        self,
+        *,
+        share: str = "votes",
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.share = share
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

@@ -1,0 +1,85 @@
+"""Accuracies from how often votes occur together; labelers may depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class MeTaL(LabelModel):
+    """Accuracies from how often votes occur together; labelers may depend on each other.
+
+    A. Ratner et al., *Training complex models with multi-task weak supervision*, 2019. Needs three labelers.
+
+    Parameters
+    ----------
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        How common each class is: estimated from the votes alone, the same for all, or given.
+    dependencies : sequence of pairs of int, default=()
+        Labelers, counted from 0, that depend on each other beyond the true class.
+    n_epochs : int, default=1000
+        Steps along the full gradient.
+    learning_rate : float, default=0.01
+        The length of a step.
+    momentum : float, default=0.9
+        How much of its speed a step keeps for the next.
+    l2 : float, default=0.0
+        The pull towards the first guess.
+    init_scale : float, default=None
+        What the guess is multiplied by to start from. None: drawn between 0 and 1.
+    random_state : int, generator of numpy or None, default=0
+        The seed of random draws.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.MeTaL().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "metal"
+
+    def __init__(
+        self,
+        *,
+        class_balance: Any = "estimated",
+        dependencies: Sequence[tuple[int, int]] = (),
+        n_epochs: int = 1000,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        l2: float = 0.0,
+        init_scale: float | None = None,
+        random_state: Any = 0,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.class_balance = class_balance
+        self.dependencies = dependencies
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.l2 = l2
+        self.init_scale = init_scale
+        self.random_state = random_state
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

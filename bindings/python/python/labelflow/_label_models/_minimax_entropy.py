@@ -1,0 +1,82 @@
+"""Labelers have confusion matrices, and so have rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class MinimaxEntropy(LabelModel):
+    """Labelers have confusion matrices, and so have rows.
+
+    D. Zhou et al., *Learning from the wisdom of crowds by minimax entropy*, 2012.
+
+    Parameters
+    ----------
+    labeler_penalty : float, default=None
+        The penalty on the labelers' parameters. None: a quarter of the squared number of classes.
+    row_penalty : float, default=None
+        The penalty on the rows' parameters. None: that of the labelers times the mean number of votes a labeler, over
+        the mean number of votes a row.
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        How common each class is: estimated from the votes alone, the same for all, or given.
+    max_iterations : int, default=50
+        The most rounds.
+    tolerance : float, default=5e-3
+        The change of the labels below which it stops.
+    inner_iterations : int, default=25
+        The most steps of L-BFGS for one labeler or row, in each round.
+    inner_tolerance : float, default=1e-3
+        The largest entry of the gradient with which L-BFGS is content.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = 5 * [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]] + 3 * [[0, 0, 0]]
+    >>> labelflow.MinimaxEntropy().fit(votes).predict(votes[:6])
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "minimax-entropy"
+
+    def __init__(
+        self,
+        *,
+        labeler_penalty: float | None = None,
+        row_penalty: float | None = None,
+        class_balance: Any = "estimated",
+        max_iterations: int = 50,
+        tolerance: float = 5e-3,
+        inner_iterations: int = 25,
+        inner_tolerance: float = 1e-3,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.labeler_penalty = labeler_penalty
+        self.row_penalty = row_penalty
+        self.class_balance = class_balance
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.inner_iterations = inner_iterations
+        self.inner_tolerance = inner_tolerance
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

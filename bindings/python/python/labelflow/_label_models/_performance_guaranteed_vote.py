@@ -1,0 +1,68 @@
+"""The majority vote of those labelers whose worst case is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class PerformanceGuaranteedVote(LabelModel):
+    """The majority vote of those labelers whose worst case is best.
+
+    A. Mazzetto et al., *Semi-supervised aggregation of dependent weak supervision sources with performance
+    guarantees*, 2021.
+
+    Parameters
+    ----------
+    errors : "auto", float, sequence of float or dict, default="auto"
+        The share of each labeler's votes that are wrong: one for all, one a labeler, or by the labelers' names. "auto"
+        estimates them from agreement between the labelers.
+    statistics : {"pairs", "patterns"}, default="pairs"
+        What the bound makes use of, beside the labelers' errors: how often each two disagree, or how often each
+        pattern of votes occurs.
+    min_size : int, default=1
+        The fewest labelers that vote, an odd number up to 9.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.PerformanceGuaranteedVote().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "performance-guaranteed-vote"
+
+    def __init__(
+        self,
+        *,
+        errors: Any = "auto",
+        statistics: str = "pairs",
+        min_size: int = 1,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.errors = errors
+        self.statistics = statistics
+        self.min_size = min_size
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

@@ -1,0 +1,103 @@
+"""Snorkel's label model: accuracies from how often votes occur together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._label_model import LabelModel
+
+
+class SnorkelLabelModel(LabelModel):
+    """Snorkel's label model: accuracies from how often votes occur together.
+
+    With the class balance, the scale of the start and the settings of Snorkel, its numbers are Snorkel's. Needs three
+    labelers.
+
+    Parameters
+    ----------
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        How common each class is: estimated from the votes alone, the same for all, or given. (Snorkel: "uniform" unless given.)
+    n_epochs : int, default=100
+        Steps along the full gradient.
+    learning_rate : float, default=0.01
+        The length of a step.
+    schedule : {"constant", "linear"} or dict, default="constant"
+        How the learning rate falls; ``{"exponential": {"factor": 0.9}}`` and
+        ``{"step": {"factor": 0.9, "every": 5}}`` are dicts.
+    warm_up_epochs : int, default=0
+        Over so many epochs the learning rate rises from zero.
+    min_learning_rate : float, default=0.0
+        The schedule does not bring the learning rate below this.
+    momentum : float, default=0.9
+        How much of its speed a step keeps for the next.
+    l2 : float, default=0.0
+        As in Snorkel, squared as the pull towards the first guess, and as it is as a decay towards zero.
+    precision : float or sequence of float, default=0.7
+        How often a labeler is guessed to be right when it votes.
+    rate_margin : float, default=None
+        Rates are kept so far from 0 and 1. None: one over the number of rows, rounded down to a power of ten.
+    init_scale : float, default=None
+        What the guess is multiplied by to start from. None: drawn between 0 and 1.
+    random_state : int, generator of numpy or None, default=0
+        The seed of random draws.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        What abstains in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        What was learned.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.SnorkelLabelModel().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "snorkel"
+
+    def __init__(
+        self,
+        *,
+        class_balance: Any = "estimated",
+        n_epochs: int = 100,
+        learning_rate: float = 0.01,
+        schedule: Any = "constant",
+        warm_up_epochs: int = 0,
+        min_learning_rate: float = 0.0,
+        momentum: float = 0.9,
+        l2: float = 0.0,
+        precision: Any = 0.7,
+        rate_margin: float | None = None,
+        init_scale: float | None = None,
+        random_state: Any = 0,
+        abstain: str = "minus_one",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.class_balance = class_balance
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.warm_up_epochs = warm_up_epochs
+        self.min_learning_rate = min_learning_rate
+        self.momentum = momentum
+        self.l2 = l2
+        self.precision = precision
+        self.rate_margin = rate_margin
+        self.init_scale = init_scale
+        self.random_state = random_state
+        self.abstain = abstain
+        self.classes = classes
+        self.n_jobs = n_jobs

@@ -1,0 +1,25 @@
+"""Warnings that point at the user's own line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+#: Doubts that are told in full; of more, only the number.
+_SHOWN = 3
+
+
+def warn(text: str) -> None:
+    """Warns at the first line outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "labelflow":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
+def warn_of_doubts(about: str, doubts: list[str]) -> None:
+    """Warns once of everything that is doubtful about something."""
+    if doubts:
+        more = f"; and {len(doubts) - _SHOWN} more doubts" if len(doubts) > _SHOWN else ""
+        warn(f"{about}: " + "; ".join(doubts[:_SHOWN]) + more)

@@ -1,0 +1,53 @@
+//! What can be seen of signals and labels without training.
+
+use labelflow::weak::{self, AnyLabelModel, Bounds, Truth};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::background;
+use crate::error::{exception, settings};
+use crate::label_model::soft_labels;
+use crate::signals::RawSignals;
+
+/// What each labeler does, as JSON; with the true class of each row, also how often it is right.
+#[pyfunction]
+#[pyo3(signature = (signals, labels=None))]
+pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyResult<String> {
+    let truth = labels.map(|labels| Truth::new(labels, signals.0.n_classes())).transpose();
+    let truth = truth.map_err(exception)?;
+    let summaries = weak::analyze(&signals.0, truth.as_ref()).map_err(exception)?;
+    Ok(serde_json::to_string(&summaries).expect("numbers and names"))
+}
+
+/// Bounds estimated from agreement between labelers, `[n_labelers, n_classes]`, the labels under which they are
+/// expected, `[n_rows, n_classes]`, and what is doubtful about them.
+#[pyfunction]
+#[pyo3(signature = (signals, n_jobs=None))]
+#[allow(clippy::type_complexity)]
+pub(crate) fn auto_bounds<'py>(
+    py: Python<'py>,
+    signals: &RawSignals,
+    n_jobs: Option<usize>,
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Vec<String>)> {
+    let signals = signals.0.clone();
+    let auto = background::run(py, n_jobs, move |_| Ok(Bounds::auto(&signals)?))?;
+    let bounds = auto.bounds.values().to_owned().into_pyarray(py);
+    let labels = auto.labels.values().to_owned().into_pyarray(py);
+    Ok((bounds, labels, auto.warnings))
+}
+
+/// What speaks against labels of the rows of `signals`; `config` are the settings of the label model that gave them, if
+/// it was fitted to these signals.
+#[pyfunction]
+#[pyo3(signature = (signals, labels, config=None))]
+pub(crate) fn label_warnings(
+    signals: &RawSignals,
+    labels: PyReadonlyArray2<'_, f64>,
+    config: Option<&str>,
+) -> PyResult<Vec<String>> {
+    let model: Option<AnyLabelModel> =
+        config.map(|config| settings("label model", config)).transpose()?;
+    let labels = soft_labels(&labels)?;
+    let warnings = weak::label_warnings(&signals.0, &labels, model.as_ref()).map_err(exception)?;
+    Ok(warnings.iter().map(ToString::to_string).collect())
+}

@@ -1,0 +1,61 @@
+//! Every error of the Rust crates as a Python exception: the one place where they are mapped.
+
+use std::io::ErrorKind;
+
+use labelflow::Error;
+use pyo3::exceptions::{
+    PyArithmeticError, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError,
+    PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
+use pyo3::{PyErr, create_exception};
+
+create_exception!(
+    labelflow,
+    ConfigError,
+    PyValueError,
+    "A setting outside what the method allows."
+);
+create_exception!(labelflow, DataError, PyValueError, "Data that cannot be used.");
+create_exception!(labelflow, FormatError, PyValueError, "A file that is not what it should be.");
+create_exception!(labelflow, DeviceError, PyRuntimeError, "A device that is not there.");
+create_exception!(
+    labelflow,
+    TrainingError,
+    PyArithmeticError,
+    "A loss that is no longer a number."
+);
+
+/// The exception for an error.
+pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let text = error.to_string();
+    match &error {
+        Error::Weak(labelflow::weak::Error::Config { .. }) => ConfigError::new_err(text),
+        Error::Weak(_) => DataError::new_err(text),
+        Error::NotFinite { .. } => TrainingError::new_err(text),
+        Error::Device { .. } => DeviceError::new_err(text),
+        Error::Format { .. } => FormatError::new_err(text),
+        Error::Io { source, .. } => match source.kind() {
+            ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+            ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+            ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
+            ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
+            ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// Settings from JSON. What is wrong with them is an error about the parameters of `what`.
+pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(
+    what: &str,
+    json: &'text str,
+) -> Result<T, PyErr> {
+    serde_json::from_str(json).map_err(|error| {
+        // The place in a text that the user never sees would only puzzle.
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or(&text);
+        ConfigError::new_err(format!("{what}: {reason}"))
+    })
+}

@@ -1,0 +1,128 @@
+//! Classifiers on features that are no flows.
+
+use std::sync::Arc;
+
+use labelflow::weak::{Bounds, Features, SoftLabels, WeakDataset};
+use labelflow::{
+    AdversarialLabels, FittedAdversarialLabels, FittedEndModel, FittedGeneralizedExpectation,
+    GeneralizedExpectation, ReferenceProportions, Result, TwoStage,
+};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::background;
+use crate::error::{FormatError, exception, settings};
+use crate::flow_classifier::table;
+use crate::label_model::soft_labels;
+use crate::signals::RawSignals;
+
+/// A fitted classifier on features.
+#[pyclass(frozen, module = "labelflow._labelflow")]
+#[derive(Debug)]
+pub(crate) struct FeatureClassifier(Arc<Fitted>);
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Fitted {
+    AdversarialLabels(FittedAdversarialLabels),
+    GeneralizedExpectation(FittedGeneralizedExpectation),
+    EndModel(FittedEndModel),
+}
+
+impl Fitted {
+    fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        match self {
+            Self::AdversarialLabels(fitted) => fitted.predict_proba(features),
+            Self::GeneralizedExpectation(fitted) => fitted.predict_proba(features),
+            Self::EndModel(fitted) => fitted.predict_proba(features),
+        }
+    }
+}
+
+/// Trains a classifier against an adversary.
+#[pyfunction]
+#[pyo3(signature = (config, features, signals, bounds, n_jobs=None))]
+pub(crate) fn fit_adversarial_labels(
+    py: Python<'_>,
+    config: &str,
+    features: PyReadonlyArray2<'_, f32>,
+    signals: &RawSignals,
+    bounds: PyReadonlyArray2<'_, f64>,
+    n_jobs: Option<usize>,
+) -> PyResult<FeatureClassifier> {
+    let config: AdversarialLabels = settings("AdversarialLabels", config)?;
+    let (features, signals) = (table(&features, None)?, signals.0.clone());
+    let bounds = Bounds::new(bounds.as_array().to_owned()).map_err(exception)?;
+    let fitted = background::run(py, n_jobs, move |_| {
+        config.fit(&WeakDataset::new(features, (*signals).clone(), bounds)?)
+    })?;
+    Ok(FeatureClassifier(Arc::new(Fitted::AdversarialLabels(fitted))))
+}
+
+/// Trains a classifier whose mean predictions match the reference proportions, `[n_labelers, n_sides, n_classes]`.
+#[pyfunction]
+#[pyo3(signature = (config, features, signals, reference, n_jobs=None))]
+pub(crate) fn fit_generalized_expectation(
+    py: Python<'_>,
+    config: &str,
+    features: PyReadonlyArray2<'_, f32>,
+    signals: &RawSignals,
+    reference: PyReadonlyArray3<'_, f64>,
+    n_jobs: Option<usize>,
+) -> PyResult<FeatureClassifier> {
+    let config: GeneralizedExpectation = settings("GeneralizedExpectation", config)?;
+    let (features, signals) = (table(&features, None)?, signals.0.clone());
+    let reference =
+        ReferenceProportions::new(reference.as_array().to_owned()).map_err(exception)?;
+    let fitted = background::run(py, n_jobs, move |_| config.fit(&features, &signals, &reference))?;
+    Ok(FeatureClassifier(Arc::new(Fitted::GeneralizedExpectation(fitted))))
+}
+
+/// Trains the second stage of two on the labels of the first.
+#[pyfunction]
+#[pyo3(signature = (config, features, labels, n_jobs=None))]
+pub(crate) fn fit_end_model(
+    py: Python<'_>,
+    config: &str,
+    features: PyReadonlyArray2<'_, f32>,
+    labels: PyReadonlyArray2<'_, f64>,
+    n_jobs: Option<usize>,
+) -> PyResult<FeatureClassifier> {
+    let config: TwoStage = settings("TwoStageClassifier", config)?;
+    let (features, labels) = (table(&features, None)?, soft_labels(&labels)?);
+    let fitted = background::run(py, n_jobs, move |_| config.fit(&features, &labels))?;
+    Ok(FeatureClassifier(Arc::new(Fitted::EndModel(fitted))))
+}
+
+#[pymethods]
+impl FeatureClassifier {
+    /// The probability of each class for each row.
+    #[pyo3(signature = (features, n_jobs=None))]
+    fn predict_proba<'py>(
+        &self,
+        py: Python<'py>,
+        features: PyReadonlyArray2<'py, f32>,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, features) = (self.0.clone(), table(&features, None)?);
+        let labels = background::run(py, n_jobs, move |_| model.predict_proba(&features))?;
+        Ok(labels.values().to_owned().into_pyarray(py))
+    }
+
+    /// The fitted numbers.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&*self.0).expect("numbers and names")
+    }
+
+    /// The classifier that `to_json` wrote.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let fitted = serde_json::from_str(text).map_err(|error| {
+            FormatError::new_err(format!(
+                "expected a fitted classifier of labelflow, found {error}"
+            ))
+        })?;
+        Ok(Self(Arc::new(fitted)))
+    }
+}

@@ -1,0 +1,112 @@
+//! Label models.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use labelflow::SavedLabelModel;
+use labelflow::weak::{AnyLabelModel, Bounds, KnownOfLabelers, Labeler, LabelerErrors, SoftLabels};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::background;
+use crate::error::{exception, settings};
+use crate::signals::RawSignals;
+
+/// A fitted label model with the names of its labelers and classes.
+#[pyclass(frozen, module = "labelflow._labelflow")]
+#[derive(Debug)]
+pub(crate) struct LabelModel(Arc<SavedLabelModel>);
+
+/// Soft labels from an array.
+pub(crate) fn soft_labels(labels: &PyReadonlyArray2<'_, f64>) -> PyResult<SoftLabels> {
+    SoftLabels::new(labels.as_array().to_owned()).map_err(exception)
+}
+
+/// Fits the label model that `config` names, to signals and to what else is known of the labelers: the share of wrong
+/// votes of each, bounds on the errors of each about each class, and labels from which the shares are estimated.
+#[pyfunction]
+#[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None))]
+pub(crate) fn fit_label_model(
+    py: Python<'_>,
+    config: &str,
+    signals: &RawSignals,
+    errors: Option<PyReadonlyArray1<'_, f64>>,
+    expected_under: Option<PyReadonlyArray2<'_, f64>>,
+    bounds: Option<PyReadonlyArray2<'_, f64>>,
+    n_jobs: Option<usize>,
+) -> PyResult<LabelModel> {
+    let model: AnyLabelModel = settings("label model", config)?;
+    let signals = signals.0.clone();
+    let mut known = KnownOfLabelers::default();
+    if let Some(errors) = errors {
+        let rates = errors.as_array().to_vec();
+        let errors = LabelerErrors::per_labeler(&rates, signals.n_classes()).map_err(exception)?;
+        known.errors = Some(errors);
+    } else if let Some(labels) = expected_under {
+        known.errors = Some(LabelerErrors::expected(&signals, &soft_labels(&labels)?));
+    }
+    if let Some(bounds) = bounds {
+        known.bounds = Some(Bounds::new(bounds.as_array().to_owned()).map_err(exception)?);
+    }
+    let fitted = background::run(py, n_jobs, move |_| {
+        signals.check_any_vote()?;
+        Ok(SavedLabelModel::new(model.fit(&signals, &known)?, &signals))
+    })?;
+    Ok(LabelModel(Arc::new(fitted)))
+}
+
+#[pymethods]
+impl LabelModel {
+    /// The probability of each class for each row.
+    #[pyo3(signature = (signals, n_jobs=None))]
+    fn predict_proba<'py>(
+        &self,
+        py: Python<'py>,
+        signals: &RawSignals,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, signals) = (self.0.clone(), signals.0.clone());
+        let labels = background::run(py, n_jobs, move |_| Ok(model.predict_proba(&signals)?))?;
+        Ok(labels.values().to_owned().into_pyarray(py))
+    }
+
+    /// Writes the file that `labelflow label --save` writes.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.0.save(&path).map_err(exception)
+    }
+
+    /// Reads a file that `labelflow label --save` wrote.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self(Arc::new(SavedLabelModel::load(&path).map_err(exception)?)))
+    }
+
+    /// What that file holds.
+    fn to_json(&self) -> PyResult<String> {
+        self.0.to_json().map_err(exception)
+    }
+
+    /// The label model that `to_json` wrote.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        Ok(Self(Arc::new(SavedLabelModel::from_json(text).map_err(exception)?)))
+    }
+
+    /// The name of the label model, as on the command line.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.fitted().name()
+    }
+
+    /// Names of the labelers.
+    #[getter]
+    fn labelers(&self) -> Vec<String> {
+        self.0.labelers().to_vec()
+    }
+
+    /// Names of the classes.
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.0.classes().to_vec()
+    }
+}

@@ -1,0 +1,49 @@
+//! The compiled half of the Python package `labelflow`: it holds fitted models and converts arrays.
+//!
+//! Settings arrive as JSON, exactly as the configurations of the Rust crates are written; arrays arrive checked for
+//! their type and shape. What a user sees (parameters, data frames, scikit-learn's conventions) is Python, in
+//! `python/labelflow`.
+
+// The macros of PyO3 expand to unsafe code; our own is in `shared_votes.rs` alone.
+#![allow(unsafe_code)]
+
+mod analysis;
+mod background;
+mod error;
+mod feature_classifier;
+mod flow_classifier;
+mod label_model;
+mod observer;
+mod shared_votes;
+mod signals;
+
+// As in the command line: training makes and drops tensors of megabytes thousands of times a second, and the system's
+// allocator hands each back to the kernel.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The compiled half of labelflow. Use the package `labelflow`.
+#[pyo3::pymodule]
+mod _labelflow {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::analysis::{analyze, auto_bounds, label_warnings};
+    #[pymodule_export]
+    use crate::error::{ConfigError, DataError, DeviceError, FormatError, TrainingError};
+    #[pymodule_export]
+    use crate::feature_classifier::{
+        FeatureClassifier, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
+    };
+    #[pymodule_export]
+    use crate::flow_classifier::{FlowClassifier, fit_label_flow, preset_training};
+    #[pymodule_export]
+    use crate::label_model::{LabelModel, fit_label_model};
+    #[pymodule_export]
+    use crate::signals::RawSignals;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

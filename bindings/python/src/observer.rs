@@ -1,0 +1,49 @@
+//! A Python function that sees every epoch.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use labelflow::{EpochEvent, Observer, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::background::Abandoned;
+
+/// What the function raised, if it did.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Calls a Python function after every epoch; training ends when it returns something true, when it raises, or when
+/// nobody waits for the result any more.
+pub(crate) struct PythonObserver {
+    pub(crate) abandoned: Abandoned,
+    pub(crate) function: Option<Py<PyAny>>,
+    pub(crate) raised: Raised,
+}
+
+impl Observer for PythonObserver {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<()>> {
+        if self.abandoned.is_set() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Some(function) = &self.function else { return Ok(ControlFlow::Continue(())) };
+        let ends = Python::attach(|py| function.bind(py).call1((record(py, event)?,))?.is_truthy());
+        let ends = ends.unwrap_or_else(|error| {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            true
+        });
+        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}
+
+/// The numbers of an epoch as a dict.
+fn record<'py>(py: Python<'py>, event: EpochEvent<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let record = event.record;
+    dict.set_item("epoch", record.epoch)?;
+    dict.set_item("max_epochs", event.max_epochs)?;
+    dict.set_item("loss", record.loss)?;
+    dict.set_item("terms", &record.terms)?;
+    dict.set_item("learning_rate", record.learning_rate)?;
+    dict.set_item("gradient_norm", record.gradient_norm)?;
+    Ok(dict)
+}

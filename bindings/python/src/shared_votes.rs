@@ -1,0 +1,37 @@
+//! Votes in the memory of a numpy array.
+
+use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// The bytes of a C-contiguous array of int8, which is kept alive as long as they are used.
+///
+/// As anywhere in numpy, nobody may write into the array meanwhile. A vote that becomes invalid that way ends a fit with
+/// an error; it does not reach memory beyond the array, since the length is fixed here and every index is checked.
+pub(crate) struct SharedVotes {
+    _array: Py<PyArray2<i8>>,
+    start: *const u8,
+    len: usize,
+}
+
+impl SharedVotes {
+    /// Fails when the array's rows do not lie one after another.
+    pub(crate) fn new(array: &Bound<'_, PyArray2<i8>>) -> PyResult<Self> {
+        let votes = array.try_readonly()?;
+        let bytes: &[u8] = bytemuck::cast_slice(votes.as_slice()?);
+        Ok(Self { _array: array.clone().unbind(), start: bytes.as_ptr(), len: array.len() })
+    }
+}
+
+// SAFETY: the array is never touched as a Python object except to drop it, which PyO3 does with the GIL held; its memory
+// is plain bytes that are only read.
+unsafe impl Send for SharedVotes {}
+// SAFETY: as above.
+unsafe impl Sync for SharedVotes {}
+
+impl AsRef<[u8]> for SharedVotes {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `start` and `len` are those of the memory of `_array`. It is alive because we hold a reference, and
+        // numpy refuses to resize an array to which there are others.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}

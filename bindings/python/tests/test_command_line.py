@@ -1,0 +1,76 @@
+"""Numbers equal to the command line's, to the last bit."""
+
+import csv
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import Planted
+
+import labelflow
+
+BINARY = os.environ.get("LABELFLOW_BINARY")
+
+pytestmark = pytest.mark.skipif(BINARY is None, reason="LABELFLOW_BINARY does not name the command line")
+
+
+def run(*arguments):
+    outcome = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stderr
+
+
+def read_probabilities(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = [name for name in rows[0] if name.startswith("p_")]
+    return np.array([[float(row[name]) for name in columns] for row in rows])
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def problem(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("problem")
+    planted = Planted(n_rows=200, n_classes=request.param)
+    np.save(folder / "features.npy", planted.X)
+    np.save(folder / "signals.npy", planted.votes)
+    return folder, planted
+
+
+@pytest.mark.parametrize("preset", ["paper", "fast"])
+def test_fit_and_predict(problem, preset):
+    folder, planted = problem
+    features, signals, model = (folder / name for name in ("features.npy", "signals.npy", f"model-{preset}"))
+    run("fit", "--features", features, "--signals", signals, "--preset", preset, "--epochs", 20, "--seed", 3, "--out", model)
+    run("predict", model, "--features", features, "--out", folder / "labels.csv")
+    theirs = read_probabilities(folder / "labels.csv")
+
+    ours = labelflow.LabelFlowClassifier(preset=preset, max_epochs=20, random_state=3).fit(planted.X, planted.votes)
+    np.testing.assert_array_equal(ours.predict_proba(planted.X), theirs)
+    loaded = labelflow.LabelFlowClassifier.load(model)
+    np.testing.assert_array_equal(loaded.predict_proba(planted.X), theirs)
+
+    # And back: the command line predicts with a folder written here.
+    ours.save(folder / "ours")
+    run("predict", folder / "ours", "--features", features, "--out", folder / "back.csv")
+    np.testing.assert_array_equal(read_probabilities(folder / "back.csv"), theirs)
+    assert (folder / "ours" / "weights.safetensors").read_bytes() == (model / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", labelflow.LABEL_MODELS)
+def test_label(problem, name):
+    folder, planted = problem
+    signals, labels, saved = (folder / part for part in ("signals.npy", f"{name}.csv", f"{name}.json"))
+    known = {
+        "constrained-labels": ("bounds", "0.3"),
+        "adversarial-multiclass": ("errors", "0.3"),
+        "performance-guaranteed-vote": ("errors", "0.3"),
+    }.get(name)
+    flags = [] if known is None else [f"--{known[0]}", known[1]]
+    run("label", "--signals", signals, "--model", name, "--out", labels, "--save", saved, *flags)
+    theirs = read_probabilities(labels)
+    Model = labelflow.LABEL_MODELS[name]
+    ours = Model(**({} if known is None else {known[0]: float(known[1])})).fit(planted.votes)
+    np.testing.assert_array_equal(ours.predict_proba(planted.votes), theirs)
+    np.testing.assert_array_equal(Model.load(saved).predict_proba(planted.votes), theirs)
+    ours.save(folder / "ours.json")
+    assert (folder / "ours.json").read_text() == saved.read_text()

@@ -1,0 +1,41 @@
+"""Every Python block of the guides runs, those of one page one after another."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+GUIDES = Path(__file__).resolve().parents[3] / "docs" / "python"
+
+
+@pytest.mark.parametrize("path", sorted(GUIDES.glob("*.md")), ids=lambda path: path.stem)
+def test_blocks(path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.M | re.S)
+    namespace = {}
+    for block in blocks:
+        exec(compile(block, str(path), "exec"), namespace)
+
+
+def test_the_reference_is_up_to_date():
+    import importlib.util
+
+    place = GUIDES.parents[1] / "tools" / "api_reference.py"
+    spec = importlib.util.spec_from_file_location("api_reference", place)
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    assert reference.TARGET.read_text() == reference.page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", sorted(GUIDES.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks(path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    cells = json.loads(path.read_text())["cells"]
+    namespace = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "notebooks are kept without output"
+            exec(compile("".join(cell["source"]), str(path), "exec"), namespace)
