@@ -73,6 +73,7 @@ mod overlaps;
 mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
+pub mod point_clouds;
 mod row_chunks;
 mod scramble;
 mod signal_analysis;
