@@ -117,7 +117,12 @@ impl NearestTree {
                 }
             });
         };
-        distances.par_chunks_mut(BLOCKS_AT_ONCE * BLOCK).enumerate().for_each(fill);
+        if queries.blocks.len() <= BLOCKS_AT_ONCE {
+            // Handing so little to another thread would take longer than doing it.
+            fill((0, &mut distances));
+        } else {
+            distances.par_chunks_mut(BLOCKS_AT_ONCE * BLOCK).enumerate().for_each(fill);
+        }
         distances.truncate(queries.len());
         distances
     }
