@@ -335,12 +335,13 @@ pub fn write_ply(path: &Path, cloud: &PointCloud, encoding: PlyEncoding) -> Resu
         for index in 0..cloud.len() {
             row.bytes.clear();
             let point = cloud.points()[index];
-            if is_single {
-                point
-                    .iter()
-                    .for_each(|&value| row.push(value as f32, &(value as f32).to_le_bytes()));
-            } else {
-                point.iter().for_each(|&value| row.push(value, &value.to_le_bytes()));
+            // Text keeps the digits of the double: readers that keep doubles then read the same number.
+            for value in point {
+                if is_single {
+                    row.push(value, &(value as f32).to_le_bytes());
+                } else {
+                    row.push(value, &value.to_le_bytes());
+                }
             }
             if let Some(normals) = cloud.normals() {
                 normals[index].iter().for_each(|&value| row.push(value, &value.to_le_bytes()));

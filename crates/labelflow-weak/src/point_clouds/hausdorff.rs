@@ -138,7 +138,7 @@ mod tests {
         let tree = NearestTree::new(&random_points(3, 0));
         let none: [Vec<NearestTree>; 0] = [];
         assert!(unidirectional_hausdorff(&[], &none).is_err());
-        assert!(unidirectional_hausdorff(&[tree.clone()], &none).is_err());
+        assert!(unidirectional_hausdorff(std::slice::from_ref(&tree), &none).is_err());
         let error = unidirectional_hausdorff(&[tree], &[vec![]]).unwrap_err();
         assert!(error.to_string().contains("partial cloud 1: expected at least 1"), "{error}");
     }

@@ -272,9 +272,9 @@ impl Bounds {
     fn of(mut points: impl Iterator<Item = [f32; 3]>) -> Self {
         let first = points.next().expect("every node has points");
         points.fold(Self { low: first, high: first }, |mut bounds, point| {
-            for axis in 0..3 {
-                bounds.low[axis] = bounds.low[axis].min(point[axis]);
-                bounds.high[axis] = bounds.high[axis].max(point[axis]);
+            for (axis, value) in point.into_iter().enumerate() {
+                bounds.low[axis] = bounds.low[axis].min(value);
+                bounds.high[axis] = bounds.high[axis].max(value);
             }
             bounds
         })
