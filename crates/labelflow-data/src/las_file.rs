@@ -1,7 +1,7 @@
 //! LAS and LAZ, the formats of airborne laser scans: whole numbers with a scale and an offset.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind};
+use std::io::{BufReader, Cursor, Write};
 use std::path::Path;
 
 use labelflow_weak::point_clouds::PointCloud;
@@ -12,6 +12,8 @@ use crate::cloud_content::CloudContent;
 use crate::foreign_decoder::guarded;
 use crate::{Error, Result, write_atomically};
 
+/// The points read at once.
+const POINTS_AT_ONCE: u64 = 10_000;
 /// Whole numbers reach from minus this to this.
 const LARGEST_STEP: f64 = 2_147_483_000.0;
 
@@ -24,14 +26,22 @@ pub(crate) fn read_las(path: &Path) -> Result<CloudContent> {
         let n_claimed = reader.header().number_of_points();
         let has_color = reader.header().point_format().has_color;
         let mut content = CloudContent::default();
-        for point in reader.points() {
-            let point = point.map_err(refuse)?;
-            content.points.push([point.x, point.y, point.z]);
-            content.parts.push(u32::from(u8::from(point.classification)));
-            if has_color {
-                let color = point.color.unwrap_or_default();
-                let bytes = [color.red, color.green, color.blue].map(|value| (value >> 8) as u8);
-                content.colors.push(bytes);
+        loop {
+            // A batch at a time: memory grows with what arrives, not with what the header claims.
+            let batch = reader.read_points(POINTS_AT_ONCE).map_err(refuse)?;
+            let n_before = content.points.len();
+            for point in batch.points() {
+                let point = point.map_err(refuse)?;
+                content.points.push([point.x, point.y, point.z]);
+                content.parts.push(u32::from(u8::from(point.classification)));
+                if has_color {
+                    let color = point.color.unwrap_or_default();
+                    let channels = [color.red, color.green, color.blue];
+                    content.colors.push(channels.map(|value| (value >> 8) as u8));
+                }
+            }
+            if content.points.len() == n_before {
+                break;
             }
         }
         if content.points.len() as u64 != n_claimed {
@@ -74,18 +84,15 @@ pub(crate) fn write_las(path: &Path, cloud: &PointCloud) -> Result<()> {
         });
         points.push(Point { x, y, z, classification, color, ..Point::default() });
     }
-    write_atomically(path, |writer| {
-        let writer = BufWriter::new(writer);
-        let broken = |error: las::Error| std::io::Error::new(ErrorKind::Other, error);
-        let mut writer = Writer::new(writer, header).map_err(broken)?;
-        points.into_iter().try_for_each(|point| writer.write_point(point)).map_err(broken)?;
-        writer.close().map_err(broken)
-    })
+    // The writer wants to own what it writes to, so the file is made in memory first.
+    let mut writer = Writer::new(Cursor::new(Vec::new()), header).map_err(refuse)?;
+    points.into_iter().try_for_each(|point| writer.write_point(point)).map_err(refuse)?;
+    let bytes = writer.into_inner().map_err(refuse)?.into_inner();
+    write_atomically(path, |writer| writer.write_all(&bytes))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::cloud_file::tests::{full_cloud, read_bytes, utm_cloud};
     use crate::{read_cloud, write_cloud};
 
