@@ -15,6 +15,9 @@
 //! | let keywords vote on text | [`read_texts`], [`KeywordLabelers`] |
 //! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
 //! | write the labels of a crowd's tasks | [`write_task_labels`] |
+//! | read and write point clouds and meshes | [`read_cloud`], [`write_cloud`], [`sample_surface`] |
+//! | load shapes made of parts | [`read_partnet`], [`read_partnet_arrays`] |
+//! | make such shapes | [`furniture`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -38,6 +41,8 @@ mod cells;
 mod checksum;
 mod claim_text;
 mod clean_text;
+mod cloud_content;
+mod cloud_file;
 mod columns;
 mod csv_file;
 pub mod embedded;
@@ -45,23 +50,38 @@ mod error;
 mod features_file;
 mod fetch;
 mod foreign_decoder;
+pub mod furniture;
 mod hashed_words;
 mod idx;
 mod keyword_labelers;
 mod labels_file;
+#[cfg(feature = "las")]
+mod las_file;
+mod lzf;
 mod npy_file;
 mod number_lines;
+mod obj_file;
+mod off_file;
 mod packed_text;
 mod parquet_file;
+mod part_tree;
+mod partnet_arrays;
+mod partnet_folder;
+mod pcd_file;
 mod planted_regression;
+mod ply_file;
+mod point_lines_file;
 mod rule_problem;
 mod rules_file;
 mod rules_toml;
+mod scalar_type;
 mod sets;
 mod signals_file;
 mod simulated;
 mod split;
+mod stl_file;
 mod stream;
+mod surface_sampling;
 mod synthetic;
 mod table;
 mod task_votes_file;
@@ -81,6 +101,7 @@ pub use catalog::{
 };
 pub use checksum::Checksum;
 pub use clean_text::clean_text;
+pub use cloud_file::{CloudOptions, read_cloud, read_cloud_with, read_clouds, write_cloud};
 pub use columns::{Column, ColumnValues, write_columns};
 pub use error::{Error, Place, Result};
 pub use features_file::{read_features, write_features};
@@ -89,12 +110,21 @@ pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
 pub use labels_file::{read_labels, write_labels, write_labels_with_agreement, write_task_labels};
+pub use part_tree::PartTree;
+pub use partnet_arrays::{ArrayParts, PartNetArrays, read_partnet_arrays};
+pub use partnet_folder::{
+    DroppedShape, PartNetOptions, PartNetShapes, read_partnet, read_partnet_shape,
+    read_partnet_split,
+};
+pub use pcd_file::{PcdEncoding, write_pcd};
 pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
+pub use ply_file::{PlyEncoding, write_ply};
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
 pub use rules_file::{RulesFile, read_rules, write_rules};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;
+pub use surface_sampling::sample_surface;
 pub use synthetic::{
     PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
 };

@@ -13,6 +13,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::cells::Number;
 use crate::foreign_decoder::guarded;
+use crate::packed_text::open_text;
 use crate::{Error, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -87,22 +88,38 @@ fn half_value(bits: u16) -> f64 {
 }
 
 impl NpyArray {
-    /// Reads an npy file, or from an npz archive the array with one of these names or the only one.
+    /// Reads an npy file, which may be gzipped, or from an npz archive the array with one of these names or the only one.
     pub(crate) fn read(path: &Path, names: &[&str]) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::read(path, source))?;
-        let reader = BufReader::new(file);
-        let is_archive =
-            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
-        if !is_archive {
-            return Self::parse(path, reader);
+        if !is_archive(path) {
+            return Self::parse(path, open_text(path)?);
         }
+        let array = Self::read_entry(path, |entries| chosen_entry(path, entries, names).map(Some))?;
+        Ok(array.expect("an entry was chosen"))
+    }
+
+    /// Reads the array with this name, if the file is an npz archive that has one.
+    pub(crate) fn read_named(path: &Path, name: &str) -> Result<Option<Self>> {
+        if !is_archive(path) {
+            return Ok(None);
+        }
+        let named = |entry: &&String| entry.strip_suffix(".npy").unwrap_or(entry) == name;
+        Self::read_entry(path, |entries| Ok(entries.iter().find(named).cloned()))
+    }
+
+    fn read_entry(
+        path: &Path,
+        choose: impl FnOnce(&[String]) -> Result<Option<String>>,
+    ) -> Result<Option<Self>> {
+        let file = File::open(path).map_err(|source| Error::read(path, source))?;
         guarded(path, || {
             let refuse = |error| Error::content(path, "a whole npz archive", error);
-            let mut archive = ZipArchive::new(reader).map_err(refuse)?;
+            let mut archive = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
             let entries = archive.file_names().map(|name| Ok(name.map_err(refuse)?.into_owned()));
-            let entry = chosen_entry(path, &entries.collect::<Result<Vec<_>>>()?, names)?;
+            let Some(entry) = choose(&entries.collect::<Result<Vec<_>>>()?)? else {
+                return Ok(None);
+            };
             let entry = archive.by_name(&entry).map_err(refuse)?;
-            Self::parse(path, entry)
+            Self::parse(path, entry).map(Some)
         })
     }
 
@@ -155,6 +172,10 @@ impl NpyArray {
         let bytes = read_body(path, &shape, element.size(), reader)?;
         Ok(Self { element, is_big_endian, is_fortran, shape, bytes })
     }
+}
+
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
 /// The archive's entry with one of these names, or the only one.
@@ -290,7 +311,8 @@ pub(crate) fn write_npz(
 }
 
 impl NpzArray<'_> {
-    fn write(&self, writer: &mut impl Write) -> io::Result<()> {
+    /// Writes the array as an npy file.
+    pub(crate) fn write(&self, writer: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Integers(values) => {
                 write_header(writer, "<i8", &[values.len()])?;

@@ -46,6 +46,8 @@
 //! [`labeler_pairs`] what each two do together, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out
 //! of features.
 //!
+//! [`point_clouds`] holds clouds of points, shapes made of parts, and the measures of completion.
+//!
 //! Other methods may build on [`RowChunks`] (sums over rows in parallel), [`Lbfgs`], [`normalize_logs`] and
 //! [`project_onto_simplex`].
 
@@ -87,6 +89,7 @@ mod overlaps;
 mod performance_guaranteed_vote;
 #[cfg(test)]
 mod planted;
+pub mod point_clouds;
 mod range_scaler;
 mod row_chunks;
 mod rule;
