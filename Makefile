@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check wheel docs table1 table2 beyond growth bench bench-peers
+.PHONY: help demo test check wheel docs table1 table2 table3 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ table1: ## The paper's first table: eleven sets, five seeds (LABELFLOW_DATA name
 table2: ## The paper's second table: three sets of texts, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
 	$(RUN) runs/table2/*.toml --keep target/table2 --json target/table2.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table2.json && exit $$status
+
+table3: ## The paper's third table: regression from rules on three sets, five seeds (LABELFLOW_DATA names the data)
+	$(RUN) runs/table3/*.toml --keep target/table3 --json target/table3.json; status=$$?; \
+		test $$status -le 1 && $(REPORT) target/table3.json && exit $$status
 
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
