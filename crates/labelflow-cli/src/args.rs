@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print the tables of runs that were kept, beside the paper's
     Report(ReportArgs),
+    /// Compare generated point clouds with reference clouds
+    Metrics(MetricsArgs),
     /// List, download, check and make datasets
     Data(DataArgs),
     /// Print a completion script for a shell
@@ -435,6 +437,26 @@ pub(crate) enum ReportFormat {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct MetricsArgs {
+    /// Generated clouds: a file, or a folder of files, or of folders with several completions each (ply, pcd, xyz, pts, csv, npy,
+    /// npz, off, obj, stl)
+    #[arg(value_name = "GENERATED")]
+    pub(crate) generated: PathBuf,
+    /// Reference clouds: a file or a folder of files
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) references: PathBuf,
+    /// The partial clouds that were completed, named as their completions: how far completions stray from them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) partials: Option<PathBuf>,
+    /// Points drawn from the surface of each mesh
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    pub(crate) surface_points: usize,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DataArgs {
     #[command(subcommand)]
     pub(crate) command: DataCommand,
@@ -495,6 +517,12 @@ pub(crate) enum SynthKind {
     Gaussian,
     /// A function of correlated features, with rules about means: rules.toml instead of signals.csv
     Regression,
+    /// Made-up chairs with semantic parts, in PartNet's folder layout; --rows is the number of training shapes
+    Chairs,
+    /// Made-up tables, likewise
+    Tables,
+    /// Made-up lamps, likewise
+    Lamps,
 }
 
 #[derive(Debug, Args)]

@@ -62,6 +62,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Votes(args) => commands::votes::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Metrics(args) => commands::metrics::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use labelflow::weak::{RuleDataset, SoftLabels, TrueValues, Truth};
+use labelflow_data::furniture::{Furniture, FurnitureCategory, FurnitureSizes, write_furniture};
 use labelflow_data::{
     CatalogEntry, CheckReport, FileState, PlantedGaussian, PlantedRegression, PlantedVotes,
     RulesFile, ValueLabels, catalog, check, fetch, find, write_features, write_labels, write_rules,
@@ -144,8 +145,24 @@ fn synth(
             let best = planted.best_error;
             output::print(&format!("best possible root mean squared error: {best:.4}"))?;
         }
+        SynthKind::Chairs => furniture(FurnitureCategory::Chair, n_rows, seed, out)?,
+        SynthKind::Tables => furniture(FurnitureCategory::Table, n_rows, seed, out)?,
+        SynthKind::Lamps => furniture(FurnitureCategory::Lamp, n_rows, seed, out)?,
     }
     Ok(Outcome::Done)
+}
+
+/// Shapes to train on, and a quarter as many each to choose settings with and to test on.
+fn furniture(
+    category: FurnitureCategory,
+    n_shapes: usize,
+    seed: u64,
+    out: &Path,
+) -> anyhow::Result<()> {
+    let others = n_shapes.div_ceil(4);
+    let sizes = FurnitureSizes { train: n_shapes, val: others, test: others };
+    write_furniture(out, &Furniture { category, seed }, sizes)?;
+    output::print(&format!("{} shapes in {}", n_shapes + 2 * others, out.display()))
 }
 
 /// True labels in the format of predicted ones.

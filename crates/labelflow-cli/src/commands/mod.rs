@@ -8,6 +8,7 @@ pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod label;
 pub(crate) mod man;
+pub(crate) mod metrics;
 pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;
