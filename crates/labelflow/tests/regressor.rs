@@ -1,5 +1,7 @@
 //! The learner for real-valued labels, from rules to labels.
 
+#![allow(clippy::unwrap_used)]
+
 use labelflow::weak::{
     AverageRules, Claim, Features, LabelRange, Region, Rule, RuleDataset, TrueValues,
 };

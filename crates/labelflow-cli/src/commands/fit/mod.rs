@@ -136,10 +136,13 @@ fn with_flags(mut training: TrainConfig, flags: &ModelArgs, n_rows: usize) -> Tr
     training
 }
 
+/// Trains from a checkpoint, if there is one, watched by an observer.
+type Fit<'a, M> = dyn Fn(Option<Checkpoint>, &mut dyn Observer) -> labelflow::Result<M> + 'a;
+
 /// What a learner of any task is trained with: its run digest, and how it is fitted, reported on and saved.
 struct Training<'a, M> {
     digest: String,
-    fit: &'a dyn Fn(Option<Checkpoint>, &mut dyn Observer) -> labelflow::Result<M>,
+    fit: &'a Fit<'a, M>,
     report: fn(&M) -> &Report,
     save: fn(&M, &Path) -> labelflow::Result<()>,
 }
