@@ -18,6 +18,7 @@ SECTIONS = {
     "Classifiers on features": [
         "LabelFlowClassifier", "TwoStageClassifier", "AdversarialLabels", "GeneralizedExpectation",
     ],
+    "Regression from rules": ["LabelFlowRegressor", "MeanRule", "QuantileRule", "MaskRule"],
     "Label models": [model.__name__ for model in labelflow.LABEL_MODELS.values()],
     "Signals": ["Signals"],
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],

@@ -1,7 +1,7 @@
 //! Label learning flows.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use labelflow::weak::{Bounds, Features, WeakDataset};
 use labelflow::{DeviceKind, FittedLabelFlowClassifier, LabelFlowClassifier, Preset, StopReason};
@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::background;
 use crate::error::{exception, settings};
-use crate::observer::{PythonObserver, Raised};
+use crate::observer::run_watched;
 use crate::signals::RawSignals;
 
 /// A trained flow.
@@ -57,17 +57,19 @@ pub(crate) fn fit_label_flow(
     let features = table(&features, feature_names)?;
     let bounds = Bounds::new(bounds.as_array().to_owned()).map_err(exception)?;
     let signals = signals.0.clone();
-    let raised = Raised::default();
-    let seen = raised.clone();
-    let fitted = background::run(py, n_jobs, move |abandoned| {
+    let fitted = run_watched(py, n_jobs, observer, move |observer| {
         let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
-        let mut observer =
-            PythonObserver { abandoned: abandoned.clone(), function: observer, raised: seen };
-        config.fit_with(&dataset, Vec::new(), None, &mut observer)
-    });
-    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(error) => Err(error),
-        None => Ok(FlowClassifier(Arc::new(fitted?))),
+        config.fit_with(&dataset, Vec::new(), None, observer)
+    })?;
+    Ok(FlowClassifier(Arc::new(fitted)))
+}
+
+/// The name of a reason to stop.
+pub(crate) fn stop_name(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Converged => "converged",
+        StopReason::MaxEpochs => "max-epochs",
+        StopReason::Interrupted => "interrupted",
     }
 }
 
@@ -151,11 +153,7 @@ impl FlowClassifier {
     /// Why training ended: "converged", "max-epochs" or "interrupted".
     #[getter]
     fn stop(&self) -> &'static str {
-        match self.0.report().stop {
-            StopReason::Converged => "converged",
-            StopReason::MaxEpochs => "max-epochs",
-            StopReason::Interrupted => "interrupted",
-        }
+        stop_name(self.0.report().stop)
     }
 
     /// Names of the classes.

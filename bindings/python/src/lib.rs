@@ -12,8 +12,10 @@ mod background;
 mod error;
 mod feature_classifier;
 mod flow_classifier;
+mod flow_regressor;
 mod label_model;
 mod observer;
+mod rules;
 mod shared_votes;
 mod signals;
 
@@ -38,7 +40,11 @@ mod _labelflow {
     #[pymodule_export]
     use crate::flow_classifier::{FlowClassifier, fit_label_flow, preset_training};
     #[pymodule_export]
+    use crate::flow_regressor::{FlowRegressor, fit_label_flow_regressor};
+    #[pymodule_export]
     use crate::label_model::{LabelModel, fit_label_model};
+    #[pymodule_export]
+    use crate::rules::RawRules;
     #[pymodule_export]
     use crate::signals::RawSignals;
 

@@ -7,17 +7,35 @@ use labelflow::{EpochEvent, Observer, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background::Abandoned;
+use crate::background::{self, Abandoned};
 
 /// What the function raised, if it did.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Trains on a thread of its own. What `function` raises ends training and is raised to the caller.
+pub(crate) fn run_watched<T: Send + 'static>(
+    py: Python<'_>,
+    n_jobs: Option<usize>,
+    function: Option<Py<PyAny>>,
+    train: impl FnOnce(&mut dyn Observer) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let raised = Raised::default();
+    let seen = raised.clone();
+    let fitted = background::run(py, n_jobs, move |abandoned| {
+        train(&mut PythonObserver { abandoned: abandoned.clone(), function, raised: seen })
+    });
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => fitted,
+    }
+}
 
 /// Calls a Python function after every epoch; training ends when it returns something true, when it raises, or when
 /// nobody waits for the result any more.
-pub(crate) struct PythonObserver {
-    pub(crate) abandoned: Abandoned,
-    pub(crate) function: Option<Py<PyAny>>,
-    pub(crate) raised: Raised,
+struct PythonObserver {
+    abandoned: Abandoned,
+    function: Option<Py<PyAny>>,
+    raised: Raised,
 }
 
 impl Observer for PythonObserver {

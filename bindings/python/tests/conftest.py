@@ -19,6 +19,30 @@ class Planted:
         self.votes = votes
 
 
+class PlantedValues:
+    """A function of the features with some noise, and the means that an expert knows of it."""
+
+    label_range = (0.0, 20.0)
+
+    def __init__(self, n_rows=300, seed=0):
+        from labelflow import MeanRule
+
+        rng = np.random.default_rng(seed)
+        self.X = rng.normal(size=(n_rows, 3)).astype(np.float32)
+        signal = 10.0 + 3.0 * self.X[:, 0] - 1.5 * self.X[:, 1]
+        self.truth = np.clip(signal + rng.normal(size=n_rows), *self.label_range)
+        self.rules = []
+        for place in range(3):
+            above = self.X[:, place] >= 0.0
+            means = (round(float(self.truth[side].mean()), 1) for side in (above, ~above))
+            self.rules.append(MeanRule(place, 0.0, *((mean - 0.2, mean + 0.2) for mean in means)))
+
+
+@pytest.fixture(scope="session")
+def valued():
+    return PlantedValues()
+
+
 @pytest.fixture(scope="session")
 def planted():
     return Planted()
@@ -35,4 +59,13 @@ def quick(**parameters):
 
     return LabelFlowClassifier(
         **{"max_epochs": 60, "learning_rate": 5e-3, "n_steps": 2, "d_hidden": 16, **parameters}
+    )
+
+
+def quick_regressor(**parameters):
+    """A flow for regression that trains in a moment."""
+    from labelflow import LabelFlowRegressor
+
+    return LabelFlowRegressor(
+        **{"max_epochs": 150, "learning_rate": 1e-2, "weight_decay": 1.0, "n_steps": 2, "d_hidden": 16, **parameters}
     )

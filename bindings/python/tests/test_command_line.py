@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import Planted
+from conftest import Planted, PlantedValues
 
 import labelflow
 
@@ -54,6 +54,59 @@ def test_fit_and_predict(problem, preset):
     run("predict", folder / "ours", "--features", features, "--out", folder / "back.csv")
     np.testing.assert_array_equal(read_probabilities(folder / "back.csv"), theirs)
     assert (folder / "ours" / "weights.safetensors").read_bytes() == (model / "weights.safetensors").read_bytes()
+
+
+RULES = """
+range = [0, 20]
+
+[[rule]]
+feature = "x0"
+threshold = 0.1
+above = 12.3
+below = "7.1 to 7.7"
+
+[[rule]]
+feature = "x1"
+threshold = -0.3
+above = 9.1
+
+[[rule]]
+feature = "x2"
+at_least = 0.7
+quantile = 0.9
+value = 15.3
+"""
+
+
+@pytest.mark.parametrize("preset", ["paper", "fast"])
+def test_regression(tmp_path, preset):
+    X = PlantedValues(n_rows=200).X
+    np.save(tmp_path / "features.npy", X)
+    (tmp_path / "rules.toml").write_text(RULES)
+    features, model, labels = (tmp_path / name for name in ("features.npy", "model", "labels.csv"))
+    flags = ("--preset", preset, "--epochs", 20, "--seed", 3, "--out", model)
+    run("fit", "--features", features, "--rules", tmp_path / "rules.toml", *flags)
+
+    def predicted_with(folder):
+        run("predict", folder, "--features", features, "--out", labels)
+        return np.loadtxt(labels, delimiter=",", skiprows=1)[:, 1:]
+
+    def numbers(model):
+        return np.column_stack([*model.predict(X, return_std=True), model.predict_quantiles(X, [0.05, 0.5, 0.95])])
+
+    theirs = predicted_with(model)
+    rules = [
+        labelflow.MeanRule("x0", 0.1, above=12.3, below=(7.1, 7.7)),
+        labelflow.MeanRule(1, -0.3, above=9.1),
+        labelflow.QuantileRule("x2", 0.7, 0.9, above=15.3),
+    ]
+    ours = labelflow.LabelFlowRegressor(preset=preset, max_epochs=20, random_state=3)
+    ours.fit(X, rules, label_range=(0, 20))
+    np.testing.assert_array_equal(numbers(ours), theirs)
+    np.testing.assert_array_equal(numbers(labelflow.LabelFlowRegressor.load(model)), theirs)
+    ours.save(tmp_path / "ours")
+    np.testing.assert_array_equal(predicted_with(tmp_path / "ours"), theirs)
+    assert (tmp_path / "ours" / "weights.safetensors").read_bytes() == (model / "weights.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("name", labelflow.LABEL_MODELS)

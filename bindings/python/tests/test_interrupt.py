@@ -33,9 +33,10 @@ PROGRAM = """
     "work",
     [
         "model.fit(X, votes)",
+        "labelflow.LabelFlowRegressor(max_epochs=10**5, batch_size=1024, tolerance=0.0).fit(X, X[:, 0])",
         "labelflow.MinimaxEntropy(max_iterations=10**9, tolerance=1e-300).fit(rng.integers(-1, 5, size=(50_000, 50)))",
     ],
-    ids=["flow", "label model"],
+    ids=["flow", "regression", "label model"],
 )
 def test_ctrl_c(work):
     program = textwrap.dedent(PROGRAM).format(work=work)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import quick
+from conftest import quick, quick_regressor
 
 import labelflow
 
@@ -36,6 +36,11 @@ ESTIMATORS = [
 EXPECTED_FAILURES = {
     "check_supervised_y_2d": "a column of votes is the signals of one labeler, and no slip to be warned of",
 }
+
+
+@parametrize_with_checks([quick_regressor()])
+def test_checks_of_scikit_learn_for_regression(estimator, check):
+    check(estimator)
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
@@ -75,3 +80,12 @@ def test_not_fitted_is_scikit_learns_too():
     for error in (NotFittedError, labelflow.NotFittedError):
         with pytest.raises(error):
             quick().predict(np.zeros((2, 2)))
+
+
+def test_regression_in_pipelines_and_searches(valued):
+    rules = [labelflow.MeanRule(0, 0.0, above=12.5, below=7.5)]
+    model = make_pipeline(StandardScaler(), quick_regressor())
+    model.fit(valued.X, rules, labelflowregressor__label_range=valued.label_range)
+    assert model.score(valued.X, valued.truth) > 0.4
+    search = GridSearchCV(quick_regressor(max_epochs=50), {"weight_decay": [0.0, 10.0]}, cv=2)
+    assert search.fit(valued.X, valued.truth).best_score_ > 0.3

@@ -9,6 +9,12 @@ Votes of rules, models or crowds go in, labels and a classifier come out::
     labels = labelflow.DawidSkene().fit_predict(signals)           # labels without features
     model = labelflow.LabelFlowClassifier().fit(X, signals)        # a classifier on features
     model.predict_proba(X_new)
+
+Rules about means go in, real values come out::
+
+    rules = [labelflow.MeanRule("hour", 12, above=230, below=(130, 170))]
+    model = labelflow.LabelFlowRegressor().fit(X, rules, label_range=(0, 1000))
+    mean, std = model.predict(X_new, return_std=True)
 """
 
 from ._adversarial_labels import AdversarialLabels
@@ -16,6 +22,7 @@ from ._analysis import analyze
 from ._errors import NotFittedError
 from ._generalized_expectation import GeneralizedExpectation
 from ._label_flow_classifier import LabelFlowClassifier
+from ._label_flow_regressor import LabelFlowRegressor
 from ._label_models import (
     LABEL_MODELS,
     AdversarialMulticlass,
@@ -39,6 +46,7 @@ from ._labelflow import (
     __version__,
 )
 from ._labeling import ABSTAIN, LabelingFunction, LabelingFunctionError, Row, apply, labeling_function
+from ._rules import MaskRule, MeanRule, QuantileRule
 from ._signals import Signals
 from ._two_stage_classifier import TwoStageClassifier
 
@@ -58,13 +66,17 @@ __all__ = [
     "FormatError",
     "GeneralizedExpectation",
     "LabelFlowClassifier",
+    "LabelFlowRegressor",
     "LabelingFunction",
     "LabelingFunctionError",
     "MajorityVote",
+    "MaskRule",
     "MeTaL",
+    "MeanRule",
     "MinimaxEntropy",
     "NotFittedError",
     "PerformanceGuaranteedVote",
+    "QuantileRule",
     "Row",
     "Signals",
     "SnorkelLabelModel",

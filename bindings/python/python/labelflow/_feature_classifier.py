@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._estimator import Estimator
-from ._features import check_same_features, read_features
+from ._features import read_features, read_like_fitted, set_features
 from ._settings import threads_of
 from ._signals import Signals, as_signals
 
@@ -54,11 +54,7 @@ class FeatureClassifier(Estimator):
         self.model_ = model
         self.classes_ = given.classes_
         self.labelers_ = given.labelers_
-        self.n_features_in_ = features.shape[1]
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        set_features(self, features.shape[1], names)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -127,9 +123,7 @@ class FeatureClassifier(Estimator):
 
     def _read(self, X: Any) -> np.ndarray:
         self._check_is_fitted()
-        features, names = read_features(X)
-        check_same_features(self, features.shape[1], names)
-        return features
+        return read_like_fitted(self, X)
 
     def _train(
         self, features: np.ndarray, names: list[str] | None, signals: Signals, n_jobs: int | None

@@ -90,6 +90,28 @@ def _names(columns: list[Any]) -> list[str] | None:
     return None
 
 
+def set_features(estimator: Any, n_features: int, names: list[str] | None) -> None:
+    """Stores which columns an estimator was fitted to."""
+    estimator.n_features_in_ = n_features
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def set_saved_features(estimator: Any, names: list[str]) -> None:
+    """Stores which columns a saved model was fitted to. Columns without names are called x0, x1, … in it."""
+    were_given = names != [f"x{place}" for place in range(len(names))]
+    set_features(estimator, len(names), names if were_given else None)
+
+
+def read_like_fitted(estimator: Any, X: Any) -> np.ndarray:
+    """The numbers of `X`, which has the columns that the estimator was fitted to."""
+    features, names = read_features(X)
+    check_same_features(estimator, features.shape[1], names)
+    return features
+
+
 def check_same_features(estimator: Any, n_features: int, names: list[str] | None) -> None:
     """Checks that rows to predict have the columns of the fit."""
     fitted = getattr(estimator, "feature_names_in_", None)

@@ -13,22 +13,12 @@ from . import _labelflow
 from ._bounds import read_bounds
 from ._class_values import class_values
 from ._feature_classifier import FeatureClassifier
+from ._features import set_saved_features
+from ._flow_training import set_course, training_parameters, training_settings, watched
 from ._labelflow import FlowClassifier
-from ._progress import TrainingProgress
 from ._settings import like, plain, seed_of, threads_of
 from ._signals import Signals
 from ._warnings import warn
-
-#: Parameters of training whose value None means: as the preset says. The size of batches is another.
-_TRAINING = (
-    "max_epochs",
-    "min_epochs",
-    "learning_rate",
-    "learning_rate_decay",
-    "learning_rate_floor",
-    "max_gradient_norm",
-    "tolerance",
-)
 
 
 class LabelFlowClassifier(FeatureClassifier):
@@ -208,35 +198,20 @@ class LabelFlowClassifier(FeatureClassifier):
         """
         model = FlowClassifier.load(os.fspath(folder))
         config = json.loads(model.config)
-        training = config.pop("training")
-        batch = training.pop("batch_size")
         estimator = cls(
             **{name: config[name] for name in ("n_steps", "d_hidden", "n_samples", "likelihood_weight", "scaling")},
-            **{name: training[name] for name in _TRAINING},
-            batch_size=batch["rows"] if isinstance(batch, dict) else batch,
+            **training_parameters(config["training"]),
             constraints=config["constraints"],
             random_state=config["seed"],
         )
         estimator.model_ = model
-        estimator._set_course(model)
+        set_course(estimator, model)
         estimator.classes_ = class_values(model.classes)
-        names = model.feature_names
-        estimator.n_features_in_ = len(names)
-        if names != [f"x{place}" for place in range(len(names))]:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
+        set_saved_features(estimator, model.feature_names)
         return estimator
 
     def _config(self, n_rows: int) -> dict[str, Any]:
         """The settings as the Rust type of the same name reads them."""
-        training = json.loads(_labelflow.preset_training(self.preset, n_rows))
-        for name in _TRAINING:
-            value = getattr(self, name)
-            if value is not None:
-                training[name] = like(name, value, training[name])
-        if self.batch_size in ("auto", "full"):
-            training["batch_size"] = self.batch_size
-        elif self.batch_size is not None:
-            training["batch_size"] = {"rows": like("batch_size", self.batch_size, 1)}
         config = {
             "seed": seed_of(self.random_state),
             "n_steps": like("n_steps", self.n_steps, 8),
@@ -245,7 +220,7 @@ class LabelFlowClassifier(FeatureClassifier):
             "likelihood_weight": like("likelihood_weight", self.likelihood_weight, 1.0),
             "device": self.device,
             "scaling": self.scaling,
-            "training": training,
+            "training": training_settings(self, n_rows),
         }
         if self.constraints is not None:
             config["constraints"] = [plain(dict(constraint)) for constraint in self.constraints]
@@ -256,23 +231,13 @@ class LabelFlowClassifier(FeatureClassifier):
     ) -> FlowClassifier:
         config = json.dumps(self._config(len(features)))
         bounds = read_bounds(self.bounds, signals, n_jobs)
-        observer = None
-        if self.verbose or self.callback is not None:
-            observer = TrainingProgress(type(self).__name__, self.verbose, self.callback)
         raw = signals._raw.named(None, [str(value) for value in signals.classes_.tolist()])
-        try:
-            model = _labelflow.fit_label_flow(config, features, names, raw, bounds, observer, n_jobs)
-        finally:
-            if observer is not None:
-                observer.close()
+        model = watched(
+            self, lambda observer: _labelflow.fit_label_flow(config, features, names, raw, bounds, observer, n_jobs)
+        )
         self.bounds_ = bounds
-        self._set_course(model)
+        set_course(self, model)
         return model
-
-    def _set_course(self, model: FlowClassifier) -> None:
-        self.history_ = json.loads(model.history)
-        self.n_iter_ = len(self.history_)
-        self.stop_reason_ = model.stop
 
     def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
         model = self.model_

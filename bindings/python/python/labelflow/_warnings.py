@@ -9,13 +9,13 @@ import warnings
 _SHOWN = 3
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warns at the first line outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "labelflow":
         frame = frame.f_back
         level += 1
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_of_doubts(about: str, doubts: list[str]) -> None:
