@@ -29,7 +29,7 @@ const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
 /// The place that errors about a model in memory name.
-const IN_MEMORY: &str = "model in memory";
+const IN_MEMORY: &str = "model";
 
 /// What a model was trained for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -46,6 +46,8 @@ fn small(max_epochs: usize) -> LabelFlowRegressor {
     LabelFlowRegressor {
         n_steps: 3,
         d_hidden: 16,
+        // Larger steps shrink weights more.
+        weight_decay: 1.0,
         training: TrainConfig { max_epochs, learning_rate: 5e-3, ..TrainConfig::default() },
         ..LabelFlowRegressor::default()
     }
