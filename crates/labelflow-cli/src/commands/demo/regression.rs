@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{AverageRules, LinearRegression};
+use labelflow::weak::{AverageRules, LabelRange, LinearRegression, RuleDataset};
 use labelflow::{
     LabelFlowRegressor, RegressionMetrics, StopReason, TrainConfig, point_metrics,
     regression_metrics,
 };
-use labelflow_data::{RuleProblem, embedded, simulate_rules, write_features, write_value_labels};
+use labelflow_data::{
+    RuleProblem, Split, embedded, measure_rules, write_features, write_value_labels,
+};
 
 use crate::Outcome;
 use crate::args::DemoArgs;
@@ -24,13 +26,13 @@ const FEATURES: [&str; 3] = ["bmi", "bp", "s5"];
 const EPOCHS: usize = 1000;
 
 pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
-    let problem = simulate_rules(&embedded::diabetes(), &FEATURES, args.seed)?;
+    let problem = problem(args.seed)?;
     leave_files(&args.out, &problem)?;
     output::print(&format!(
-        "Progression of diabetes within a year: {} rows to train on, without a single label; {} rules about means; {} rows to \
-         test.\n",
-        problem.train.n_rows(),
+        "Progression of diabetes within a year: {} rules about means, as if an expert knew them, measured on half of the patients; \
+         {} other rows to train on, without a single label; {} rows to test.\n",
         problem.train.groups().len(),
+        problem.train.n_rows(),
         problem.test.n_rows()
     ))?;
     for group in problem.train.groups() {
@@ -62,6 +64,25 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     write_value_labels(&args.out.join("labels.csv"), &value_labels(&flow)?)?;
     explain(&args.out)?;
     Ok(Outcome::Done)
+}
+
+/// Rules from half of the patients, who are not seen otherwise; of the others, most to train on and the rest to test.
+fn problem(seed: u64) -> anyhow::Result<RuleProblem> {
+    let table = embedded::diabetes();
+    let split = Split::random(table.n_rows(), seed);
+    let rows = [split.simulation, split.test, split.train].concat();
+    let (known, others) = rows.split_at(table.n_rows() / 2);
+    let (test, train) = others.split_at(others.len() * 2 / 5);
+    let simulation = table.select_rows(known);
+    let rules = measure_rules(&simulation, &FEATURES)?;
+    let (lowest, highest) = table.truth.extremes();
+    let train = table.select_rows(train);
+    Ok(RuleProblem {
+        train: RuleDataset::new(train.features, rules, Some(LabelRange::new(lowest, highest)?))?,
+        train_truth: train.truth,
+        simulation: Some(simulation),
+        test: table.select_rows(test),
+    })
 }
 
 fn row(name: &str, metrics: &RegressionMetrics) -> [String; 4] {
