@@ -68,8 +68,9 @@ table3: ## The paper's third table: regression from rules on three sets, five se
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
-growth: ## Time and memory of an epoch for 1k, 10k and 100k rows
+growth: ## Time and memory of an epoch for 1k, 10k and 100k rows, and of label models to ten million
 	cargo bench --workspace --bench growth
+	python3 tools/bench_label_models.py --growth
 
 bench: ## Criterion benches of a training step, prediction and label statistics
 	cargo bench --workspace --bench learner --bench label_statistics

@@ -23,6 +23,7 @@ from bench_peers import best, build_bench, find_python, output_of, say
 
 PACKAGES = ["numpy", "pandas", "snorkel==0.10.0", "crowd-kit", "flyingsquid", "pgmpy<1", "torch"]
 N_SIGNALS = 10
+GROWTH_ROWS = [1_000_000, 3_000_000, 10_000_000]
 ROUNDS = 2
 
 
@@ -154,6 +155,22 @@ def measure(command: list) -> dict:
     return result
 
 
+def grow(bench: Path, python: Path) -> str:
+    """A table of labelflow alone on more and more rows."""
+    lines = ["| rows | model | fit, s | labels, s | ns a vote | memory, MB |", "|---|---|---|---|---|---|"]
+    for n_rows in GROWTH_ROWS:
+        with tempfile.TemporaryDirectory() as folder:
+            votes = Path(folder) / "votes.npy"
+            output_of([python, __file__, "--rows", str(n_rows), "--make-votes", votes])
+            for model in ("majority-vote", "dawid-skene", "snorkel", "flying-squid"):
+                ours = measure([bench, "--votes", votes, "--model", model])
+                seconds = ours["fit_s"] + ours["predict_s"]
+                a_vote = 1e9 * seconds / (n_rows * N_SIGNALS)
+                figures = f"{ours['fit_s']:.3f} | {ours['predict_s']:.3f} | {a_vote:.1f}"
+                lines.append(f"| {n_rows:,} | {model} | {figures} | {ours['peak_mb']:,.0f} |")
+    return "\n".join(lines)
+
+
 def compare(bench: Path, python: Path, votes: Path) -> list[dict]:
     rows = []
     for comparison in COMPARISONS:
@@ -204,6 +221,7 @@ def versions(python: Path) -> str:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--growth", action="store_true", help="labelflow alone, to ten million rows")
     parser.add_argument("--no-check", action="store_true", help="exit with 0 if a ratio is missed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
@@ -227,6 +245,9 @@ def main() -> int:
         modules = "snorkel, crowdkit, flyingsquid"
         variable, environment = "LABELFLOW_LABEL_MODEL_PEERS", "label-model-peers-venv"
         python = find_python(variable, environment, modules, PACKAGES)
+        if arguments.growth:
+            print(grow(bench, python))
+            return 0
         with tempfile.TemporaryDirectory() as folder:
             votes = Path(folder) / "votes.npy"
             # Only the peers' interpreter is sure to have numpy.
