@@ -1,5 +1,7 @@
 //! Measures of point clouds, from the command line.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::Sandbox;

@@ -1,5 +1,7 @@
 //! Regression from rules, from the command line.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::Sandbox;
