@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{AverageRules, LabelRange, LinearRegression, RuleDataset};
+use labelflow::weak::{
+    AverageRules, Claim, LabelRange, LinearRegression, Region, Rule, RuleDataset,
+};
 use labelflow::{
     LabelFlowRegressor, RegressionMetrics, StopReason, TrainConfig, point_metrics,
     regression_metrics,
@@ -74,7 +76,7 @@ fn problem(seed: u64) -> anyhow::Result<RuleProblem> {
     let (known, others) = rows.split_at(table.n_rows() / 2);
     let (test, train) = others.split_at(others.len() * 2 / 5);
     let simulation = table.select_rows(known);
-    let rules = measure_rules(&simulation, &FEATURES)?;
+    let rules = measure_rules(&simulation, &FEATURES)?.into_iter().map(rounded).collect();
     let (lowest, highest) = table.truth.extremes();
     let train = table.select_rows(train);
     Ok(RuleProblem {
@@ -83,6 +85,24 @@ fn problem(seed: u64) -> anyhow::Result<RuleProblem> {
         simulation: Some(simulation),
         test: table.select_rows(test),
     })
+}
+
+/// A rule as an expert would state it, with about three digits.
+fn rounded(rule: Rule) -> Rule {
+    let region = match rule.region {
+        Region::AtLeast { feature, threshold } => {
+            Region::AtLeast { feature, threshold: three_digits(threshold) }
+        }
+        Region::Below { feature, threshold } => {
+            Region::Below { feature, threshold: three_digits(threshold) }
+        }
+        other => other,
+    };
+    Rule::new(region, Claim::mean(three_digits(rule.claim.middle())))
+}
+
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().expect("a number that was just written")
 }
 
 fn row(name: &str, metrics: &RegressionMetrics) -> [String; 4] {
