@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
-use super::matmul::{Matrix, Target, matmul};
+use super::matmul::{Matrix, Target, features_gradient, matmul};
 use super::rows::{BackwardNormalization, Moments, add_rows, tile_len};
 
 /// The weights of all networks, one after another.
@@ -146,7 +146,7 @@ impl<'a, T: Float> Bank<'a, T> {
                 network.backward(features, pre, &saved.networks[index], gradient, first, second)
             })
             .collect();
-        let features = wants_features.then(|| self.features_gradient(&gradient));
+        let features = wants_features.then(|| features_gradient(self.first, d, h, &gradient));
         give_back(saved.pre);
         give_back(gradient);
         let collect = |part: fn(&NetworkSums<T>) -> &[T]| -> Vec<T> {
@@ -160,23 +160,6 @@ impl<'a, T: Float> Bank<'a, T> {
             second,
             second_bias: collect(|sums| &sums.second_bias),
         }
-    }
-
-    /// Σ_networks (gradient of pre) · W₁ᵀ
-    fn features_gradient(&self, gradient_of_pre: &[T]) -> Vec<T> {
-        let (d, h) = (self.d_features, self.d_hidden);
-        let mut features = take(self.n_rows * d);
-        let tile_rows = tile_len(self.n_rows, 1);
-        features.par_chunks_mut(tile_rows * d).enumerate().for_each(|(tile, features)| {
-            features.fill(T::ZERO);
-            for index in 0..self.n_networks() {
-                let start = (index * self.n_rows + tile * tile_rows) * h;
-                let gradient = &gradient_of_pre[start..][..features.len() / d * h];
-                let first = Matrix::new(self.network(index).first, h).transposed();
-                matmul(features, Target::AddTo, Matrix::new(gradient, h), first);
-            }
-        });
-        features
     }
 }
 

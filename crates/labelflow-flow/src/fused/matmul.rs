@@ -1,6 +1,10 @@
 //! Matrix products of one thread, for f32 and f64, on slices.
 
+use rayon::prelude::*;
+
+use super::buffers::take;
 use super::float::Float;
+use super::rows::tile_len;
 
 /// A matrix in a slice, row after row or, transposed, column after column.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +87,32 @@ pub(super) fn matmul<T: Float>(
             gemm::Parallelism::None,
         );
     }
+}
+
+/// Σ_networks (gradient of x W₁) · W₁ᵀ, `[n_rows, d_features]`, of networks that all see the same features.
+///
+/// `first` are their weights, `[n_networks, d_features, d_hidden]`; `gradient` is that of their products, `[n_networks, n_rows, d_hidden]`.
+pub(super) fn features_gradient<T: Float>(
+    first: &[T],
+    d_features: usize,
+    d_hidden: usize,
+    gradient: &[T],
+) -> Vec<T> {
+    let n_networks = first.len() / (d_features * d_hidden);
+    let n_rows = gradient.len() / (n_networks * d_hidden);
+    let rows = tile_len(n_rows, 1);
+    let mut features = take(n_rows * d_features);
+    features.par_chunks_mut(rows * d_features).enumerate().for_each(|(tile, features)| {
+        features.fill(T::ZERO);
+        let n_values = features.len() / d_features * d_hidden;
+        for (network, first) in first.chunks_exact(d_features * d_hidden).enumerate() {
+            let start = (network * n_rows + tile * rows) * d_hidden;
+            let gradient = Matrix::new(&gradient[start..][..n_values], d_hidden);
+            let first = Matrix::new(first, d_hidden).transposed();
+            matmul(features, Target::AddTo, gradient, first);
+        }
+    });
+    features
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
-use super::matmul::{Matrix, Target, matmul};
+use super::matmul::{Matrix, Target, features_gradient, matmul};
 use super::rows::{add_rows, tile_len};
 use crate::Activation;
 
@@ -135,7 +135,8 @@ impl<'a, T: Float> Networks<'a, T> {
             })
             .collect();
         // The activations of the first layer have become gradients of its products.
-        let features = wants_features.then(|| self.features_gradient(&saved.first));
+        let features = wants_features
+            .then(|| features_gradient(self.first, self.d_features, self.d_hidden, &saved.first));
         saved.give_back();
         let collect = |part: fn(&OfWeights<T>) -> &[T]| -> Vec<T> {
             of_weights.iter().map(part).collect::<Vec<_>>().concat()
@@ -191,23 +192,6 @@ impl<'a, T: Float> Networks<'a, T> {
             }
         });
         of
-    }
-
-    /// Σ_networks (gradient of x W₁) · W₁ᵀ
-    fn features_gradient(&self, of_first: &[T]) -> Vec<T> {
-        let (d, h) = (self.d_features, self.d_hidden);
-        let mut features = take(self.n_rows * d);
-        let rows = tile_len(self.n_rows, 1);
-        features.par_chunks_mut(rows * d).enumerate().for_each(|(tile, features)| {
-            features.fill(T::ZERO);
-            for index in 0..self.n_networks() {
-                let start = (index * self.n_rows + tile * rows) * h;
-                let gradient = Matrix::new(&of_first[start..][..features.len() / d * h], h);
-                let first = Matrix::new(self.network(index).first, h).transposed();
-                matmul(features, Target::AddTo, gradient, first);
-            }
-        });
-        features
     }
 }
 
