@@ -9,7 +9,8 @@ use crate::{Flow, StatisticsRecorder};
 /// An invertible map between labels and noise, given what the features of each row say.
 ///
 /// The features reach it as a *condition*: the outputs of the [`n_conditioners`](Self::n_conditioners) networks of the
-/// [`ConditionerBank`](crate::ConditionerBank) that belong to it, `[n_conditioners, n_rows, d_hidden]`.
+/// [`ConditionerBank`](crate::ConditionerBank) that belong to it, `[n_conditioners, n_rows, d_hidden]`. For the points of clouds a row of
+/// the condition is a cloud, and speaks for all its points.
 pub trait Bijection: Module + ModuleDisplay {
     /// How many networks of the conditioner bank speak to this map.
     fn n_conditioners(&self) -> usize;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::conditioner_bank::{ConditionerBankConfig, SecondLayerInit};
 use crate::{
     Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling,
-    CouplingConfig, Initializer, Mode,
+    CouplingConfig, Initializer, Mode, PointCoupling, PointCouplingConfig,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
@@ -50,6 +50,27 @@ pub struct AffineFlowConfig {
     pub n_steps: usize,
     /// What follows the hidden layers.
     pub activation: Activation,
+}
+
+/// Configuration of a [`Flow`] of [`PointCoupling`]s: `n_steps` steps of three couplings each.
+///
+/// Even steps warp one axis given two, odd steps two axes given one.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use labelflow_flow::{PointFlowConfig, n_parameters};
+///
+/// let config = PointFlowConfig { d_features: 640, d_hidden: 64, n_steps: 8 };
+/// assert_eq!(n_parameters(&config.init(0, &Device::flex())), 4_555_848);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointFlowConfig {
+    /// Width of what is known of a cloud.
+    pub d_features: usize,
+    /// Width of all hidden layers.
+    pub d_hidden: usize,
+    /// Number of steps, of three couplings each.
+    pub n_steps: usize,
 }
 
 /// A conditional density over labels, with samples.
@@ -99,6 +120,28 @@ impl AffineFlowConfig {
             d_hidden,
             second: SecondLayerInit::FanIn,
             activation,
+        };
+        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
+    }
+}
+
+impl PointFlowConfig {
+    const WARPED: [[&[usize]; 3]; 2] = [[&[0], &[1], &[2]], [&[0, 1], &[0, 2], &[1, 2]]];
+
+    /// Initial weights from a seed.
+    pub fn init(&self, seed: u64, device: &Device) -> Flow<PointCoupling> {
+        let mut init = Initializer::new(seed, device);
+        let &Self { d_features, d_hidden, n_steps } = self;
+        let maps: Vec<_> = (0..n_steps)
+            .flat_map(|step| Self::WARPED[step % 2])
+            .map(|warped| PointCouplingConfig { warped: warped.to_vec(), d_hidden }.init(&mut init))
+            .collect();
+        let bank = ConditionerBankConfig {
+            n_networks: n_conditioners(&maps),
+            d_features,
+            d_hidden,
+            second: SecondLayerInit::NearlyZero,
+            activation: Activation::NormalizedSilu,
         };
         Flow { bank: bank.init(&mut init), chain: Chain { maps } }
     }
@@ -169,7 +212,7 @@ impl<B: Bijection> Flow<B> {
     ///
     /// # Shapes
     ///
-    /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`
+    /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`; of points, a row of features a cloud
     /// - returns: `[n_rows, d_labels]` and `[n_rows]`
     pub fn sample_with_log_prob(
         &self,

@@ -34,9 +34,21 @@ impl Initializer {
         self.draw(shape, uniform)
     }
 
+    /// U(±√(6 / d_input)) for weights `[n_groups, d_input, d_output]` whose output is rectified.
+    pub fn rectified(&mut self, shape: [usize; 3]) -> Param<Tensor<3>> {
+        let bound = (6.0 / shape[1] as f32).sqrt();
+        let uniform = Uniform::new(-bound, bound).expect("a finite, non-empty interval");
+        self.draw(shape, uniform)
+    }
+
+    /// N(0, deviation²).
+    pub fn normal(&mut self, shape: [usize; 3], deviation: f32) -> Param<Tensor<3>> {
+        self.draw(shape, Normal::new(0.0, deviation).expect("a positive deviation"))
+    }
+
     /// N(0, 0.01²): layers that start close to doing nothing.
     pub fn nearly_zero(&mut self, shape: [usize; 3]) -> Param<Tensor<3>> {
-        self.draw(shape, Normal::new(0.0, 0.01).expect("a positive deviation"))
+        self.normal(shape, 0.01)
     }
 
     /// The same value everywhere.

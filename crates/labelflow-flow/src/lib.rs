@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`Coupling`] | one label given the other labels and the features |
 //! | [`AffineMap`] | all labels given the features alone |
+//! | [`PointCoupling`] | one or two axes of each point of a cloud, given the other axes and what is known of the cloud |
 //!
 //! Nothing is mutated behind a reference: a training pass records batch statistics into a [`StatisticsRecorder`], and
 //! [`absorb`] moves the running statistics afterwards.
@@ -25,6 +26,8 @@ mod fused;
 mod initializer;
 mod linear;
 mod normalization;
+mod point_coupling;
+mod point_layer;
 mod state;
 
 pub use activation::Activation;
@@ -34,9 +37,13 @@ pub use bounded_scale::bounded_scale;
 pub use chain::{Chain, fold_inverse};
 pub use conditioner_bank::{ConditionerBank, ConditionerBankConfig, SecondLayerInit};
 pub use coupling::{Coupling, CouplingConfig};
-pub use flow::{AffineFlowConfig, CouplingFlowConfig, Flow, standard_normal_log_prob};
+pub use flow::{
+    AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,
+};
 pub use fused::release_buffers;
 pub use initializer::Initializer;
 pub use linear::Linear;
 pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
+pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
+pub use point_layer::{PointLayer, PointLayerConfig};
 pub use state::{State, StateError, load_state, n_parameters, state};

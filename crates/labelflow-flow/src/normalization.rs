@@ -73,6 +73,18 @@ impl Normalization {
         }
     }
 
+    /// What running statistics make of an input x: factor · x + offset, each `[n_groups, 1, d_channels]`.
+    pub(crate) fn running_map(&self) -> (Tensor<3>, Tensor<3>) {
+        let factor = (self.running_variance.val() + EPSILON).sqrt().recip();
+        match (&self.scale, &self.shift) {
+            (Some(scale), Some(shift)) => {
+                let factor = factor * scale.val();
+                (factor.clone(), shift.val() - self.running_mean.val() * factor)
+            }
+            _ => (factor.clone(), -self.running_mean.val() * factor),
+        }
+    }
+
     /// The input less its mean, and its variance; both statistics are recorded.
     fn batch_statistics(
         &self,

@@ -22,12 +22,41 @@ const EPSILON: f64 = 1e-8;
 /// The state of the optimiser.
 #[derive(Debug, Clone)]
 pub struct Adam {
-    pub(crate) first_moment: Tensor<1>,
-    pub(crate) second_moment: Tensor<1>,
-    pub(crate) n_steps: usize,
+    first_moment: Tensor<1>,
+    second_moment: Tensor<1>,
+    n_steps: usize,
+}
+
+/// The state of the optimiser, off its device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdamState {
+    /// m
+    pub first_moment: TensorData,
+    /// v
+    pub second_moment: TensorData,
+    /// The steps so far.
+    pub n_steps: usize,
 }
 
 impl Adam {
+    /// What a checkpoint keeps.
+    pub(crate) fn state(&self) -> AdamState {
+        AdamState {
+            first_moment: self.first_moment.to_data(),
+            second_moment: self.second_moment.to_data(),
+            n_steps: self.n_steps,
+        }
+    }
+
+    /// The optimiser of a checkpoint.
+    pub(crate) fn from_state(state: AdamState, device: &Device) -> Self {
+        Self {
+            first_moment: Tensor::from_data(state.first_moment, device),
+            second_moment: Tensor::from_data(state.second_moment, device),
+            n_steps: state.n_steps,
+        }
+    }
+
     /// The state before the first step, for a module with `n_weights` trained values.
     pub fn new(n_weights: usize, device: &Device) -> Self {
         Self {

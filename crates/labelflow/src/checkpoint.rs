@@ -8,14 +8,15 @@ use labelflow_flow::State;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
+use crate::adam::AdamState;
 use crate::{EpochRecord, Error, Result, atomic_file};
 
 /// The one key of a file's metadata. (One, since the format writes several in no fixed order.)
 const METADATA: &str = "labelflow";
-const FIRST_MOMENT: &str = "adam.first_moment";
-const SECOND_MOMENT: &str = "adam.second_moment";
-const TRACKED_LABELS: &str = "tracked_labels";
+const FIRST_MOMENT: &str = "first_moment";
+const SECOND_MOMENT: &str = "second_moment";
 const WEIGHTS: &str = "weights.";
+const MEMORY: &str = "memory.";
 
 /// A snapshot of training between two epochs.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,33 +27,43 @@ pub struct Checkpoint {
     pub history: Vec<EpochRecord>,
     /// Weights and running statistics.
     pub state: State,
-    /// The optimiser's moments.
-    pub moments: (TensorData, TensorData),
-    /// The optimiser's steps so far.
-    pub n_steps: usize,
-    /// The labels that mini-batch training remembers.
-    pub tracked_labels: Option<TensorData>,
+    /// The optimisers, one a player: adversarial training has two.
+    pub optimizers: Vec<AdamState>,
+    /// What else training remembers: the labels of mini-batches, averaged weights.
+    pub memory: State,
 }
 
 /// The part that is no tensor. Written as TOML, which keeps every number to the last bit and knows infinity; JSON does neither.
 #[derive(Serialize, Deserialize)]
 struct Header {
     run: String,
-    n_steps: usize,
+    /// Of each optimiser.
+    n_steps: Vec<usize>,
     history: Vec<EpochRecord>,
+}
+
+/// The name of an optimiser's tensor.
+fn moment(optimizer: usize, name: &str) -> String {
+    format!("adam.{optimizer}.{name}")
 }
 
 impl Checkpoint {
     /// Writes the checkpoint; a crash leaves the previous one.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let header =
-            Header { run: self.run.clone(), n_steps: self.n_steps, history: self.history.clone() };
+        let header = Header {
+            run: self.run.clone(),
+            n_steps: self.optimizers.iter().map(|optimizer| optimizer.n_steps).collect(),
+            history: self.history.clone(),
+        };
+        let named = |prefix: &'static str| {
+            move |(name, data): (&String, _)| (format!("{prefix}{name}"), data)
+        };
         let mut tensors: BTreeMap<String, &TensorData> =
-            self.state.iter().map(|(name, data)| (format!("{WEIGHTS}{name}"), data)).collect();
-        tensors.insert(FIRST_MOMENT.to_owned(), &self.moments.0);
-        tensors.insert(SECOND_MOMENT.to_owned(), &self.moments.1);
-        if let Some(labels) = &self.tracked_labels {
-            tensors.insert(TRACKED_LABELS.to_owned(), labels);
+            self.state.iter().map(named(WEIGHTS)).collect();
+        tensors.extend(self.memory.iter().map(named(MEMORY)));
+        for (index, optimizer) in self.optimizers.iter().enumerate() {
+            tensors.insert(moment(index, FIRST_MOMENT), &optimizer.first_moment);
+            tensors.insert(moment(index, SECOND_MOMENT), &optimizer.second_moment);
         }
         let header = toml::to_string(&header).expect("a header of numbers and strings");
         atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
@@ -68,17 +79,29 @@ impl Checkpoint {
         let header = header.ok_or_else(|| not_a_checkpoint("metadata"))?;
         let header: Header =
             toml::from_str(&header).map_err(|_| not_a_checkpoint("readable metadata"))?;
-        let mut take = |name: &str| tensors.remove(name).ok_or_else(|| not_a_checkpoint(name));
+        let mut take = |name: String| tensors.remove(&name).ok_or_else(|| not_a_checkpoint(&name));
+        let optimizer = |(index, &n_steps): (usize, &usize)| {
+            Ok(AdamState {
+                first_moment: take(moment(index, FIRST_MOMENT))?,
+                second_moment: take(moment(index, SECOND_MOMENT))?,
+                n_steps,
+            })
+        };
+        let optimizers = header.n_steps.iter().enumerate().map(optimizer).collect::<Result<_>>()?;
+        let part = |prefix: &str| {
+            let named = tensors.iter();
+            named
+                .filter_map(|(name, data)| {
+                    Some((name.strip_prefix(prefix)?.to_owned(), data.clone()))
+                })
+                .collect()
+        };
         Ok(Self {
             run: header.run,
             history: header.history,
-            n_steps: header.n_steps,
-            moments: (take(FIRST_MOMENT)?, take(SECOND_MOMENT)?),
-            tracked_labels: take(TRACKED_LABELS).ok(),
-            state: tensors
-                .into_iter()
-                .filter_map(|(name, data)| Some((name.strip_prefix(WEIGHTS)?.to_owned(), data)))
-                .collect(),
+            optimizers,
+            state: part(WEIGHTS),
+            memory: part(MEMORY),
         })
     }
 }

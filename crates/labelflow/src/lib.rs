@@ -54,6 +54,7 @@ mod atomic_file;
 mod average_classifier;
 mod batch;
 mod checkpoint;
+mod completion;
 mod constraint;
 mod constraints;
 mod device;
@@ -86,7 +87,7 @@ mod weight_decay;
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
 
-pub use adam::Adam;
+pub use adam::{Adam, AdamState};
 pub use adversarial_labels::{
     AdversarialForm, AdversarialLabels, AdversaryLoss, FittedAdversarialLabels, LinearAdversary,
     NetworkAdversary, PenaltyGradient,
@@ -94,6 +95,10 @@ pub use adversarial_labels::{
 pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;
+pub use completion::{
+    CompletionDataset, CompletionOptions, CompletionTraining, FittedPointCloudCompleter,
+    FrameSearch, LatentSource, PointCloudCompleter, ScanFrame,
+};
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{
     ConstraintConfig, ErrorBound, Group, GroupMean, GroupQuantile, Range, SumToOne,

@@ -20,6 +20,9 @@ use crate::stream::stream;
 use crate::weight_decay::shrink_weights;
 use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result};
 
+/// The labels that mini-batch training remembers, in a checkpoint.
+const TRACKED_LABELS: &str = "tracked_labels";
+
 /// How training proceeds. The defaults are the paper's for tables and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -261,8 +264,8 @@ pub(crate) fn train<B: Bijection>(
     let mut history = Vec::new();
     if let Some(checkpoint) = checkpoint {
         (flow, adam, history) = resume(flow, &checkpoint, &device)?;
-        if let Some(labels) = checkpoint.tracked_labels {
-            tracker = Tracker::from_labels(Tensor::from_data(labels, &device));
+        if let Some(labels) = checkpoint.memory.get(TRACKED_LABELS) {
+            tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
         }
     }
 
@@ -301,9 +304,11 @@ pub(crate) fn train<B: Bijection>(
             run: task.run.clone(),
             history: history.clone(),
             state: state(&flow),
-            moments: (adam.first_moment.to_data(), adam.second_moment.to_data()),
-            n_steps: adam.n_steps,
-            tracked_labels: (n_batches > 1).then(|| tracker.labels().into_data()),
+            optimizers: vec![adam.state()],
+            memory: match n_batches {
+                1 => BTreeMap::new(),
+                _ => BTreeMap::from([(TRACKED_LABELS.to_owned(), tracker.labels().into_data())]),
+            },
         };
         let event = EpochEvent {
             record: &history[epoch],
@@ -385,13 +390,11 @@ fn resume<B: Bijection>(
 ) -> Result<(Flow<B>, Adam, Vec<EpochRecord>)> {
     let flow = load_state(flow, checkpoint.state.clone())
         .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
-    let device = device.clone().inner();
-    let moment = |data: &TensorData| Tensor::from_data(data.clone(), &device);
-    let adam = Adam {
-        first_moment: moment(&checkpoint.moments.0),
-        second_moment: moment(&checkpoint.moments.1),
-        n_steps: checkpoint.n_steps,
+    let [adam] = checkpoint.optimizers.as_slice() else {
+        let found = format!("{} optimisers", checkpoint.optimizers.len());
+        return Err(Error::data("checkpoint", "one optimiser", found));
     };
+    let adam = Adam::from_state(adam.clone(), &device.clone().inner());
     Ok((flow, adam, checkpoint.history.clone()))
 }
 
@@ -451,7 +454,7 @@ fn check_finite(numbers: &StepNumbers, objective: &Objective, epoch: usize) -> R
 }
 
 /// The gradient with at most this norm; none when its norm is not a number, and the step must be skipped.
-fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tensor<1>> {
+pub(crate) fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tensor<1>> {
     if !norm.is_finite() {
         return None;
     }

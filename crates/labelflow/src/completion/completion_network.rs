@@ -1,0 +1,98 @@
+//! The generator: a partial cloud and noise in, a complete cloud out.
+//!
+//! ```text
+//! h = features(x),   u ~ q(u|h),   y_t = g(σ₀ z_t; [u; h]),   z_t ~ N(0, I₃),   t = 1 … n_points
+//! ```
+//!
+//! σ₀, the deviation of the base, is 1 in the paper. Shapes fill a ball of radius 0.5, so that a smaller one has less far to contract.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use labelflow_flow::{
+    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig,
+    standard_normal_log_prob,
+};
+
+use super::latent_encoder::{Latent, LatentEncoder};
+use super::point_features::{PointFeatures, PointFeaturesConfig};
+use crate::PointCloudCompleter;
+
+/// Feature network, encoder and point flow.
+#[derive(Module, Debug)]
+pub(crate) struct CompletionNetwork {
+    features: PointFeatures,
+    encoder: LatentEncoder,
+    flow: Flow<PointCoupling>,
+    /// σ₀
+    #[module(skip)]
+    base_deviation: f64,
+}
+
+/// What the network knows of partial clouds.
+#[derive(Debug, Clone)]
+pub(crate) struct Encoded {
+    /// `[n_clouds, d_features]`
+    pub(crate) features: Tensor<2>,
+    /// The distribution of the latent.
+    pub(crate) latent: Latent,
+}
+
+/// A batch of generated clouds.
+#[derive(Debug, Clone)]
+pub(crate) struct Generated {
+    /// `[n_clouds, n_points, 3]`
+    pub(crate) clouds: Tensor<3>,
+    /// ln p of each point, `[n_clouds · n_points]`.
+    pub(crate) log_prob: Tensor<1>,
+}
+
+impl CompletionNetwork {
+    /// Initial weights.
+    pub(crate) fn init(config: &PointCloudCompleter, init: &mut Initializer) -> Self {
+        let widths = &config.feature_widths;
+        let d_features = *widths.last().expect("at least one layer of point features");
+        let flow = PointFlowConfig {
+            d_features: config.d_latent + d_features,
+            d_hidden: config.d_hidden,
+            n_steps: config.n_steps,
+        };
+        let features = PointFeaturesConfig { widths, bias: false, negative_slope: 0.0 };
+        Self {
+            features: features.init(init),
+            encoder: LatentEncoder::init(d_features, config.d_latent, init),
+            flow: flow.init(config.seed, init.device()),
+            base_deviation: config.base_deviation,
+        }
+    }
+
+    /// # Shapes
+    ///
+    /// - partials: `[n_clouds, n_partial_points, 3]`
+    pub(crate) fn encode(&self, partials: Tensor<3>, mode: Mode<'_>) -> Encoded {
+        let features = self.features.forward(partials, mode);
+        Encoded { latent: self.encoder.forward(features.clone(), mode), features }
+    }
+
+    /// # Shapes
+    ///
+    /// - latent: `[n_clouds, d_latent]`, features: `[n_clouds, d_features]`
+    /// - noise: `[n_clouds, n_points, 3]` from N(0, I)
+    pub(crate) fn generate(
+        &self,
+        latent: Tensor<2>,
+        features: Tensor<2>,
+        noise: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> Generated {
+        let [n_clouds, n_points, _] = noise.dims();
+        let noise = noise.reshape([n_clouds * n_points, N_AXES]);
+        let condition = self.flow.condition(Tensor::cat(vec![latent, features], 1), mode);
+        let base = noise.clone() * self.base_deviation;
+        let (points, log_det) = self.flow.chain.inverse(base, condition, mode);
+        let log_base = N_AXES as f64 * self.base_deviation.ln();
+        Generated {
+            clouds: points.reshape([n_clouds, n_points, N_AXES]),
+            log_prob: standard_normal_log_prob(noise) - log_det - log_base,
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Alternating training: the generator takes a step against the discriminator, then the discriminator against the generator.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::tensor::{Device, Tensor};
+use labelflow_flow::{
+    Initializer, MOMENTUM, Mode, StatisticsRecorder, absorb, load_state, n_parameters, state,
+};
+use serde::{Deserialize, Serialize};
+
+use super::CompletionDataset;
+use super::completion_batch::{CompletionBatch, DeviceBatch};
+use super::completion_network::CompletionNetwork;
+use super::completion_objective::{TERMS, discriminator_loss, generator_loss};
+use super::discriminator::Discriminator;
+use crate::adam::{Adam, flat_gradient};
+use crate::train::clip;
+use crate::{
+    Checkpoint, EpochEvent, EpochRecord, Error, Observer, PointCloudCompleter, Report, Result,
+    StopReason,
+};
+
+/// The discriminator's loss, beside the generator's terms in the records of epochs.
+const DISCRIMINATOR: &str = "discriminator";
+/// Batches that are drawn while the device computes.
+const BATCHES_AHEAD: usize = 2;
+/// Averaged weights follow once in so many steps: more often is not worth the passes over all weights.
+const AVERAGE_EVERY: usize = 8;
+
+/// How training of a completer proceeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompletionTraining {
+    /// Passes over the partial clouds. Default: 100.
+    pub max_epochs: usize,
+    /// Clouds of one step; a last batch with fewer is left out. Default: 32.
+    pub batch_size: usize,
+    /// Adam's step size, of both players. Default: 5e-4.
+    pub learning_rate: f64,
+    /// The discriminator's step size as a share of it. Default: 1.
+    pub discriminator_rate: f64,
+    /// The step size grows over so many steps at the start. Default: 100.
+    pub warmup_steps: usize,
+    /// The share of the step size that is left at the end; it falls along half a cosine. 1 keeps it constant. Default: 0.02.
+    pub final_rate: f64,
+    /// Longer gradients are shortened to this norm. Default: 1000.
+    pub max_gradient_norm: f64,
+    /// The generator that is kept is a moving average of its weights, which remembers this share from step to step. 0 keeps the last
+    /// weights. Default: 0.999.
+    pub averaging: f64,
+    /// After training, normalisation statistics are those of so many batches under the final weights. Default: 200.
+    pub statistics_batches: usize,
+}
+
+impl Default for CompletionTraining {
+    fn default() -> Self {
+        Self {
+            max_epochs: 100,
+            batch_size: 32,
+            learning_rate: 5e-4,
+            discriminator_rate: 1.0,
+            warmup_steps: 100,
+            final_rate: 0.02,
+            max_gradient_norm: 1000.0,
+            averaging: 0.999,
+            statistics_batches: 200,
+        }
+    }
+}
+
+impl CompletionTraining {
+    /// As in the paper, where it says.
+    pub fn paper() -> Self {
+        Self {
+            max_epochs: 2000,
+            learning_rate: 1e-4,
+            warmup_steps: 0,
+            final_rate: 1.0,
+            averaging: 0.0,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        for (setting, value) in [
+            ("learning_rate", self.learning_rate),
+            ("discriminator_rate", self.discriminator_rate),
+            ("max_gradient_norm", self.max_gradient_norm),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::config(setting, "a positive number", value));
+            }
+        }
+        for (setting, share) in [("final_rate", self.final_rate), ("averaging", self.averaging)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::config(setting, "a share between 0 and 1", share));
+            }
+        }
+        for (setting, number, least) in [
+            ("max_epochs", self.max_epochs, 1),
+            ("batch_size", self.batch_size, 2),
+            ("statistics_batches", self.statistics_batches, 1),
+        ] {
+            if number < least {
+                return Err(Error::config(setting, format!("at least {least}"), number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The step size of a step.
+    fn rate(&self, step: usize, n_steps: usize) -> f64 {
+        let warmth = ((step + 1) as f64 / self.warmup_steps.max(1) as f64).min(1.0);
+        let progress = step as f64 / n_steps as f64;
+        let cosine = 0.5 + 0.5 * (std::f64::consts::PI * progress).cos();
+        self.learning_rate * warmth * (self.final_rate + (1.0 - self.final_rate) * cosine)
+    }
+}
+
+/// The two networks that are trained against each other.
+#[derive(Module, Debug)]
+pub(crate) struct Players {
+    pub(crate) generator: CompletionNetwork,
+    pub(crate) discriminator: Discriminator,
+}
+
+impl Players {
+    /// Initial weights.
+    pub(crate) fn init(config: &PointCloudCompleter, device: &Device) -> Self {
+        let mut init = Initializer::new(config.seed, device);
+        Self {
+            generator: CompletionNetwork::init(config, &mut init),
+            discriminator: Discriminator::init(
+                &config.discriminator_widths,
+                &config.discriminator_head,
+                &mut init,
+            ),
+        }
+    }
+}
+
+/// Training between two steps.
+struct Course {
+    players: Players,
+    /// The generator's and the discriminator's.
+    optimizers: [Adam; 2],
+    /// The moving average of the generator's weights.
+    average: CompletionNetwork,
+    history: Vec<EpochRecord>,
+}
+
+/// Trains both players, from the start or from a checkpoint; the generator that comes back has settled statistics.
+pub(crate) fn train_completion(
+    config: &PointCloudCompleter,
+    dataset: &CompletionDataset,
+    run: &str,
+    checkpoint: Option<Checkpoint>,
+    observer: &mut dyn Observer,
+) -> Result<(Players, Report)> {
+    let device = config.device.open()?.autodiff();
+    let mut course = Course::new(config, &device);
+    if let Some(checkpoint) = checkpoint {
+        course = course.resumed(checkpoint, &device)?;
+    }
+    let first_step = course.history.len() * config.steps_an_epoch(dataset);
+    let stop = std::thread::scope(|scope| {
+        let (sender, batches) = mpsc::sync_channel(BATCHES_AHEAD);
+        scope.spawn(move || {
+            for step in first_step.. {
+                // Nobody listens any more once training has ended.
+                if sender.send(CompletionBatch::draw(dataset, config, step)).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut next_batch = || -> Result<DeviceBatch> {
+            let batch = batches.recv().expect("batches are drawn as long as training asks")?;
+            Ok(batch.to_device(config, &device))
+        };
+        course.go_on(config, dataset, run, observer, &mut next_batch)
+    })?;
+    let Course { players, average, history, .. } = course;
+    let generator = match config.training.averaging {
+        0.0 => players.generator,
+        _ => average,
+    };
+    let players = Players {
+        generator: settled(&generator, config, dataset)?,
+        discriminator: players.discriminator.valid(),
+    };
+    Ok((players, Report { history, stop }))
+}
+
+impl Course {
+    fn new(config: &PointCloudCompleter, device: &Device) -> Self {
+        let players = Players::init(config, device);
+        let inner = device.clone().inner();
+        Self {
+            optimizers: [
+                Adam::new(n_parameters(&players.generator), &inner),
+                Adam::new(n_parameters(&players.discriminator), &inner),
+            ],
+            average: players.generator.clone(),
+            players,
+            history: Vec::new(),
+        }
+    }
+
+    fn resumed(self, checkpoint: Checkpoint, device: &Device) -> Result<Self> {
+        let foreign = |error| Error::data("checkpoint", "the tensors of this model", error);
+        let found = checkpoint.optimizers.len();
+        let [generator, discriminator] = <[_; 2]>::try_from(checkpoint.optimizers)
+            .map_err(|_| Error::data("checkpoint", "two optimisers", found))?;
+        let inner = device.clone().inner();
+        Ok(Self {
+            players: load_state(self.players, checkpoint.state).map_err(foreign)?,
+            average: load_state(self.average, checkpoint.memory).map_err(foreign)?,
+            optimizers: [
+                Adam::from_state(generator, &inner),
+                Adam::from_state(discriminator, &inner),
+            ],
+            history: checkpoint.history,
+        })
+    }
+
+    fn snapshot(&self, run: &str) -> Checkpoint {
+        Checkpoint {
+            run: run.to_owned(),
+            history: self.history.clone(),
+            state: state(&self.players),
+            optimizers: self.optimizers.iter().map(Adam::state).collect(),
+            memory: state(&self.average),
+        }
+    }
+
+    /// The rest of the epochs.
+    fn go_on(
+        &mut self,
+        config: &PointCloudCompleter,
+        dataset: &CompletionDataset,
+        run: &str,
+        observer: &mut dyn Observer,
+        next_batch: &mut dyn FnMut() -> Result<DeviceBatch>,
+    ) -> Result<StopReason> {
+        let steps_an_epoch = config.steps_an_epoch(dataset);
+        for epoch in self.history.len()..config.training.max_epochs {
+            let mut steps = Vec::with_capacity(steps_an_epoch);
+            for step in epoch * steps_an_epoch..(epoch + 1) * steps_an_epoch {
+                let n_steps = config.training.max_epochs * steps_an_epoch;
+                let rate = config.training.rate(step, n_steps);
+                let numbers = self.step(config, next_batch()?, step, rate);
+                numbers.check(epoch)?;
+                steps.push(numbers);
+            }
+            self.history.push(summarize(epoch, &steps));
+            let record = &self.history[epoch];
+            let snapshot = || self.snapshot(run);
+            let max_epochs = config.training.max_epochs;
+            let event = EpochEvent { record, max_epochs, snapshot: &snapshot };
+            if observer.observe(event)?.is_break() {
+                return Ok(StopReason::Interrupted);
+            }
+        }
+        Ok(StopReason::MaxEpochs)
+    }
+
+    /// One step of each player.
+    fn step(
+        &mut self,
+        config: &PointCloudCompleter,
+        batch: DeviceBatch,
+        step: usize,
+        rate: f64,
+    ) -> StepNumbers {
+        let Players { generator, discriminator } = self.players.clone();
+        let max_norm = config.training.max_gradient_norm;
+        let [of_generator, of_discriminator] = &mut self.optimizers;
+
+        let recorder = StatisticsRecorder::default();
+        let mode = Mode::Train(&recorder);
+        let encoded = generator.encode(batch.partials.clone(), mode);
+        let latent = encoded.latent.sample(batch.latent_noise);
+        let generated = generator.generate(latent, encoded.features, batch.noise, mode);
+        // Gradients flow through the judge, not into it; what it sees here is not what it learns from.
+        let judge = discriminator.clone().no_grad();
+        let unused = StatisticsRecorder::default();
+        let scores = judge.forward(generated.clouds.clone(), Mode::Train(&unused));
+        let value = generator_loss(config, &generated, &encoded.latent, scores, batch.partials);
+        let gradient = flat_gradient(&generator, value.loss.backward());
+
+        let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
+        let clouds = generated.clouds.detach();
+        let loss = discriminator_loss(
+            discriminator.forward(batch.shapes, Mode::Train(&of_shapes)),
+            discriminator.forward(clouds, Mode::Train(&of_clouds)),
+        );
+        let other_gradient = flat_gradient(&discriminator, loss.backward());
+
+        // One fetch for both players: every fetch waits for the device.
+        let mut parts =
+            vec![value.loss.inner(), norm(&gradient), norm(&other_gradient), loss.inner()];
+        parts.extend(value.terms.map(Tensor::inner));
+        let numbers: Vec<f64> = Tensor::cat(parts, 0).into_data().iter::<f64>().collect();
+        let terms = [DISCRIMINATOR].into_iter().chain(TERMS).zip(numbers[3..].iter().copied());
+        let numbers = StepNumbers {
+            loss: numbers[0],
+            gradient_norm: numbers[1],
+            discriminator_norm: numbers[2],
+            terms: terms.collect(),
+            rate,
+        };
+        let generator = match clip(gradient, numbers.gradient_norm, max_norm) {
+            Some(gradient) => of_generator.step(generator, gradient, rate),
+            None => generator,
+        };
+        let discriminator = match clip(other_gradient, numbers.discriminator_norm, max_norm) {
+            Some(gradient) => {
+                let rate = rate * config.training.discriminator_rate;
+                of_discriminator.step(discriminator, gradient, rate)
+            }
+            None => discriminator,
+        };
+        let discriminator = absorb(discriminator, of_shapes, MOMENTUM);
+        self.players = Players {
+            generator: absorb(generator, recorder, MOMENTUM),
+            discriminator: absorb(discriminator, of_clouds, MOMENTUM),
+        };
+        self.follow(config.training.averaging, step);
+        numbers
+    }
+
+    /// Moves the averaged weights. At the start they remember less, so that they do not stay where training began.
+    fn follow(&mut self, averaging: f64, step: usize) {
+        if averaging == 0.0 || !(step + 1).is_multiple_of(AVERAGE_EVERY) {
+            return;
+        }
+        let remembered = averaging.min((step + 1) as f64 / (step + 10) as f64);
+        let share = 1.0 - remembered.powi(AVERAGE_EVERY as i32);
+        let average = self.average.clone();
+        self.average = moved_towards(average, &self.players.generator, share);
+    }
+}
+
+fn norm(gradient: &Tensor<1>) -> Tensor<1> {
+    gradient.clone().square().sum().sqrt()
+}
+
+/// The numbers of one step, on the host.
+struct StepNumbers {
+    loss: f64,
+    gradient_norm: f64,
+    discriminator_norm: f64,
+    terms: Vec<(&'static str, f64)>,
+    rate: f64,
+}
+
+impl StepNumbers {
+    fn check(&self, epoch: usize) -> Result<()> {
+        match self.terms.iter().find(|(_, value)| !value.is_finite()) {
+            Some(&(term, value)) => Err(Error::NotFinite { term: term.to_owned(), value, epoch }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn summarize(epoch: usize, steps: &[StepNumbers]) -> EpochRecord {
+    let mean = |number: &dyn Fn(&StepNumbers) -> f64| {
+        steps.iter().map(number).sum::<f64>() / steps.len() as f64
+    };
+    let terms: BTreeMap<String, f64> = (0..TERMS.len() + 1)
+        .map(|index| (steps[0].terms[index].0.to_owned(), mean(&|step| step.terms[index].1)))
+        .collect();
+    EpochRecord {
+        epoch,
+        loss: mean(&|step| step.loss),
+        terms,
+        learning_rate: steps.last().map_or(0.0, |step| step.rate),
+        gradient_norm: mean(&|step| step.gradient_norm),
+    }
+}
+
+/// A module whose trained weights are moved by this share of the way towards those of `target`, of which it is a copy.
+fn moved_towards<M: Module>(module: M, target: &M, share: f64) -> M {
+    struct Collect(HashMap<ParamId, Tensor<1>>);
+    impl ModuleVisitor for Collect {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let weight = param.val().inner();
+            let n_weights = weight.shape().num_elements();
+            self.0.insert(param.id, weight.reshape([n_weights]));
+        }
+    }
+    struct Move {
+        targets: HashMap<ParamId, Tensor<1>>,
+        share: f64,
+    }
+    impl ModuleMapper for Move {
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            let Some(target) = self.targets.remove(&param.id) else {
+                return param;
+            };
+            let is_trained = param.is_require_grad();
+            param
+                .map(|weight| {
+                    let weight = weight.inner();
+                    let target = target.reshape(weight.shape());
+                    let moved = weight * (1.0 - self.share) + target * self.share;
+                    Tensor::from_inner(moved)
+                })
+                .set_require_grad(is_trained)
+        }
+    }
+    let mut collect = Collect(HashMap::new());
+    target.visit(&mut collect);
+    module.map(&mut Move { targets: collect.0, share })
+}
+
+/// The generator with the statistics of many batches under its final weights.
+///
+/// Running ones are an average over the last ten or so, taken while the weights still moved.
+fn settled(
+    generator: &CompletionNetwork,
+    config: &PointCloudCompleter,
+    dataset: &CompletionDataset,
+) -> Result<CompletionNetwork> {
+    let mut generator = generator.valid();
+    let device = config.device.open()?;
+    for index in 0..config.training.statistics_batches {
+        let batch = CompletionBatch::draw(dataset, config, index)?.to_device(config, &device);
+        let recorder = StatisticsRecorder::default();
+        let mode = Mode::Train(&recorder);
+        let encoded = generator.encode(batch.partials, mode);
+        let latent = encoded.latent.sample(batch.latent_noise);
+        generator.generate(latent, encoded.features, batch.noise, mode);
+        generator = absorb(generator, recorder, 1.0 / (index + 1) as f64);
+    }
+    Ok(generator)
+}
