@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use labelflow::{DeviceKind, ModelTask, Preset};
+use labelflow::{DeviceKind, LatentSource, ModelTask, Preset};
 use labelflow_data::AbstainConvention;
 
 /// Turns unlabelled data and weak signals into labels that know how sure they are.
@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print the tables of runs that were kept, beside the paper's
     Report(ReportArgs),
+    /// Complete partial point clouds with a trained model
+    Complete(CompleteArgs),
     /// Compare generated point clouds with reference clouds
     Metrics(MetricsArgs),
     /// List, download, check and make datasets
@@ -169,6 +171,8 @@ pub(crate) enum TaskName {
     Classification,
     /// Real values from rules about means
     Regression,
+    /// Complete point clouds from partial ones
+    Completion,
 }
 
 impl From<TaskName> for ModelTask {
@@ -176,6 +180,7 @@ impl From<TaskName> for ModelTask {
         match name {
             TaskName::Classification => Self::Classification,
             TaskName::Regression => Self::Regression,
+            TaskName::Completion => Self::Completion,
         }
     }
 }
@@ -200,7 +205,7 @@ pub(crate) struct FitArgs {
     /// What abstains in a table of numbers [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION")]
     pub(crate) abstain: Option<AbstainName>,
-    /// What to learn [default: regression with --rules, else classification]
+    /// What to learn [default: regression with --rules, completion with --shapes, else classification]
     #[arg(long, value_enum)]
     pub(crate) task: Option<TaskName>,
     /// For regression: rules about means, such as "where size is at least 120 the mean is 350": toml or csv
@@ -209,6 +214,16 @@ pub(crate) struct FitArgs {
     /// For regression: the lowest and the highest value of a label [default: from the rules]
     #[arg(long, value_names = ["LOWER", "UPPER"], num_args = 2, allow_negative_numbers = true)]
     pub(crate) range: Option<Vec<f64>>,
+    /// For completion: complete shapes: a folder of clouds and meshes, PartNet's folders, or chairs, tables, lamps (made up) or
+    /// partnet-chair
+    #[arg(long, value_name = "DIR")]
+    pub(crate) shapes: Option<PathBuf>,
+    /// The folder with the datasets, for shapes by name
+    #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scans: Option<PathBuf>,
     /// True labels, used for nothing but an evaluation at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
@@ -403,6 +418,9 @@ pub(crate) struct RunArgs {
     /// Keep every finished run here, and do not repeat those that are there
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Keep trained completers here: a run that was killed goes on, and one that has ended is not trained again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) models: Option<PathBuf>,
     /// Also write all runs as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -434,6 +452,84 @@ pub(crate) enum ReportFormat {
     Latex,
     /// All numbers for machines
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompleteArgs {
+    /// A folder that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    pub(crate) model: PathBuf,
+    /// Partial scans: files and folders of files (ply, pcd, xyz, pts, csv, npy, npz, off, obj, stl)
+    #[arg(value_name = "SCAN", required = true)]
+    pub(crate) scans: Vec<PathBuf>,
+    /// Completions of each scan
+    #[arg(short = 'n', long = "completions", value_name = "N", default_value_t = 10)]
+    pub(crate) n_completions: usize,
+    /// Points of each completion [default: as many as in training]
+    #[arg(long, value_name = "N")]
+    pub(crate) points: Option<usize>,
+    /// Where the latent comes from
+    #[arg(long, value_enum, default_value = "posterior")]
+    pub(crate) latent: LatentName,
+    /// A factor on the noise: below 1 completions are less different
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) temperature: f64,
+    /// Keep points of the scan in each completion
+    #[arg(long)]
+    pub(crate) keep_input: bool,
+    /// Where the scan lies in the whole: 'auto' (searched), 'scan' (its own box is that of the whole), 'same' (it is in the frame of
+    /// the shapes already), or the middle and the radius of the whole in the scan's units: X,Y,Z,RADIUS
+    #[arg(long, value_name = "FRAME", default_value = "auto", allow_hyphen_values = true)]
+    pub(crate) frame: String,
+    /// The seed of the noise
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The file format of completions
+    #[arg(long, value_enum, default_value = "ply")]
+    pub(crate) format: CloudFormatName,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: DeviceName,
+    /// The folder to write into: a folder a scan, sheet.png, viewer.html and report.json
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LatentName {
+    /// From what the scan says, as in training
+    Posterior,
+    /// From the standard normal distribution: more different completions
+    Prior,
+}
+
+impl From<LatentName> for LatentSource {
+    fn from(name: LatentName) -> Self {
+        match name {
+            LatentName::Posterior => Self::Posterior,
+            LatentName::Prior => Self::Prior,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CloudFormatName {
+    Ply,
+    Pcd,
+    Xyz,
+    Npy,
+}
+
+impl CloudFormatName {
+    /// The ending of its files.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Ply => "ply",
+            Self::Pcd => "pcd",
+            Self::Xyz => "xyz",
+            Self::Npy => "npy",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod args;
 mod bounds_setting;
 mod commands;
+mod completer;
 mod config_table;
 mod data_folder;
 mod interrupt;
@@ -62,6 +63,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Votes(args) => commands::votes::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Complete(args) => commands::complete::run(&args),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

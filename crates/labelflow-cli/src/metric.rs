@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// A number that says how good a system is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Metric {
     /// In percent; more is better.
@@ -11,6 +13,18 @@ pub(crate) enum Metric {
     Accuracy,
     /// The root mean squared error, in the label's units; less is better.
     Rmse,
+    /// Of completions, × 10³: how near they come to complete shapes; less is better.
+    Mmd,
+    /// Of completions, × 10²: how much those of one scan differ; more is better, as long as they fit.
+    Tmd,
+    /// Of completions, × 10²: how far they stray from the scan; less is better.
+    Uhd,
+    /// MMD of one completion of each scan.
+    MmdOfOne,
+    /// The TMD of fresh points of the one true surface.
+    TmdFloor,
+    /// The UHD of fresh points of the one true surface.
+    UhdFloor,
 }
 
 impl Metric {
@@ -19,6 +33,26 @@ impl Metric {
         match self {
             Self::Accuracy => "mean accuracy over runs ± deviation, in percent",
             Self::Rmse => "mean over runs of the root mean squared error ± deviation",
+            Self::Mmd => "MMD × 10³: from complete shapes to completions",
+            Self::Tmd => "TMD × 10²: between the completions of a scan",
+            Self::Uhd => "UHD × 10²: from scans to their completions",
+            Self::MmdOfOne => "MMD × 10³ of one completion of each scan",
+            Self::TmdFloor => "TMD × 10² of fresh points of the true surface",
+            Self::UhdFloor => "UHD × 10² of fresh points of the true surface",
+        }
+    }
+
+    /// What a column of its numbers is called.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy %",
+            Self::Rmse => "RMSE",
+            Self::Mmd => "MMD × 10³",
+            Self::Tmd => "TMD × 10²",
+            Self::Uhd => "UHD × 10²",
+            Self::MmdOfOne => "MMD × 10³ of one",
+            Self::TmdFloor => "TMD floor × 10²",
+            Self::UhdFloor => "UHD floor × 10²",
         }
     }
 
@@ -54,14 +88,17 @@ impl Metric {
     /// The best of some numbers, as printed: numbers that look the same are the same.
     pub(crate) fn best(self, numbers: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
-            Self::Accuracy => numbers.reduce(f64::max),
-            Self::Rmse => numbers.reduce(f64::min),
+            Self::Accuracy | Self::Tmd => numbers.reduce(f64::max),
+            Self::Rmse | Self::Mmd | Self::MmdOfOne | Self::Uhd => numbers.reduce(f64::min),
+            Self::TmdFloor | Self::UhdFloor => None,
         }
     }
 
     fn n_digits(self, like: f64) -> usize {
         match self {
             Self::Accuracy => 1,
+            Self::Mmd | Self::Tmd | Self::Uhd => 2,
+            Self::MmdOfOne | Self::TmdFloor | Self::UhdFloor => 2,
             Self::Rmse if like.abs() >= 100.0 => 1,
             Self::Rmse if like.abs() >= 10.0 => 2,
             Self::Rmse => 3,

@@ -16,11 +16,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
-use labelflow_data::{LoadOptions, find};
+use labelflow::{LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter};
+use labelflow_data::{LoadOptions, ShapeSet, find};
 use serde::{Deserialize, Serialize};
 
 use crate::config_table::read_config;
+use crate::metric::Metric;
 
 /// One experiment file.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,9 +53,10 @@ pub(crate) struct RunFile {
 pub(crate) enum FlowSettings {
     Classifier(LabelFlowClassifier),
     Regressor(LabelFlowRegressor),
+    Completer(PointCloudCompleter),
 }
 
-/// What is known beforehand of a system: its accuracy in percent, or its root mean squared error.
+/// What is known beforehand of a system: its accuracy in percent, its root mean squared error, or several metrics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Expectation {
@@ -69,6 +71,19 @@ pub(crate) struct Expectation {
     /// A higher mean is a miss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at_most: Option<f64>,
+    /// Of runs that have several metrics: what is known of each.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) metrics: BTreeMap<Metric, Expectation>,
+}
+
+impl Expectation {
+    /// What is known of one metric.
+    pub(crate) fn of(&self, metric: Metric) -> Self {
+        match self.metrics.is_empty() {
+            true => self.clone(),
+            false => self.metrics.get(&metric).cloned().unwrap_or_default(),
+        }
+    }
 }
 
 impl RunFile {
@@ -82,6 +97,9 @@ impl RunFile {
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {
+        if ShapeSet::from_name(&self.set).is_some() {
+            return Ok(FlowSettings::Completer(read_config(&self.text)?));
+        }
         Ok(match find(&self.set)?.is_regression() {
             true => FlowSettings::Regressor(read_config(&self.text)?),
             false => FlowSettings::Classifier(read_config(&self.text)?),

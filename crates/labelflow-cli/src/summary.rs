@@ -46,17 +46,22 @@ pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary
             let belongs = |run: &&RunResult| {
                 run.set == file.set && run.table == file.table && run.system == *system
             };
-            let runs: Vec<&RunResult> = results.iter().filter(belongs).collect();
-            if !runs.is_empty() {
+            let all: Vec<&RunResult> = results.iter().filter(belongs).collect();
+            let mut metrics: Vec<Metric> = all.iter().map(|run| run.metric).collect();
+            metrics.sort_unstable();
+            metrics.dedup();
+            for metric in metrics {
+                let of_metric = all.iter().filter(|run| run.metric == metric);
+                let runs: Vec<&RunResult> = of_metric.copied().collect();
                 summaries.push(Summary {
                     set: file.set.clone(),
                     system: system.clone(),
                     n_runs: runs.len(),
-                    metric: runs[0].metric,
+                    metric,
                     value: mean_and_deviation(&runs, |run| run.value),
                     ece: mean_of_known(&runs, |run| run.ece),
                     seconds: mean_and_deviation(&runs, |run| run.seconds).0,
-                    expectation: expectation.clone(),
+                    expectation: expectation.of(metric),
                 });
             }
         }
@@ -99,19 +104,27 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
                 paper_std: None,
                 independent,
                 at_least: independent.filter(|_| is_expected),
-                at_most: None,
+                ..Expectation::default()
             },
         });
     }
     means
 }
 
-/// The table for people.
+/// One table a metric, for people.
 pub(crate) fn table(summaries: &[Summary]) -> String {
-    let name = match summaries.first().map(|summary| summary.metric) {
-        Some(Metric::Rmse) => "RMSE",
-        _ => "accuracy %",
+    let mut metrics: Vec<Metric> = summaries.iter().map(|summary| summary.metric).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let of_metric = |metric: &Metric| {
+        let summaries: Vec<&Summary> =
+            summaries.iter().filter(|summary| summary.metric == *metric).collect();
+        table_of_metric(&summaries, metric.column())
     };
+    metrics.iter().map(of_metric).collect::<Vec<_>>().join("\n\n")
+}
+
+fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
     let header = [
         "set",
         "system",

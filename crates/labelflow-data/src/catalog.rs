@@ -82,6 +82,12 @@ pub struct LoadOptions {
     /// does, so that tokens with capitals or punctuation are unknown. Other sets ignore it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imdb_clean_features: bool,
+    /// Of sets of shapes, only the first so many to train on. Default: all. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_train_shapes: Option<usize>,
+    /// Of sets of shapes, only the first so many to test on. Default: all. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_test_shapes: Option<usize>,
 }
 
 /// All datasets.

@@ -18,6 +18,7 @@
 //! | read and write point clouds and meshes | [`read_cloud`], [`write_cloud`], [`sample_surface`] |
 //! | load shapes made of parts | [`read_partnet`], [`read_partnet_arrays`] |
 //! | make such shapes | [`furniture`] |
+//! | load shapes to train and to test completion on | [`ShapeSet`] |
 //! | read other formats | [`read_arff`], [`read_idx`], [`XlsSheet`] |
 //!
 //! ```
@@ -76,6 +77,7 @@ mod rules_file;
 mod rules_toml;
 mod scalar_type;
 mod sets;
+mod shape_problem;
 mod signals_file;
 mod simulated;
 mod split;
@@ -121,6 +123,7 @@ pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressi
 pub use ply_file::{PlyEncoding, write_ply};
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
 pub use rules_file::{RulesFile, read_rules, write_rules};
+pub use shape_problem::{ShapeProblem, ShapeSet};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;

@@ -7,17 +7,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use labelflow_flow::{Bijection, Flow, State, load_state, state};
+use burn::module::Module;
+use labelflow_flow::{Flow, State, load_state, state};
 use labelflow_weak::LabelRange;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
+use crate::completion::Players;
 use crate::scaling::Scaler;
 use crate::{
     DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    LabelFlowClassifier, LabelFlowRegressor, Report, Result, StopReason, atomic_file,
+    FittedPointCloudCompleter, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
+    Report, Result, StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -39,6 +42,8 @@ pub enum ModelTask {
     Classification,
     /// Real values from rules.
     Regression,
+    /// Complete point clouds from partial ones.
+    Completion,
 }
 
 impl ModelTask {
@@ -54,6 +59,7 @@ impl std::fmt::Display for ModelTask {
         f.write_str(match self {
             Self::Classification => "classification",
             Self::Regression => "regression",
+            Self::Completion => "completion",
         })
     }
 }
@@ -89,16 +95,17 @@ trait Saved: Sized {
     type Labels: Serialize + DeserializeOwned;
     /// The settings.
     type Config: Serialize + DeserializeOwned + Clone;
-    type Map: Bijection;
+    /// What is trained.
+    type Network: Module;
 
-    fn flow(&self) -> &Flow<Self::Map>;
+    fn network(&self) -> &Self::Network;
     fn report(&self) -> &Report;
     fn manifest(&self, weights_sha256: String) -> Manifest<Self::Labels, Self::Config>;
-    /// A flow of the shape that the manifest describes, on the cpu.
-    fn empty_flow(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Flow<Self::Map>>;
+    /// A network of the shape that the manifest describes, on the cpu.
+    fn empty_network(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Self::Network>;
     fn assemble(
         manifest: Manifest<Self::Labels, Self::Config>,
-        flow: Flow<Self::Map>,
+        network: Self::Network,
         report: Report,
     ) -> Self;
 }
@@ -113,9 +120,9 @@ impl Saved for FittedLabelFlowClassifier {
     const TASK: ModelTask = ModelTask::Classification;
     type Labels = Classes;
     type Config = LabelFlowClassifier;
-    type Map = labelflow_flow::Coupling;
+    type Network = Flow<labelflow_flow::Coupling>;
 
-    fn flow(&self) -> &Flow<Self::Map> {
+    fn network(&self) -> &Self::Network {
         &self.flow
     }
 
@@ -138,7 +145,7 @@ impl Saved for FittedLabelFlowClassifier {
         }
     }
 
-    fn empty_flow(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Result<Flow<Self::Map>> {
+    fn empty_network(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Result<Self::Network> {
         manifest.config.check_settings()?;
         let n_classes = manifest.labels.classes.len();
         if manifest.features.is_empty() || n_classes < 2 {
@@ -151,7 +158,7 @@ impl Saved for FittedLabelFlowClassifier {
 
     fn assemble(
         manifest: Manifest<Classes, LabelFlowClassifier>,
-        flow: Flow<Self::Map>,
+        flow: Self::Network,
         report: Report,
     ) -> Self {
         Self {
@@ -175,9 +182,9 @@ impl Saved for FittedLabelFlowRegressor {
     const TASK: ModelTask = ModelTask::Regression;
     type Labels = Values;
     type Config = LabelFlowRegressor;
-    type Map = labelflow_flow::AffineMap;
+    type Network = Flow<labelflow_flow::AffineMap>;
 
-    fn flow(&self) -> &Flow<Self::Map> {
+    fn network(&self) -> &Self::Network {
         &self.flow
     }
 
@@ -200,7 +207,7 @@ impl Saved for FittedLabelFlowRegressor {
         }
     }
 
-    fn empty_flow(manifest: &Manifest<Values, LabelFlowRegressor>) -> Result<Flow<Self::Map>> {
+    fn empty_network(manifest: &Manifest<Values, LabelFlowRegressor>) -> Result<Self::Network> {
         manifest.config.check_settings()?;
         if manifest.features.is_empty() {
             return Err(Error::data(MODEL, "at least one feature", "none"));
@@ -211,7 +218,7 @@ impl Saved for FittedLabelFlowRegressor {
 
     fn assemble(
         manifest: Manifest<Values, LabelFlowRegressor>,
-        flow: Flow<Self::Map>,
+        flow: Self::Network,
         report: Report,
     ) -> Self {
         Self {
@@ -222,6 +229,54 @@ impl Saved for FittedLabelFlowRegressor {
             range: manifest.labels.range,
             report,
         }
+    }
+}
+
+/// Points are not labels of a kind that would have to be named.
+#[derive(Serialize, Deserialize)]
+struct Points {}
+
+impl Saved for FittedPointCloudCompleter {
+    const TASK: ModelTask = ModelTask::Completion;
+    type Labels = Points;
+    type Config = PointCloudCompleter;
+    type Network = Players;
+
+    fn network(&self) -> &Players {
+        &self.players
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Points, PointCloudCompleter> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
+            labels: Points {},
+            scaler: None,
+            config: self.config.clone(),
+        }
+    }
+
+    fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
+        manifest.config.check_settings()?;
+        Ok(Players::init(&manifest.config, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Points, PointCloudCompleter>,
+        players: Players,
+        report: Report,
+    ) -> Self {
+        let config = PointCloudCompleter { device: DeviceKind::Cpu, ..manifest.config };
+        Self { config, players, report }
     }
 }
 
@@ -269,6 +324,28 @@ impl FittedLabelFlowRegressor {
     }
 }
 
+impl FittedPointCloudCompleter {
+    /// Writes the model into a folder, replacing a model that is there.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        save(self, folder)
+    }
+
+    /// Reads a model, onto the device cpu.
+    pub fn load(folder: &Path) -> Result<Self> {
+        load(folder)
+    }
+
+    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(self)
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        from_bytes(bytes)
+    }
+}
+
 /// The part of `model.toml` that all versions share.
 #[derive(Deserialize)]
 struct Version {
@@ -285,7 +362,7 @@ struct Head {
 
 fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
-    let weights = weights_of(model.flow(), None);
+    let weights = weights_of(model.network(), None);
     let manifest = toml::to_string(&model.manifest(sha256(&weights)))
         .expect("a manifest can be written as TOML");
     let metrics: String = model
@@ -333,27 +410,28 @@ fn put_together<M: Saved>(
     weights_place: &Path,
 ) -> Result<M> {
     let broken = |error: Error| Error::format(manifest_place, "a usable model", error);
-    let flow = load_state(M::empty_flow(&manifest).map_err(broken)?, state).map_err(|error| {
+    let network = M::empty_network(&manifest).map_err(broken)?;
+    let network = load_state(network, state).map_err(|error| {
         Error::format(weights_place, format!("the weights that {MODEL} describes"), error)
     })?;
     let report = Report { history, stop: manifest.stop };
-    Ok(M::assemble(manifest, flow, report))
+    Ok(M::assemble(manifest, network, report))
 }
 
 /// The weights as safetensors.
-fn weights_of<B: Bijection>(flow: &Flow<B>, metadata: Option<String>) -> Vec<u8> {
-    let state = state(flow);
+fn weights_of<M: Module>(network: &M, metadata: Option<String>) -> Vec<u8> {
+    let state = state(network);
     let tensors: BTreeMap<String, _> =
         state.iter().map(|(name, data)| (name.clone(), data)).collect();
     to_safetensors(&tensors, metadata)
 }
 
 fn to_bytes<M: Saved>(model: &M) -> Vec<u8> {
-    let digest = sha256(&weights_of(model.flow(), None));
+    let digest = sha256(&weights_of(model.network(), None));
     let packed =
         Packed { history: model.report().history.clone(), manifest: model.manifest(digest) };
     let metadata = toml::to_string(&packed).expect("a manifest can be written as TOML");
-    weights_of(model.flow(), Some(metadata))
+    weights_of(model.network(), Some(metadata))
 }
 
 fn from_bytes<M: Saved>(bytes: &[u8]) -> Result<M> {
@@ -365,7 +443,7 @@ fn from_bytes<M: Saved>(bytes: &[u8]) -> Result<M> {
     let packed: Packed<M::Labels, M::Config> = parse(place, &metadata)?;
     let digest = packed.manifest.weights_sha256.clone();
     let model: M = put_together(packed.manifest, state, packed.history, place, place)?;
-    if sha256(&weights_of(model.flow(), None)) != digest {
+    if sha256(&weights_of(model.network(), None)) != digest {
         return Err(foreign("weights of another one"));
     }
     Ok(model)

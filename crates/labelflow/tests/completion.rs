@@ -28,6 +28,10 @@ fn smoke() {
         let partial = PartialCut { n_points: 128, seed: 1 }.cut(shape, 0).unwrap().points;
         let start = std::time::Instant::now();
         let completions = fitted.complete(&partial, &CompletionOptions::default()).unwrap();
-        eprintln!("{:?} {}", start.elapsed(), directed_hausdorff(&partial, &completions[0]).distance);
+        eprintln!(
+            "{:?} {}",
+            start.elapsed(),
+            directed_hausdorff(&partial, &completions[0]).distance
+        );
     }
 }

@@ -100,7 +100,7 @@ fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Option<f64>> {
 
 impl Model {
     pub(crate) fn load(folder: &Path, device: DeviceName) -> anyhow::Result<Self> {
-        let load = || -> labelflow::Result<Self> {
+        let load = || -> anyhow::Result<Self> {
             Ok(match ModelTask::of_folder(folder)? {
                 ModelTask::Classification => {
                     let model = FittedLabelFlowClassifier::load(folder)?;
@@ -110,6 +110,10 @@ impl Model {
                     let model = FittedLabelFlowRegressor::load(folder)?;
                     Self::Regressor(model.to_device(device.into())?)
                 }
+                ModelTask::Completion => bail!(
+                    "expected a model for classification or regression, found one for completion, which \
+                     `labelflow complete` takes"
+                ),
             })
         };
         load().with_context(|| format!("loading the model {}", folder.display()))

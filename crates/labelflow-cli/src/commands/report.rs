@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::Outcome;
 use crate::args::{ReportArgs, ReportFormat};
-use crate::commands::run::RunResult;
+use crate::commands::run::{RunResult, read_results};
 use crate::output;
 use crate::report::{ReportTable, csv, latex, markdown, tables};
 use crate::run_file::RunFile;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
 /// All runs of a file, or of the files in a folder.
 fn read(path: &Path) -> anyhow::Result<Vec<RunResult>> {
     if !path.is_dir() {
-        return read_file(path);
+        return read_results(path);
     }
     let reading = || format!("reading {}", path.display());
     let mut files = Vec::new();
@@ -55,19 +55,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<RunResult>> {
     }
     // Folders have no order of their own.
     files.sort();
-    let runs = files.iter().map(|file| read_file(file)).collect::<anyhow::Result<Vec<_>>>()?;
+    let runs = files.iter().map(|file| read_results(file)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(runs.concat())
-}
-
-/// The runs of a file: a list, as `--json` writes it, or one, as `--keep` does.
-fn read_file(path: &Path) -> anyhow::Result<Vec<RunResult>> {
-    let reading = || format!("reading {}", path.display());
-    let text = std::fs::read_to_string(path).with_context(reading)?;
-    if text.trim_start().starts_with('[') {
-        serde_json::from_str(&text).with_context(reading)
-    } else {
-        Ok(vec![serde_json::from_str(&text).with_context(reading)?])
-    }
 }
 
 /// Runs that are there twice, as in a file and in a folder, count once. Those with other results have other settings, and
@@ -76,13 +65,13 @@ fn once_each(runs: Vec<RunResult>) -> anyhow::Result<Vec<RunResult>> {
     let mut values = HashMap::new();
     let mut once = Vec::new();
     for run in runs {
-        let RunResult { table, set, system, seed, value, .. } = &run;
-        let key = (table.clone(), set.clone(), system.clone(), *seed);
+        let RunResult { table, set, system, seed, metric, value, .. } = &run;
+        let key = (table.clone(), set.clone(), system.clone(), *seed, *metric);
         match values.insert(key, *value) {
             None => once.push(run),
             Some(other) if other == *value => {}
             Some(other) => bail!(
-                "{system} on {set}, seed {seed}: expected one run, found two with {other:.1} and {value:.1} %; runs with \
+                "{system} on {set}, seed {seed}: expected one run, found two with {other:.1} and {value:.1}; runs with \
                  other settings belong into another file or folder"
             ),
         }

@@ -7,8 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, StopReason};
-use labelflow_data::{load, load_rules};
+use labelflow::{
+    IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, PointCloudCompleter,
+    StopReason,
+};
+use labelflow_data::{ShapeSet, load, load_rules};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -19,7 +22,7 @@ use crate::metric::Metric;
 use crate::progress::{Progress, over_runs};
 use crate::run_file::{Expectation, FlowSettings, RunFile};
 use crate::summary::{self, Summary, summarize};
-use crate::systems::{Evaluation, RegressionSystem, System};
+use crate::systems::{CompletionSystem, Evaluation, RegressionSystem, System, scores_in_units};
 use crate::{interrupt, output};
 
 /// One system on one dataset with one seed.
@@ -35,6 +38,7 @@ struct Run<'a> {
 enum RunTask {
     Classification(System, LabelFlowClassifier),
     Regression(RegressionSystem, LabelFlowRegressor),
+    Completion(CompletionSystem, PointCloudCompleter),
 }
 
 /// What machines read of a run.
@@ -85,8 +89,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
 /// All runs that the files and the flags ask for.
 fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>> {
     for name in args.systems.iter().flatten() {
-        // What is no system of either task is a mistake, not a system that no file has.
-        if RegressionSystem::from_name(name).is_err() {
+        // What is no system of any task is a mistake, not a system that no file has.
+        if RegressionSystem::from_name(name).is_err() && CompletionSystem::from_name(name).is_err()
+        {
             System::from_name(name)?;
         }
     }
@@ -131,6 +136,12 @@ impl RunTask {
                 config.device = args.device.map_or(config.device, Into::into);
                 Self::Regression(RegressionSystem::from_name(system)?, config)
             }
+            FlowSettings::Completer(mut config) => {
+                config.seed = seed;
+                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
+                config.device = args.device.map_or(config.device, Into::into);
+                Self::Completion(CompletionSystem::from_name(system)?, config)
+            }
         })
     }
 
@@ -139,6 +150,7 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
+            Self::Completion(_, config) => toml::to_string(config),
         }
         .expect("settings can be written as TOML")
     }
@@ -149,7 +161,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
     interrupt::listen();
     let bar = over_runs(runs.len());
     let next = AtomicUsize::new(0);
-    let results: Mutex<BTreeMap<usize, anyhow::Result<RunResult>>> = Mutex::default();
+    let results: Mutex<BTreeMap<usize, anyhow::Result<Vec<RunResult>>>> = Mutex::default();
     let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -171,19 +183,20 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
         }
     });
     bar.finish_and_clear();
-    results.into_inner().expect("no worker panics").into_values().collect()
+    let results: anyhow::Result<Vec<Vec<RunResult>>> =
+        results.into_inner().expect("no worker panics").into_values().collect();
+    Ok(results?.concat())
 }
 
-fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
+/// One result for each metric of the run.
+fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>> {
     let kept = args.keep.as_ref().map(|folder| folder.join(run.file_name()));
     if let Some(path) = &kept
         && path.exists()
     {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        let result: RunResult =
-            serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
-        return Ok(RunResult { expectation: run.expectation(), ..result });
+        let results = read_results(path)?.into_iter();
+        let expected = |result| RunResult { expectation: run.expectation(), ..result };
+        return Ok(results.map(expected).collect());
     }
     let folder = data_folder(args.data.as_ref());
     // With several jobs at a time there is only the bar over runs.
@@ -191,13 +204,14 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let mut clock = EpochClock { watched: &mut *observer, last: None, times: Vec::new() };
     let start = Instant::now();
-    let Evaluation { metric, value, ece, intervals, report } = run
-        .evaluate(&folder, &mut clock)
+    let Evaluation { values, ece, intervals, report } = run
+        .evaluate(&folder, args.models.as_deref(), &mut clock)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
-    let result = RunResult {
+    let seconds = start.elapsed().as_secs_f64();
+    let result = |(metric, value): (Metric, f64)| RunResult {
         table: run.file.table.clone(),
         set: run.file.set.clone(),
         system: run.system.to_owned(),
@@ -205,24 +219,44 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<RunResult> {
         metric,
         value,
         ece,
-        intervals,
-        seconds: start.elapsed().as_secs_f64(),
+        intervals: intervals.clone(),
+        seconds,
         epoch_ms: clock.median_ms(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
         expectation: run.expectation(),
     };
+    let results: Vec<RunResult> = values.into_iter().map(result).collect();
     if let Some(path) = &kept {
         let folder = path.parent().expect("a file in a folder");
         std::fs::create_dir_all(folder)
             .with_context(|| format!("creating {}", folder.display()))?;
-        output::write_json(path, &result)?;
+        match results.as_slice() {
+            [one] => output::write_json(path, one)?,
+            several => output::write_json(path, &several)?,
+        }
     }
-    Ok(result)
+    Ok(results)
+}
+
+/// The results in a file: a list, or a single one.
+pub(crate) fn read_results(path: &Path) -> anyhow::Result<Vec<RunResult>> {
+    let reading = || format!("reading {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(reading)?;
+    if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text).with_context(reading)
+    } else {
+        Ok(vec![serde_json::from_str(&text).with_context(reading)?])
+    }
 }
 
 impl Run<'_> {
-    fn evaluate(&self, folder: &Path, observer: &mut dyn Observer) -> anyhow::Result<Evaluation> {
+    fn evaluate(
+        &self,
+        folder: &Path,
+        models: Option<&Path>,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<Evaluation> {
         let (set, seed) = (&self.file.set, self.seed);
         match &self.task {
             RunTask::Classification(system, config) => {
@@ -230,6 +264,19 @@ impl Run<'_> {
             }
             RunTask::Regression(system, config) => {
                 system.evaluate(&load_rules(set, folder, seed)?, config, observer)
+            }
+            RunTask::Completion(system, config) => {
+                let set = ShapeSet::from_name(set).context("a set of shapes")?;
+                let problem = set.load(folder, &self.file.data)?;
+                let name = self.file_name();
+                let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
+                let judged = system.evaluate(&problem, config, model.as_deref(), observer)?;
+                Ok(Evaluation {
+                    values: scores_in_units(&judged.scores),
+                    ece: None,
+                    intervals: Vec::new(),
+                    report: judged.report,
+                })
             }
         }
     }

@@ -83,11 +83,18 @@ impl ReportTable {
     }
 }
 
-/// One table for each that the runs belong to. `systems` chooses among the systems and orders them.
+/// One table for each that the runs belong to, and for each of its metrics. `systems` chooses among the systems and orders them.
 pub(crate) fn tables(results: &[RunResult], systems: Option<&[String]>) -> Vec<ReportTable> {
-    let names = in_order(results.iter().map(|run| &run.table));
-    let table = |name: String| {
-        let runs: Vec<&RunResult> = results.iter().filter(|run| run.table == name).collect();
+    let mut names: Vec<(String, Metric)> = Vec::new();
+    for run in results {
+        let name = (run.table.clone(), run.metric);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let table = |(name, metric): (String, Metric)| {
+        let belongs = |run: &&RunResult| run.table == name && run.metric == metric;
+        let runs: Vec<&RunResult> = results.iter().filter(belongs).collect();
         table(name, &runs, systems)
     };
     names.into_iter().map(table).filter(|table| !table.cells.is_empty()).collect()
@@ -121,7 +128,7 @@ fn table(name: String, runs: &[&RunResult], chosen: Option<&[String]>) -> Report
 /// What at least one run comes to.
 fn cell(runs: &[&RunResult]) -> ReportCell {
     let (mean, deviation) = mean_and_deviation(runs, |run| run.value);
-    let Expectation { paper, paper_std, independent, .. } = runs[0].expectation;
+    let Expectation { paper, paper_std, independent, .. } = runs[0].expectation.of(runs[0].metric);
     ReportCell {
         set: runs[0].set.clone(),
         system: runs[0].system.clone(),

@@ -7,6 +7,7 @@
 //!
 //! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
 
+mod completion;
 mod first_stage;
 mod regression;
 
@@ -20,6 +21,7 @@ use labelflow::{
 use labelflow_data::WeakProblem;
 
 use crate::metric::Metric;
+pub(crate) use completion::{CompletionSystem, scores_in_units};
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
 
@@ -69,8 +71,8 @@ impl fmt::Display for System {
 /// How a system did.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
-    pub(crate) metric: Metric,
-    pub(crate) value: f64,
+    /// One number for each metric, the most telling first.
+    pub(crate) values: Vec<(Metric, f64)>,
     /// The expected calibration error in percent, of probabilities.
     pub(crate) ece: Option<f64>,
     /// Of distributions of real values.
@@ -83,14 +85,18 @@ pub(crate) struct Evaluation {
 pub(crate) fn is_supervised(name: &str) -> bool {
     System::from_name(name).is_ok_and(System::is_supervised)
         || RegressionSystem::from_name(name).is_ok_and(RegressionSystem::is_supervised)
+        || CompletionSystem::from_name(name).is_ok_and(CompletionSystem::is_reference)
 }
 
 /// Where a system of any task stands in tables; unknown ones come last.
 pub(crate) fn order(name: &str) -> impl Ord + use<> {
-    match (System::from_name(name), RegressionSystem::from_name(name)) {
-        (Ok(system), _) => (0, Some(system), None),
-        (_, Ok(system)) => (1, None, Some(system)),
-        _ => (2, None, None),
+    let regression = RegressionSystem::from_name(name).ok();
+    let completion = CompletionSystem::from_name(name).ok();
+    match (System::from_name(name), regression, completion) {
+        (Ok(system), ..) => (0, Some(system), None, None),
+        (_, Some(system), _) => (1, None, Some(system), None),
+        (_, _, Some(system)) => (2, None, None, Some(system)),
+        _ => (3, None, None, None),
     }
 }
 
@@ -149,8 +155,7 @@ impl System {
         };
         let metrics = classification_metrics(&labels, &problem.test.truth)?;
         Ok(Evaluation {
-            metric: Metric::Accuracy,
-            value: metrics.accuracy * 100.0,
+            values: vec![(Metric::Accuracy, metrics.accuracy * 100.0)],
             ece: Some(metrics.ece * 100.0),
             intervals: Vec::new(),
             report,
@@ -208,7 +213,7 @@ mod tests {
     }
 
     fn accuracy(name: &str, problem: &WeakProblem) -> f64 {
-        system(name).evaluate(problem, &config(), &mut Nobody).unwrap().value
+        system(name).evaluate(problem, &config(), &mut Nobody).unwrap().values[0].1
     }
 
     #[test]

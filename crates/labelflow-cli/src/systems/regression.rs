@@ -119,8 +119,7 @@ impl RegressionSystem {
                 let labels = model.predict_distribution(&test.features)?;
                 let metrics = regression_metrics(&labels, &test.truth)?;
                 return Ok(Evaluation {
-                    metric: Metric::Rmse,
-                    value: metrics.rmse,
+                    values: vec![(Metric::Rmse, metrics.rmse)],
                     ece: None,
                     intervals: metrics.intervals,
                     report: Some(model.report().clone()),
@@ -128,8 +127,7 @@ impl RegressionSystem {
             }
         };
         Ok(Evaluation {
-            metric: Metric::Rmse,
-            value: point_metrics(&predicted, &test.truth)?.rmse,
+            values: vec![(Metric::Rmse, point_metrics(&predicted, &test.truth)?.rmse)],
             ece: None,
             intervals: Vec::new(),
             report: None,

@@ -1,6 +1,7 @@
 //! `labelflow demo`: the whole of it on embedded data.
 
 mod classification;
+mod completion;
 mod regression;
 
 use crate::Outcome;
@@ -10,5 +11,6 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     match args.task {
         TaskName::Classification => classification::run(args),
         TaskName::Regression => regression::run(args),
+        TaskName::Completion => completion::run(args),
     }
 }

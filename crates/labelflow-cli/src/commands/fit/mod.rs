@@ -1,6 +1,7 @@
 //! `labelflow fit`: a model from features and weak supervision.
 
 mod classification;
+mod completion;
 mod regression;
 
 use std::ops::ControlFlow;
@@ -33,6 +34,8 @@ struct FitFile {
     signals: Option<PathBuf>,
     rules: Option<PathBuf>,
     range: Option<[f64; 2]>,
+    shapes: Option<PathBuf>,
+    scans: Option<PathBuf>,
     bounds: Option<BoundsSetting>,
     classes: Option<Vec<String>>,
     abstain: Option<AbstainConvention>,
@@ -53,6 +56,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     match file.task(args)? {
         ModelTask::Classification => classification::run(file, args),
         ModelTask::Regression => regression::run(file, args),
+        ModelTask::Completion => completion::run(file, args),
     }
 }
 
@@ -67,6 +71,8 @@ impl FitFile {
             &mut file.features,
             &mut file.signals,
             &mut file.rules,
+            &mut file.shapes,
+            &mut file.scans,
             &mut file.labels_for_eval,
             &mut file.out,
         ] {
@@ -90,7 +96,12 @@ impl FitFile {
             );
         }
         let named = args.task.map(ModelTask::from).or(self.task);
-        let fitting = if rules { ModelTask::Regression } else { ModelTask::Classification };
+        let shapes = args.shapes.is_some() || self.shapes.is_some();
+        let fitting = match (rules, shapes) {
+            (true, _) => ModelTask::Regression,
+            (_, true) => ModelTask::Completion,
+            _ => ModelTask::Classification,
+        };
         match named {
             Some(ModelTask::Regression) if signals => {
                 bail!("--signals are for classification; regression learns from --rules")

@@ -1,0 +1,83 @@
+//! Made-up chairs of which parts are missing.
+
+use anyhow::{Context, bail};
+use labelflow::weak::point_clouds::{CompletionScores, PartialCut};
+use labelflow::{CompletionDataset, CompletionTraining, PointCloudCompleter, StopReason};
+use labelflow_data::furniture::FurnitureCategory;
+use labelflow_data::{LoadOptions, ShapeSet, write_cloud};
+
+use crate::Outcome;
+use crate::args::DemoArgs;
+use crate::output;
+use crate::progress::Progress;
+use crate::systems::{CompletionSystem, scores_in_units};
+
+/// Chairs to train on, and to test on.
+const N_TRAIN: usize = 256;
+const N_TEST: usize = 32;
+/// Passes over the chairs.
+const EPOCHS: usize = 40;
+/// Scans that are left to look at.
+const N_SCANS: usize = 4;
+
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    let set = ShapeSet::Furniture(FurnitureCategory::Chair);
+    let options = LoadOptions {
+        n_train_shapes: Some(N_TRAIN),
+        n_test_shapes: Some(N_TEST),
+        ..LoadOptions::default()
+    };
+    let problem = set.load(&args.out, &options)?;
+    let small = PointCloudCompleter::small();
+    let config = PointCloudCompleter {
+        seed: args.seed,
+        training: CompletionTraining {
+            max_epochs: args.epochs.unwrap_or(EPOCHS),
+            ..small.training
+        },
+        ..small
+    };
+    output::print(&format!(
+        "Made-up chairs: {N_TRAIN} to train on, never with the partial clouds that were cut from them; partial clouds of \
+         {N_TEST} others to complete.\n"
+    ))?;
+    let model_folder = args.out.join("model");
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("creating {}", args.out.display()))?;
+    let mut progress = Progress::new();
+    let dataset = CompletionDataset::from_parts(problem.train.clone(), config.seed)?;
+    let model = config.fit_with(&dataset, None, &mut progress)?;
+    drop(progress);
+    if model.report().stop == StopReason::Interrupted {
+        bail!("interrupted after {} epochs; there is no model", model.report().history.len());
+    }
+    model.save(&model_folder)?;
+    let mut rows = Vec::new();
+    for name in ["llf", "copy-input", "nearest-shape", "oracle"] {
+        let system = CompletionSystem::from_name(name)?;
+        let judged = system.evaluate(&problem, &config, Some(&model_folder), &mut ())?;
+        rows.push(row(name, &judged.scores));
+    }
+    output::print(&output::table(["system", "MMD × 10³", "TMD × 10²", "UHD × 10²"], rows))?;
+    let scans = args.out.join("scans");
+    std::fs::create_dir_all(&scans).with_context(|| format!("creating {}", scans.display()))?;
+    let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
+    let same = labelflow::weak::point_clouds::Normalization::new([0.0; 3], 1.0)?;
+    for shape in problem.test.iter().take(N_SCANS) {
+        let partial = cut.cut(shape, 0)?.points;
+        write_cloud(&scans.join(format!("{}.ply", shape.id())), &same.undo(&partial)?)?;
+    }
+    output::print(&format!(
+        "\nNext: labelflow complete {} {} --frame same --out {}",
+        model_folder.display(),
+        scans.display(),
+        args.out.join("completions").display()
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn row(name: &str, scores: &CompletionScores) -> [String; 4] {
+    let values = scores_in_units(scores);
+    let show = |index: usize| format!("{:.2}", values[index].1);
+    [name.to_owned(), show(0), show(1), show(2)]
+}

@@ -1,0 +1,173 @@
+//! A point cloud completer from complete shapes, and partial scans if there are any.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
+use labelflow::{CompletionDataset, FittedPointCloudCompleter, PointCloudCompleter};
+use labelflow_data::{
+    CloudOptions, LoadOptions, PartNetOptions, ShapeSet, read_cloud_with, read_partnet,
+    read_partnet_split,
+};
+
+use super::{FitFile, Training, required};
+use crate::Outcome;
+use crate::args::{FitArgs, PresetName};
+use crate::data_folder::data_folder;
+use crate::output;
+
+pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
+    refuse_flags_of_tables(args)?;
+    let config = with_model_flags(file.config(args)?, args);
+    let folder = file.out(args)?;
+    let shapes = required(&args.shapes, &file.shapes, "shapes")?;
+    let scans = args.scans.clone().or(file.scans.clone());
+    let dataset = match scans {
+        Some(scans) => {
+            let shapes = read_shapes(&shapes, args)?;
+            let shapes = shapes.into_iter().map(|shape| shape.points().clone()).collect();
+            CompletionDataset::from_scans(read_scans(&scans)?, shapes)?
+        }
+        None => {
+            let shapes = read_shapes(&shapes, args)?;
+            if let Some(whole) = shapes.iter().find(|shape| shape.present_parts().len() < 2) {
+                bail!(
+                    "shape '{}': expected several parts, of which some can be taken away, found one; \
+                     name partial clouds with --scans",
+                    whole.id()
+                );
+            }
+            CompletionDataset::from_parts(shapes, config.seed)?
+        }
+    };
+    output::note(&format!(
+        "{} partial clouds, {} complete shapes",
+        dataset.n_partials(),
+        dataset.n_shapes()
+    ));
+    let training = Training {
+        digest: config.run_digest(&dataset),
+        fit: &|start, observer| config.fit_with(&dataset, start, observer),
+        report: FittedPointCloudCompleter::report,
+        save: FittedPointCloudCompleter::save,
+    };
+    training.run(&folder, args)?;
+    Ok(Outcome::Done)
+}
+
+fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {
+    let given = [
+        ("features", args.features.is_some()),
+        ("signals", args.signals.is_some()),
+        ("rules", args.rules.is_some()),
+        ("bounds", args.bounds.is_some()),
+        ("classes", args.classes.is_some()),
+        ("abstain", args.abstain.is_some()),
+        ("range", args.range.is_some()),
+        ("labels-for-eval", args.labels_for_eval.is_some()),
+        ("samples", args.model.samples.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => {
+            bail!("--{name} is for tables; completion learns from --shapes and --scans")
+        }
+        None => Ok(()),
+    }
+}
+
+fn with_model_flags(mut config: PointCloudCompleter, args: &FitArgs) -> PointCloudCompleter {
+    let flags = &args.model;
+    match flags.preset {
+        Some(PresetName::Paper) => config = PointCloudCompleter::paper(),
+        Some(PresetName::Fast) => config = PointCloudCompleter::small(),
+        None => {}
+    }
+    config.seed = flags.seed.unwrap_or(config.seed);
+    config.training.max_epochs = flags.epochs.unwrap_or(config.training.max_epochs);
+    config.training.batch_size = flags.batch_size.unwrap_or(config.training.batch_size);
+    config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
+    config.device = flags.device.map_or(config.device, Into::into);
+    config
+}
+
+/// Complete shapes in their frame: a set by its name, PartNet's folder layout, or a folder of clouds and meshes.
+fn read_shapes(path: &Path, args: &FitArgs) -> anyhow::Result<Vec<Shape>> {
+    let name = path.to_string_lossy();
+    if let Some(set) = ShapeSet::from_name(&name).filter(|_| !path.exists()) {
+        return Ok(set.load(&data_folder(args.data.as_ref()), &LoadOptions::default())?.train);
+    }
+    if path.join("stats").is_dir() && path.join("data").is_dir() {
+        return read_partnet_shapes(path);
+    }
+    let clouds = read_clouds(path)?;
+    clouds
+        .into_iter()
+        .map(|(name, cloud)| {
+            let points = in_own_box(&cloud).with_context(|| name.clone())?;
+            let parts = match cloud.parts() {
+                Some(parts) => parts.to_vec(),
+                None => vec![0; cloud.len()],
+            };
+            Ok(Shape::new(name, points, parts)?)
+        })
+        .collect()
+}
+
+fn read_partnet_shapes(folder: &Path) -> anyhow::Result<Vec<Shape>> {
+    let lists = folder.join("stats").join("train_val_test_split");
+    let mut shapes = Vec::new();
+    for list in files_of(&lists)? {
+        let name = list.file_name().map(|name| name.to_string_lossy().into_owned());
+        let Some(category) = name.as_deref().and_then(|name| name.strip_suffix(".train.json"))
+        else {
+            continue;
+        };
+        // Merged at depth 1, tables are one part.
+        let options = PartNetOptions { part_depth: if category == "Table" { 2 } else { 1 } };
+        let read = read_partnet(&folder.join("data"), &read_partnet_split(&list)?, &options)?;
+        for dropped in &read.dropped {
+            output::note(&format!("shape '{}' is left out: {}", dropped.id, dropped.reason));
+        }
+        shapes.extend(read.shapes);
+    }
+    Ok(shapes)
+}
+
+/// Partial clouds, each in the frame of its own box: where it lies in the whole is not known.
+fn read_scans(path: &Path) -> anyhow::Result<Vec<PointSet>> {
+    let clouds = read_clouds(path)?;
+    clouds.iter().map(|(name, cloud)| in_own_box(cloud).with_context(|| name.clone())).collect()
+}
+
+fn in_own_box(cloud: &PointCloud) -> anyhow::Result<PointSet> {
+    let frame = Normalization::fit(cloud, Normalization::SHAPE_RADIUS)?;
+    Ok(frame.apply(cloud)?)
+}
+
+/// All clouds of a folder, by name.
+fn read_clouds(folder: &Path) -> anyhow::Result<Vec<(String, PointCloud)>> {
+    let files: Vec<PathBuf> = files_of(folder)?.into_iter().filter(|path| path.is_file()).collect();
+    if files.is_empty() {
+        bail!("{}: expected files with point clouds, found none", folder.display());
+    }
+    let read = |path: &PathBuf| {
+        let cloud = read_cloud_with(path, &CloudOptions::default())?;
+        Ok((path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into()), cloud))
+    };
+    files.iter().map(read).collect()
+}
+
+/// What is in a folder, in the order of names; a file is itself.
+fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let reading = || format!("reading {}", path.display());
+    let entries = std::fs::read_dir(path).with_context(reading)?;
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<_>>()
+        .with_context(reading)?;
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,63 @@
+//! A completer that is trained once and kept: a run that was killed goes on, and one that has ended is not repeated.
+
+use std::path::Path;
+
+use anyhow::Context;
+use labelflow::{
+    Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
+    FittedPointCloudCompleter, Observer, PointCloudCompleter,
+};
+
+const CHECKPOINT: &str = "checkpoint.safetensors";
+/// Epochs from one checkpoint to the next.
+const CHECKPOINT_EVERY: usize = 10;
+
+/// The model in a folder if it has these settings, else one that is trained now, from the folder's checkpoint if there is one, and left
+/// there. Without a folder nothing is kept.
+pub(crate) fn fit_or_load(
+    config: &PointCloudCompleter,
+    dataset: &CompletionDataset,
+    folder: Option<&Path>,
+    observer: &mut dyn Observer,
+) -> anyhow::Result<FittedPointCloudCompleter> {
+    let Some(folder) = folder else {
+        return Ok(config.fit_with(dataset, None, observer)?);
+    };
+    if folder.join("model.toml").exists() {
+        let model = FittedPointCloudCompleter::load(folder)?;
+        if *model.config() == (PointCloudCompleter { device: DeviceKind::Cpu, ..config.clone() }) {
+            return Ok(model.to_device(config.device)?);
+        }
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let path = folder.join(CHECKPOINT);
+    let start = match path.exists() {
+        true => Some(Checkpoint::load(&path)?).filter(|one| one.run == config.run_digest(dataset)),
+        false => None,
+    };
+    let mut watchers = Watchers {
+        checkpoint: CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY },
+        other: observer,
+    };
+    let model = config.fit_with(dataset, start, &mut watchers)?;
+    model.save(folder)?;
+    if path.exists() {
+        std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+    }
+    Ok(model)
+}
+
+struct Watchers<'a> {
+    checkpoint: CheckpointFile,
+    other: &'a mut dyn Observer,
+}
+
+impl Observer for Watchers<'_> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<std::ops::ControlFlow<()>> {
+        let outcome = self.checkpoint.observe(event)?;
+        match self.other.observe(event)? {
+            std::ops::ControlFlow::Continue(()) => Ok(outcome),
+            end => Ok(end),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The systems of completion, with simple references: each completes the same partial clouds of test shapes.
+
+use labelflow::weak::point_clouds::{
+    CompletionScores, MMD_UNIT, NearestTree, PartialCloud, PartialCut, PointSet, SamplingFloor,
+    Shape, TMD_UNIT, UHD_UNIT, resample, shape_stream,
+};
+use labelflow::{CompletionDataset, CompletionOptions, Observer, PointCloudCompleter, Report};
+use labelflow_data::ShapeProblem;
+use rayon::prelude::*;
+
+use crate::metric::Metric;
+
+/// The completions of each partial cloud, as in the paper.
+const N_COMPLETIONS: usize = 10;
+
+/// A system of completion by the name it has in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CompletionSystem {
+    /// The flow as configured.
+    Llf,
+    /// Without the likelihood and the divergence: constraints alone.
+    LlfWoNll,
+    /// Without the likelihood only.
+    LlfWoNllOnly,
+    /// The partial cloud itself.
+    CopyInput,
+    /// The training shape whose surface is nearest to the partial cloud.
+    NearestShape,
+    /// The ten nearest.
+    TenNearest,
+    /// The true shape, drawn again: no method can be truer.
+    ResampledTruth,
+    /// Missing parts redrawn by who made the shapes: the true diversity.
+    Oracle,
+}
+
+/// What is known of a trained system beside its scores.
+pub(crate) struct CompletionEvaluation {
+    pub(crate) scores: CompletionScores,
+    pub(crate) report: Option<Report>,
+}
+
+impl CompletionSystem {
+    const ALL: [Self; 8] = [
+        Self::Llf,
+        Self::LlfWoNll,
+        Self::LlfWoNllOnly,
+        Self::CopyInput,
+        Self::NearestShape,
+        Self::TenNearest,
+        Self::ResampledTruth,
+        Self::Oracle,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Llf => "llf",
+            Self::LlfWoNll => "llf-wo-nll",
+            Self::LlfWoNllOnly => "llf-wo-nll-only",
+            Self::CopyInput => "copy-input",
+            Self::NearestShape => "nearest-shape",
+            Self::TenNearest => "ten-nearest",
+            Self::ResampledTruth => "resampled-truth",
+            Self::Oracle => "oracle",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            anyhow::anyhow!("system: expected one of {names}, found '{name}'")
+        })
+    }
+
+    /// Whether it knows the truth: a reference, not a competitor.
+    pub(crate) fn is_reference(self) -> bool {
+        matches!(self, Self::ResampledTruth | Self::Oracle)
+    }
+
+    /// Completes a partial cloud of each test shape and judges the completions.
+    pub(crate) fn evaluate(
+        self,
+        problem: &ShapeProblem,
+        config: &PointCloudCompleter,
+        model: Option<&std::path::Path>,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<CompletionEvaluation> {
+        let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
+        let partials: Vec<PartialCloud> =
+            problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
+        let (completions, report) = match self {
+            Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => {
+                self.learned(problem, config, model, &partials, observer)?
+            }
+            _ => (self.simple(problem, config.n_points, &partials)?, None),
+        };
+        let trees = |points: &[PointSet]| points.iter().map(NearestTree::new).collect::<Vec<_>>();
+        let references: Vec<NearestTree> = problem
+            .test
+            .par_iter()
+            .map(|shape| Ok(NearestTree::new(&complete(shape, config.n_points, "reference")?)))
+            .collect::<anyhow::Result<_>>()?;
+        let partials: Vec<NearestTree> =
+            partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
+        let completions: Vec<Vec<NearestTree>> =
+            completions.par_iter().map(|group| trees(group)).collect();
+        let floors: Vec<SamplingFloor> = problem
+            .test
+            .par_iter()
+            .map(|shape| {
+                let rng = &mut shape_stream(0, shape.id(), "floor");
+                Ok(SamplingFloor::from_points(shape.points(), rng)?)
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let floor = SamplingFloor::mean(&floors)?;
+        let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
+        Ok(CompletionEvaluation { scores, report })
+    }
+
+    /// Trains the flow, or goes on with a model that was kept, and completes.
+    fn learned(
+        self,
+        problem: &ShapeProblem,
+        config: &PointCloudCompleter,
+        model: Option<&std::path::Path>,
+        partials: &[PartialCloud],
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<(Vec<Vec<PointSet>>, Option<Report>)> {
+        let dataset = CompletionDataset::from_parts(problem.train.clone(), config.seed)?;
+        let fitted = crate::completer::fit_or_load(&self.flow(config), &dataset, model, observer)?;
+        let options = CompletionOptions { n_completions: N_COMPLETIONS, ..Default::default() };
+        let completions = partials
+            .iter()
+            .map(|partial| fitted.complete(&partial.points, &options))
+            .collect::<Result<_, _>>()?;
+        Ok((completions, Some(fitted.report().clone())))
+    }
+
+    /// The settings of a flow.
+    fn flow(self, config: &PointCloudCompleter) -> PointCloudCompleter {
+        let mut config = config.clone();
+        if self == Self::LlfWoNll {
+            config.divergence_weight = 0.0;
+        }
+        if matches!(self, Self::LlfWoNll | Self::LlfWoNllOnly) {
+            config.likelihood_weight = 0.0;
+        }
+        config
+    }
+
+    fn simple(
+        self,
+        problem: &ShapeProblem,
+        n_points: usize,
+        partials: &[PartialCloud],
+    ) -> anyhow::Result<Vec<Vec<PointSet>>> {
+        let training: Vec<(NearestTree, &Shape)> = match self {
+            Self::NearestShape | Self::TenNearest => problem
+                .train
+                .par_iter()
+                .map(|shape| {
+                    Ok((NearestTree::new(&complete(shape, n_points, "candidate")?), shape))
+                })
+                .collect::<anyhow::Result<_>>()?,
+            _ => Vec::new(),
+        };
+        partials
+            .par_iter()
+            .zip(problem.test.par_iter().enumerate())
+            .map(|(partial, (index, shape))| match self {
+                Self::NearestShape => nearest(&partial.points, &training, 1, n_points),
+                Self::TenNearest => nearest(&partial.points, &training, N_COMPLETIONS, n_points),
+                Self::ResampledTruth => (0..N_COMPLETIONS)
+                    .map(|sample| complete(shape, n_points, &format!("truth {sample}")))
+                    .collect(),
+                Self::Oracle => oracle(problem, index, partial, n_points),
+                _ => {
+                    let rng = &mut shape_stream(0, shape.id(), "copy");
+                    let indices = resample(partial.points.len(), n_points, rng)?;
+                    Ok(vec![partial.points.select(&indices)])
+                }
+            })
+            .collect()
+    }
+}
+
+/// The scores as tables have them.
+pub(crate) fn scores_in_units(scores: &CompletionScores) -> Vec<(Metric, f64)> {
+    vec![
+        (Metric::Mmd, scores.matching_distance * MMD_UNIT),
+        (Metric::Tmd, scores.mutual_difference * TMD_UNIT),
+        (Metric::Uhd, scores.hausdorff * UHD_UNIT),
+        (Metric::MmdOfOne, scores.matching_distance_of_one * MMD_UNIT),
+        (Metric::TmdFloor, scores.mutual_difference_floor * TMD_UNIT),
+        (Metric::UhdFloor, scores.hausdorff_floor * UHD_UNIT),
+    ]
+}
+
+fn complete(shape: &Shape, n_points: usize, role: &str) -> anyhow::Result<PointSet> {
+    Ok(shape.complete(n_points, &mut shape_stream(0, shape.id(), role))?)
+}
+
+/// The training shapes whose surface the partial cloud lies nearest to.
+fn nearest(
+    partial: &PointSet,
+    training: &[(NearestTree, &Shape)],
+    n_wanted: usize,
+    n_points: usize,
+) -> anyhow::Result<Vec<PointSet>> {
+    let partial = NearestTree::new(partial);
+    let distance = |tree: &NearestTree| {
+        let squares = tree.squared_distances(&partial);
+        squares.iter().map(|&square| f64::from(square)).sum::<f64>()
+    };
+    let mut ranked: Vec<(f64, &Shape)> =
+        training.iter().map(|(tree, shape)| (distance(tree), *shape)).collect();
+    ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let chosen = ranked.iter().take(n_wanted);
+    chosen.map(|(_, shape)| complete(shape, n_points, "candidate")).collect()
+}
+
+fn oracle(
+    problem: &ShapeProblem,
+    index: usize,
+    partial: &PartialCloud,
+    n_points: usize,
+) -> anyhow::Result<Vec<PointSet>> {
+    let Some(furniture) = problem.furniture else {
+        anyhow::bail!(
+            "oracle: expected made-up shapes, found real ones, whose missing parts nobody can redraw"
+        );
+    };
+    let model = furniture.model("test", index)?;
+    (0..N_COMPLETIONS as u64)
+        .map(|sample| {
+            Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?)
+        })
+        .collect()
+}

@@ -1,0 +1,110 @@
+//! Sets of shapes for completion: some to train on, others to test on.
+
+use std::path::Path;
+
+use labelflow_weak::point_clouds::Shape;
+use rayon::prelude::*;
+
+use crate::furniture::{Furniture, FurnitureCategory, FurnitureSizes};
+use crate::{Error, LoadOptions, PartNetArrays, Result, read_partnet_arrays};
+
+/// A set of shapes by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShapeSet {
+    /// Made up, as many as the paper has of PartNet; no files are needed.
+    Furniture(FurnitureCategory),
+    /// PartNet's chairs as arrays, in `pointclouds/partnet-chair` of the data folder.
+    PartNetChair,
+}
+
+/// Shapes with parts. What training may see of them is decided by who trains.
+#[derive(Debug, Clone)]
+pub struct ShapeProblem {
+    /// To train on.
+    pub train: Vec<Shape>,
+    /// To test on.
+    pub test: Vec<Shape>,
+    /// Who can redraw missing parts of the test shapes, if they are made up.
+    pub furniture: Option<Furniture>,
+    /// The depth at which the parts of made-up shapes are merged.
+    pub part_depth: usize,
+}
+
+impl ShapeSet {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Furniture(FurnitureCategory::Chair),
+        Self::Furniture(FurnitureCategory::Table),
+        Self::Furniture(FurnitureCategory::Lamp),
+        Self::PartNetChair,
+    ];
+
+    /// The name users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Furniture(FurnitureCategory::Chair) => "chairs",
+            Self::Furniture(FurnitureCategory::Table) => "tables",
+            Self::Furniture(FurnitureCategory::Lamp) => "lamps",
+            Self::PartNetChair => "partnet-chair",
+        }
+    }
+
+    /// The set with this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|set| set.name() == name)
+    }
+
+    /// Loads or makes the shapes.
+    pub fn load(self, data: &Path, options: &LoadOptions) -> Result<ShapeProblem> {
+        let (mut train, mut test, furniture) = match self {
+            Self::Furniture(category) => {
+                let furniture = Furniture { category, seed: 0 };
+                let sizes = FurnitureSizes::of_paper(category);
+                let make = |split, n_shapes: usize, limit: Option<usize>| {
+                    shapes(&furniture, split, limit.unwrap_or(n_shapes).min(n_shapes))
+                };
+                let train = make("train", sizes.train, options.n_train_shapes)?;
+                (train, make("test", sizes.test, options.n_test_shapes)?, Some(furniture))
+            }
+            Self::PartNetChair => {
+                let folder = data.join("pointclouds").join("partnet-chair");
+                let read = |split| {
+                    let read = read_partnet_arrays(&folder, split, &PartNetArrays::default())?;
+                    Ok::<_, Error>(read.shapes)
+                };
+                (read("train")?, read("test")?, None)
+            }
+        };
+        train.truncate(options.n_train_shapes.unwrap_or(usize::MAX));
+        test.truncate(options.n_test_shapes.unwrap_or(usize::MAX));
+        let part_depth = furniture.map_or(1, |furniture| furniture.category.part_depth());
+        Ok(ShapeProblem { train, test, furniture, part_depth })
+    }
+}
+
+fn shapes(furniture: &Furniture, split: &str, n_shapes: usize) -> Result<Vec<Shape>> {
+    let depth = furniture.category.part_depth();
+    (0..n_shapes).into_par_iter().map(|index| furniture.model(split, index)?.shape(depth)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_sets_need_no_files() {
+        let options = LoadOptions {
+            n_train_shapes: Some(3),
+            n_test_shapes: Some(2),
+            ..LoadOptions::default()
+        };
+        for set in ShapeSet::ALL.into_iter().filter(|&set| set != ShapeSet::PartNetChair) {
+            let problem = set.load(Path::new("nowhere"), &options).unwrap();
+            assert_eq!((problem.train.len(), problem.test.len()), (3, 2));
+            assert_ne!(problem.train[0].points(), problem.test[0].points());
+            assert_eq!(ShapeSet::from_name(set.name()), Some(set));
+        }
+        assert!(ShapeSet::PartNetChair.load(Path::new("nowhere"), &options).is_err());
+        assert_eq!(ShapeSet::from_name("stools"), None);
+    }
+}
