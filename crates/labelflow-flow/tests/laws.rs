@@ -5,8 +5,9 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, State,
-    StatisticsRecorder, absorb, load_state, n_parameters, standard_normal_log_prob, state,
+    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, N_AXES,
+    PointFlowConfig, State, StatisticsRecorder, absorb, load_state, n_parameters,
+    standard_normal_log_prob, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -42,6 +43,8 @@ macro_rules! for_every_flow {
                 $law(&format!("affine flow, {activation:?}, d = {d_labels}"), flow, d_labels);
             }
         }
+        let config = PointFlowConfig { d_features: D_FEATURES, d_hidden: D_HIDDEN, n_steps: 2 };
+        $law("point flow", shaken(config.init(1, &device)), N_AXES);
     }};
 }
 

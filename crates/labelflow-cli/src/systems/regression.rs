@@ -179,7 +179,8 @@ mod tests {
                 // Hardly trained here.
                 _ => 200.0,
             };
-            assert!(found.value < most, "{system}: {}", found.value);
+            let (_, value) = found.values[0];
+            assert!(value < most, "{system}: {value}");
             assert_eq!(found.intervals.len(), if found.report.is_some() { 3 } else { 0 });
         }
         let error = RegressionSystem::from_name("mv").unwrap_err().to_string();
