@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check wheel docs table1 table2 table3 beyond growth bench bench-peers
+.PHONY: help demo test las-test check wheel docs table1 table2 table3 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ $(BROWSER_TESTS)/ready: Makefile
 	rm -rf $(BROWSER_TESTS) && $(PYTHON) -m venv $(BROWSER_TESTS)
 	$(BROWSER_TESTS)/bin/pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5' pytest
 	touch $@
+
+# Apart from the other tests: the feature changes those of dependencies that the tensor library shares, which would be compiled again.
+las-test: nextest ## Run the tests of LAS and LAZ files (compiles for minutes)
+	cargo nextest run -p labelflow-data --features las -E 'test(las_file) + test(cloud_file)'
 
 docs: python-test ## Write the API reference of the Python package from its docstrings
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py
