@@ -158,6 +158,27 @@ def test_the_mouse_turns_and_the_wheel_zooms(page):
     assert page.click("Reset the view") == start
 
 
+def test_two_fingers_zoom_and_one_turns(page):
+    box = page.canvas.rect
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def touch(kind, *places):
+        points = [{"x": place, "y": y, "id": index} for index, place in enumerate(places)]
+        page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def swipe(start, end):
+        before = page.picture()
+        touch("touchStart", *start)
+        touch("touchMove", *end)
+        touch("touchEnd")
+        assert page.picture() != before
+        return page.click("Reset the view")
+
+    start = page.picture()
+    assert swipe([x], [x + 60]) == start
+    assert swipe([x - 20, x + 20], [x - 80, x + 80]) == start
+
+
 def test_everything_has_a_name_and_a_state(page):
     buttons = page.driver.find_elements(By.TAG_NAME, "button")
     names = [button.accessible_name for button in buttons]

@@ -93,9 +93,9 @@ fn draw_row(canvas: &mut Canvas, scan: &CompletedScan, top: usize) -> Result<()>
         sets.push((role, frame.apply(cloud)?));
     }
     let view = view_of(&sets);
-    // Balls of one size in the whole row, so that tiles can be compared.
-    let of_method = sets.iter().filter(|(role, _)| *role != CloudRole::Truth);
-    let n_points = of_method.map(|(_, points)| points.len()).max().unwrap_or(1);
+    // Balls of one size in the whole row, so that tiles can be compared: that of the first completion, if there is one.
+    let is_completed = !scan.completions.is_empty();
+    let n_points = sets[usize::from(is_completed)].1.len();
     for (index, (role, points)) in sets.iter().enumerate() {
         let mut tile = Tile::new(SIDE);
         let radius = tile.radius(n_points);

@@ -1,5 +1,7 @@
 //! Clouds that files should not hold, and clouds that are hard to hold, in every format.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
