@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check wheel docs table1 table2 table3 beyond growth bench bench-peers
+.PHONY: help demo test las-test check wheel docs table1 table2 table3 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,9 +10,10 @@ help: ## Show this list
 demo: ## Train on embedded data and compare with simpler methods
 	cargo run --release --quiet --bin labelflow -- demo
 
-test: nextest ## Run all tests, those of the Python package on a wheel in a fresh virtual environment
+test: nextest ## Run all tests, those of the Python package on a wheel in a fresh virtual environment, those of pages in a browser
 	cargo nextest run --workspace --no-fail-fast
 	cargo test --workspace --doc --quiet
+	$(MAKE) browser-test
 	$(MAKE) python-test
 
 # The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
@@ -29,6 +30,30 @@ python-test:
 	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check --no-deps $(PYTHON_TESTS)/wheel/*.whl
 	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
 		$(PYTHON_TESTS)/bin/python -m pytest -q -p no:cacheprovider bindings/python/tests
+
+# The page is written by a test, so that nothing is compiled twice.
+BROWSER_TESTS = $(CARGO_TARGET_DIR)/browser-tests
+
+.PHONY: browser-test
+browser-test: nextest
+ifdef LABELFLOW_SKIP_BROWSER
+	@echo "SKIPPED: LABELFLOW_SKIP_BROWSER is set, and no page was opened in a browser"
+else
+	cargo nextest run --workspace page_for_the_browser
+	tools/browser_tests/install_browser.sh
+	$(MAKE) $(BROWSER_TESTS)/ready
+	LABELFLOW_PAGE=$(CARGO_TARGET_DIR)/tmp/cloud_page.html \
+		$(BROWSER_TESTS)/bin/python -m pytest -q -p no:cacheprovider tools/browser_tests
+endif
+
+$(BROWSER_TESTS)/ready: Makefile
+	rm -rf $(BROWSER_TESTS) && $(PYTHON) -m venv $(BROWSER_TESTS)
+	$(BROWSER_TESTS)/bin/pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5' pytest
+	touch $@
+
+# Apart from the other tests: the feature changes those of dependencies that the tensor library shares, which would be compiled again.
+las-test: nextest ## Run the tests of LAS and LAZ files (compiles for minutes)
+	cargo nextest run -p labelflow-data --features las -E 'test(las_file) + test(cloud_file)'
 
 docs: python-test ## Write the API reference of the Python package from its docstrings
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py

@@ -93,6 +93,7 @@ pub(crate) fn write_las(path: &Path, cloud: &PointCloud) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::cloud_file::tests::{full_cloud, read_bytes, utm_cloud};
     use crate::{read_cloud, write_cloud};
 
@@ -113,20 +114,51 @@ mod tests {
         }
     }
 
+    fn bytes_of(name: &str, cloud: &PointCloud) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        write_cloud(&path, cloud).unwrap();
+        std::fs::read(&path).unwrap()
+    }
+
+    /// The same file with another number of points in its header of LAS 1.2.
+    fn claiming(bytes: &[u8], n_points: u32) -> Vec<u8> {
+        let mut lying = bytes.to_vec();
+        lying[107..111].copy_from_slice(&n_points.to_le_bytes());
+        lying
+    }
+
     #[test]
     fn bad_files_are_errors() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.las");
-        write_cloud(&path, &utm_cloud()).unwrap();
-        let bytes = std::fs::read(&path).unwrap();
-        for end in (4..bytes.len()).step_by(13) {
-            assert!(read_bytes("a.las", &bytes[..end]).is_err(), "cut after {end} bytes");
+        for name in ["a.las", "a.laz"] {
+            let bytes = bytes_of(name, &utm_cloud());
+            for end in (4..bytes.len()).step_by(13) {
+                assert!(read_bytes(name, &bytes[..end]).is_err(), "{name} cut after {end} bytes");
+            }
+            assert!(read_bytes(name, &claiming(&bytes, 1_000_000_000)).is_err(), "{name}");
+            let error = read_bytes(name, &claiming(&bytes, 0)).unwrap_err().to_string();
+            assert!(error.contains("at least one point"), "{name}: {error}");
         }
-        let mut lying = bytes.clone();
-        // The number of points of LAS 1.2.
-        lying[107..111].copy_from_slice(&1_000_000_000u32.to_le_bytes());
-        assert!(read_bytes("a.las", &lying).is_err());
+        let folder = tempfile::tempdir().unwrap();
         let large = utm_cloud().with_parts(vec![77; 20]).unwrap();
-        assert!(write_cloud(&path, &large).is_err());
+        assert!(write_cloud(&folder.path().join("a.las"), &large).is_err());
+    }
+
+    #[test]
+    fn one_point_and_millimetres_as_units() {
+        let one = PointCloud::new(vec![[500_000_000.125, 5_000_000_000.25, -1.5]]).unwrap();
+        let scan = (0..200).map(f64::from).map(|step| {
+            [500_000_000.125 + 100.0 * step, 5_000_000_000.25 - 33.0 * step, 0.5 * step * step]
+        });
+        let scan = PointCloud::new(scan.collect()).unwrap();
+        for name in ["a.las", "a.laz"] {
+            for cloud in [&one, &scan] {
+                let read = read_bytes(name, &bytes_of(name, cloud)).unwrap();
+                assert_eq!(read.len(), cloud.len());
+                for (point, other) in cloud.points().iter().zip(read.points()) {
+                    assert!((0..3).all(|axis| (point[axis] - other[axis]).abs() < 1e-4), "{name}");
+                }
+            }
+        }
     }
 }

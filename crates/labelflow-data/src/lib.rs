@@ -16,6 +16,7 @@
 //! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
 //! | write the labels of a crowd's tasks | [`write_task_labels`] |
 //! | read and write point clouds and meshes | [`read_cloud`], [`write_cloud`], [`sample_surface`] |
+//! | show clouds as a picture or a page | [`write_contact_sheet`], [`write_cloud_page`], [`CompletedScan`] |
 //! | load shapes made of parts | [`read_partnet`], [`read_partnet_arrays`] |
 //! | make such shapes | [`furniture`] |
 //! | load shapes to train and to test completion on | [`ShapeSet`] |
@@ -44,7 +45,11 @@ mod claim_text;
 mod clean_text;
 mod cloud_content;
 mod cloud_file;
+mod cloud_page;
+mod cloud_picture;
+mod cloud_tile;
 mod columns;
+mod completed_scan;
 mod csv_file;
 pub mod embedded;
 mod error;
@@ -83,6 +88,7 @@ mod simulated;
 mod split;
 mod stl_file;
 mod stream;
+mod stroke_font;
 mod surface_sampling;
 mod synthetic;
 mod table;
@@ -104,7 +110,10 @@ pub use catalog::{
 pub use checksum::Checksum;
 pub use clean_text::clean_text;
 pub use cloud_file::{CloudOptions, read_cloud, read_cloud_with, read_clouds, write_cloud};
+pub use cloud_page::write_cloud_page;
+pub use cloud_picture::write_contact_sheet;
 pub use columns::{Column, ColumnValues, write_columns};
+pub use completed_scan::CompletedScan;
 pub use error::{Error, Place, Result};
 pub use features_file::{read_features, write_features};
 pub use fetch::fetch;

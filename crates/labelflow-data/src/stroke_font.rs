@@ -1,0 +1,180 @@
+//! Letters for captions, drawn as lines: capitals, digits and a few signs on a grid of 5 by 7.
+
+use crate::cloud_tile::Rgb;
+
+/// A picture that text is drawn on.
+#[derive(Debug)]
+pub(crate) struct Canvas {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) pixels: Vec<Rgb>,
+}
+
+/// The distance of two grid lines in pixels.
+const UNIT: f32 = 1.75;
+/// From the start of a letter to that of the next.
+const ADVANCE: f32 = 5.6 * UNIT;
+/// Half the width of a line.
+const PEN: f32 = 0.7;
+/// The height of a letter in pixels.
+pub(crate) const LETTER_HEIGHT: f32 = 6.0 * UNIT;
+
+/// The lines of a sign: grid places as column and row, one line after the other. Small letters are shown as capitals, and what
+/// is not known as a box.
+fn lines(sign: char) -> &'static str {
+    match sign.to_ascii_uppercase() {
+        ' ' => "",
+        'A' => "0602204246 0444",
+        'B' => "06003041423303 3344453606",
+        'C' => "4130100105163645",
+        'D' => "00062644422000",
+        'E' => "40000646 0333",
+        'F' => "400006 0333",
+        'G' => "41301001051636454323",
+        'H' => "0006 4046 0343",
+        'I' => "1030 2026 1636",
+        'J' => "4045361605",
+        'K' => "0006 400346",
+        'L' => "000646",
+        'M' => "0600234046",
+        'N' => "06004640",
+        'O' | '0' => "100105163645413010",
+        'P' => "06003041423303",
+        'Q' => "100105163645413010 2446",
+        'R' => "06003041423303 2346",
+        'S' => "413010010213334445361605",
+        'T' => "0040 2026",
+        'U' => "000516364540",
+        'V' => "002640",
+        'W' => "0016233640",
+        'X' => "0046 4006",
+        'Y' => "002340 2326",
+        'Z' => "00400646",
+        '1' => "112026 1636",
+        '2' => "01103041420646",
+        '3' => "01103041423313 334445361605",
+        '4' => "36300444",
+        '5' => "400002324345361605",
+        '6' => "413010010516364543321203",
+        '7' => "004016",
+        '8' => "13334241301001021304051636454433",
+        '9' => "051636454130100103143443",
+        '-' => "1333",
+        '_' => "0646",
+        '.' => "2626",
+        ',' => "2517",
+        ':' => "2222 2525",
+        '/' => "0640",
+        '(' => "30212536",
+        ')' => "10212516",
+        '+' => "0343 2125",
+        '=' => "0242 0444",
+        '\'' => "2022",
+        '"' => "1012 3032",
+        '<' => "311335",
+        '>' => "113315",
+        '[' => "30101636",
+        ']' => "10303616",
+        '&' => "4602011020210405162644",
+        '!' => "2024 2626",
+        '?' => "01103041422324 2626",
+        '#' => "1016 3036 0242 0444",
+        '@' => "33311113334341301001051636",
+        '~' => "0312233443",
+        '%' => "0640 0101 4545",
+        '*' => "2125 0442 0244",
+        _ => "1016363010",
+    }
+}
+
+impl Canvas {
+    /// Writes text whose top left corner is at (`x`, `y`). Text wider than `width` is cut, and two dots say so.
+    pub(crate) fn write(&mut self, text: &str, [x, y]: [f32; 2], width: f32, color: Rgb) {
+        let most = (width / ADVANCE) as usize;
+        let n_signs = text.chars().count();
+        let n_kept = if n_signs <= most { n_signs } else { most.saturating_sub(2) };
+        let dots = if n_signs <= most { "" } else { ".." };
+        for (index, sign) in text.chars().take(n_kept).chain(dots.chars()).enumerate() {
+            let start = [x + index as f32 * ADVANCE, y];
+            for line in lines(sign).split(' ').filter(|line| !line.is_empty()) {
+                let places: Vec<[f32; 2]> =
+                    line.as_bytes().chunks(2).map(|pair| place(pair, start)).collect();
+                places.windows(2).for_each(|ends| self.draw_line(ends[0], ends[1], color));
+            }
+        }
+    }
+
+    fn draw_line(&mut self, from: [f32; 2], to: [f32; 2], color: Rgb) {
+        let range = |axis: usize, length: usize| {
+            let first = (from[axis].min(to[axis]) - PEN - 1.0).max(0.0) as usize;
+            first..((from[axis].max(to[axis]) + PEN + 2.0).max(0.0) as usize).min(length)
+        };
+        for row in range(1, self.height) {
+            for column in range(0, self.width) {
+                let cover =
+                    (PEN + 0.5 - distance([column as f32, row as f32], from, to)).clamp(0.0, 1.0);
+                let pixel = &mut self.pixels[row * self.width + column];
+                *pixel = std::array::from_fn(|channel| {
+                    let old = f32::from(pixel[channel]);
+                    (old + cover * (f32::from(color[channel]) - old)).round() as u8
+                });
+            }
+        }
+    }
+}
+
+fn place(pair: &[u8], start: [f32; 2]) -> [f32; 2] {
+    std::array::from_fn(|axis| start[axis] + f32::from(pair[axis] - b'0') * UNIT)
+}
+
+/// How far a point is from a line between two others.
+fn distance(point: [f32; 2], from: [f32; 2], to: [f32; 2]) -> f32 {
+    let along: [f32; 2] = [to[0] - from[0], to[1] - from[1]];
+    let offset: [f32; 2] = [point[0] - from[0], point[1] - from[1]];
+    let length = (along[0] * along[0] + along[1] * along[1]).max(1e-9);
+    let share = ((offset[0] * along[0] + offset[1] * along[1]) / length).clamp(0.0, 1.0);
+    let (dx, dy) = (offset[0] - share * along[0], offset[1] - share * along[1]);
+    (dx * dx + dy * dy).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn written(text: &str, width: f32) -> Vec<Rgb> {
+        let mut canvas = Canvas { width: 80, height: 16, pixels: vec![[255; 3]; 80 * 16] };
+        canvas.write(text, [2.0, 2.0], width, [0; 3]);
+        canvas.pixels
+    }
+
+    #[test]
+    fn signs_differ_and_lie_on_the_grid() {
+        let signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789-_.,:/()+='\"<>[]&!?#@~%*|";
+        let different: HashSet<&str> = signs.chars().map(lines).collect();
+        assert_eq!(different.len(), signs.chars().count());
+        for sign in signs.chars() {
+            for line in lines(sign).split(' ') {
+                assert!(line.len() % 2 == 0 && line.len() >= 4, "{sign}");
+                assert!(
+                    line.bytes().step_by(2).all(|column| (b'0'..=b'4').contains(&column)),
+                    "{sign}"
+                );
+                assert!(
+                    line.bytes().skip(1).step_by(2).all(|row| (b'0'..=b'7').contains(&row)),
+                    "{sign}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_text_is_cut_and_never_leaves_the_canvas() {
+        assert_ne!(written("chair", 80.0), written("", 80.0));
+        assert_eq!(written("chair", 80.0), written("CHAIR", 80.0));
+        assert_eq!(written("chairs in a row", 40.0), written("ch..", 80.0));
+        assert_eq!(written("a", 3.0), written("..", 80.0));
+        written(&"é漢\u{202e}".repeat(50), 1e4);
+    }
+}
