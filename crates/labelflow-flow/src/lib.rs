@@ -45,5 +45,5 @@ pub use initializer::Initializer;
 pub use linear::Linear;
 pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
-pub use point_layer::{PointLayer, PointLayerConfig};
+pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
 pub use state::{State, StateError, load_state, n_parameters, state};

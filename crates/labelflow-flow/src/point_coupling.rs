@@ -19,8 +19,10 @@ use burn::tensor::activation::relu;
 use serde::{Deserialize, Serialize};
 
 use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use crate::point_layer::cloud_by_cloud;
-use crate::{Bijection, Initializer, Linear, Mode, PointLayer, PointLayerConfig, bounded_scale};
+use crate::point_layer::per_point;
+use crate::{
+    Bijection, Initializer, Linear, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale,
+};
 
 /// The axes of a point.
 pub const N_AXES: usize = 3;
@@ -60,73 +62,111 @@ impl PointCouplingConfig {
         assert!((1..N_AXES).contains(&n_kept), "one or two axes are warped");
         assert!(warped.is_sorted_by(|a, b| a < b), "axes are in ascending order");
         assert!(warped.iter().all(|&axis| axis < N_AXES), "axes are 0, 1 and 2");
-        let layer = |d_input, affine| PointLayerConfig {
+        let layer = |d_input, norm| PointLayerConfig {
             n_groups: N_HEADS,
             d_input,
             d_output: d_hidden,
             bias: false,
-            affine,
+            norm,
         };
         PointCoupling {
-            first: layer(n_kept, true).init(init),
-            second: layer(d_hidden, false).init(init),
+            first: layer(n_kept, PointNorm::Affine).init(init),
+            second: layer(d_hidden, PointNorm::Plain).init(init),
             merge: Linear::nearly_zero([N_HEADS, d_hidden, warped.len()], init),
             warped,
         }
     }
 }
 
+/// The axes of the points of clouds, one tensor `[1, n_clouds, n_points, 1]` each. Couplings change one or two of them and leave the
+/// others as they are, which costs nothing when they are apart.
+type Axes = [Tensor<4>; N_AXES];
+
+/// Points `[n_rows, 3]` as their axes.
+fn to_axes(points: Tensor<2>, n_clouds: usize) -> Axes {
+    let n_points = points.dims()[0] / n_clouds;
+    std::array::from_fn(|axis| {
+        points.clone().narrow(1, axis, 1).reshape([1, n_clouds, n_points, 1])
+    })
+}
+
+/// The inverse of [`to_axes`].
+fn to_points(axes: Axes) -> Tensor<2> {
+    let [_, n_clouds, n_points, _] = axes[0].dims();
+    Tensor::cat(axes.to_vec(), 3).reshape([n_clouds * n_points, N_AXES])
+}
+
+/// A log-determinant a point, `[1, n_clouds, n_points, 1]`, as `[n_rows]`.
+fn to_rows(log_det: Tensor<4>) -> Tensor<1> {
+    let [_, n_clouds, n_points, _] = log_det.dims();
+    log_det.reshape([n_clouds * n_points])
+}
+
 impl PointCoupling {
-    /// The scale, its logarithm and the shift of the warped axes, each `[n_rows, n_warped]`.
-    fn scale_and_shift(
+    /// For each warped axis its scale, the logarithm of it and the shift, each `[1, n_clouds, n_points, 1]`.
+    fn scales_and_shifts(
         &self,
-        kept: Tensor<2>,
+        axes: &Axes,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<2>, Tensor<2>) {
-        let [n_rows, n_kept] = kept.dims();
-        let n_clouds = condition.dims()[1];
-        let points = kept.reshape([1, n_clouds, n_rows / n_clouds, n_kept]);
+    ) -> Vec<[Tensor<4>; 3]> {
+        let kept = (0..N_AXES).filter(|axis| !self.warped.contains(axis));
+        let kept = kept.map(|axis| axes[axis].clone()).collect();
         let gain = (condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR).unsqueeze_dim(2);
         let offset = condition.narrow(0, N_HEADS, N_HEADS).unsqueeze_dim(2);
-        let hidden = relu(self.first.forward(points, mode));
+        let hidden = relu(self.first.forward(Tensor::cat(kept, 3), mode));
         let hidden = self.second.forward(hidden, mode);
-        let heads = cloud_by_cloud(relu(hidden * gain + offset), self.merge.weight.val());
-        let heads = heads.reshape([N_HEADS, n_rows, self.warped.len()]);
-        let heads = match &self.merge.bias {
-            Some(bias) => heads + bias.val(),
-            None => heads,
+        let heads = per_point(relu(hidden * gain + offset), &self.merge);
+        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
+        let shift = heads.narrow(0, 1, 1);
+        let of_axis = |index: usize| {
+            [&scale, &log_scale, &shift].map(|values| values.clone().narrow(3, index, 1))
         };
-        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1).squeeze_dim::<2>(0));
-        (scale, log_scale, heads.narrow(0, 1, 1).squeeze_dim::<2>(0))
+        (0..self.warped.len()).map(of_axis).collect()
     }
 
-    /// The warped axes and the kept ones, `[n_rows, n_warped]` and `[n_rows, n_kept]`.
-    fn split(&self, points: &Tensor<2>) -> (Tensor<2>, Tensor<2>) {
-        let axes = |is_wanted: &dyn Fn(usize) -> bool| {
-            let wanted = (0..N_AXES).filter(|&axis| is_wanted(axis));
-            Tensor::cat(wanted.map(|axis| points.clone().narrow(1, axis, 1)).collect(), 1)
-        };
-        let is_warped = |axis: usize| self.warped.contains(&axis);
-        (axes(&is_warped), axes(&|axis| !is_warped(axis)))
-    }
-
-    /// The inverse of [`split`](Self::split).
-    fn join(&self, warped: Tensor<2>, kept: Tensor<2>) -> Tensor<2> {
-        let (mut next_warped, mut next_kept) = (0, 0);
-        let axis = |axis: usize| {
-            let (source, next) = match self.warped.contains(&axis) {
-                true => (&warped, &mut next_warped),
-                false => (&kept, &mut next_kept),
-            };
-            *next += 1;
-            source.clone().narrow(1, *next - 1, 1)
-        };
-        Tensor::cat((0..N_AXES).map(axis).collect(), 1)
+    /// Noise becomes points: the axes, and ln |det| of each point.
+    fn generate(&self, mut axes: Axes, condition: Tensor<3>, mode: Mode<'_>) -> (Axes, Tensor<4>) {
+        let mut log_det = None;
+        let parts = self.scales_and_shifts(&axes, condition, mode);
+        for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
+            axes[axis] = axes[axis].clone() * scale + shift;
+            log_det = sum(log_det, log_scale);
+        }
+        (axes, log_det.expect("a coupling warps at least one axis"))
     }
 }
 
+fn sum(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>> {
+    Some(match total {
+        Some(total) => total + part,
+        None => part,
+    })
+}
+
 impl Bijection for PointCoupling {
+    /// All couplings on the same axes: points are taken apart once and put together once.
+    fn inverse_chain(
+        maps: &[Self],
+        noise: Tensor<2>,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+    ) -> (Tensor<2>, Tensor<1>) {
+        if maps.is_empty() {
+            let log_det = Tensor::zeros([noise.dims()[0]], &noise.device());
+            return (noise, log_det);
+        }
+        let mut axes = to_axes(noise, condition.dims()[1]);
+        let mut log_det = None;
+        for (index, map) in maps.iter().enumerate() {
+            let n = map.n_conditioners();
+            let change;
+            (axes, change) = map.generate(axes, condition.clone().narrow(0, index * n, n), mode);
+            log_det = sum(log_det, change);
+        }
+        (to_points(axes), to_rows(log_det.expect("there is a coupling")))
+    }
+
     fn n_conditioners(&self) -> usize {
         2 * N_HEADS
     }
@@ -137,9 +177,14 @@ impl Bijection for PointCoupling {
         condition: Tensor<3>,
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
-        let (warped, kept) = self.split(&labels);
-        let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
-        (self.join((warped - shift) / scale, kept), -log_scale.sum_dim(1).squeeze_dim::<1>(1))
+        let mut axes = to_axes(labels, condition.dims()[1]);
+        let mut log_det = None;
+        let parts = self.scales_and_shifts(&axes, condition, mode);
+        for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
+            axes[axis] = (axes[axis].clone() - shift) / scale;
+            log_det = sum(log_det, -log_scale);
+        }
+        (to_points(axes), to_rows(log_det.expect("a coupling warps at least one axis")))
     }
 
     fn inverse(
@@ -148,8 +193,8 @@ impl Bijection for PointCoupling {
         condition: Tensor<3>,
         mode: Mode<'_>,
     ) -> (Tensor<2>, Tensor<1>) {
-        let (warped, kept) = self.split(&noise);
-        let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
-        (self.join(warped * scale + shift, kept), log_scale.sum_dim(1).squeeze_dim::<1>(1))
+        let axes = to_axes(noise, condition.dims()[1]);
+        let (axes, log_det) = self.generate(axes, condition, mode);
+        (to_points(axes), to_rows(log_det))
     }
 }

@@ -153,7 +153,7 @@ fn prediction_uses_running_statistics() {
         Tensor::<4>::from_data(TensorData::new(waves(2 * 3 * 5, 1.7), [2, 1, 3, 5]), &f64_device());
     let found = to_vec(layer.forward(input.clone(), Mode::Predict));
     let product = layer.linear.forward(input.squeeze_dim::<3>(1));
-    let expected = to_vec(layer.norm.forward(product, Mode::Predict));
+    let expected = to_vec(layer.norm.unwrap().forward(product, Mode::Predict));
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-12);
     }

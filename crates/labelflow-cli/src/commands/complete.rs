@@ -8,12 +8,18 @@ use labelflow::weak::point_clouds::{
     directed_hausdorff, mutual_difference, shape_stream,
 };
 use labelflow::{CompletionOptions, FittedPointCloudCompleter, FrameSearch, ScanFrame};
-use labelflow_data::{CloudOptions, read_cloud_with, write_cloud};
+use labelflow_data::{
+    CloudOptions, CompletedScan, read_cloud_with, write_cloud, write_cloud_page,
+    write_contact_sheet,
+};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::CompleteArgs;
 use crate::{interrupt, output};
+
+/// Scans that the pictures show.
+const PICTURED_SCANS: usize = 100;
 
 /// What is known of the completions of one scan.
 #[derive(Debug, Serialize)]
@@ -54,13 +60,22 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("creating {}", args.out.display()))?;
     let mut reports = Vec::with_capacity(scans.len());
+    let mut pictured = Vec::new();
     for path in &scans {
         if interrupt::requested() {
             bail!("interrupted after {} of {} scans", reports.len(), scans.len());
         }
-        let report = complete_one(&model, path, &frame, &options, args)
+        let (report, scan) = complete_one(&model, path, &frame, &options, args)
             .with_context(|| path.display().to_string())?;
         reports.push(report);
+        if pictured.len() < PICTURED_SCANS {
+            pictured.push(scan);
+        }
+    }
+    write_contact_sheet(&args.out.join("sheet.png"), &pictured)?;
+    write_cloud_page(&args.out.join("viewer.html"), &pictured)?;
+    if scans.len() > PICTURED_SCANS {
+        output::note(&format!("the pictures show the first {PICTURED_SCANS} scans"));
     }
     output::write_json(&args.out.join("report.json"), &reports)?;
     print(&reports)?;
@@ -73,7 +88,7 @@ fn complete_one(
     frame: &ScanFrame,
     options: &CompletionOptions,
     args: &CompleteArgs,
-) -> anyhow::Result<ScanReport> {
+) -> anyhow::Result<(ScanReport, CompletedScan)> {
     let cloud = read_cloud_with(path, &CloudOptions::default())?;
     let frame = model.frame_of(&cloud, frame)?;
     let scan = frame.apply(&cloud)?;
@@ -82,12 +97,16 @@ fn complete_one(
     let folder = args.out.join(&name);
     std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let mut files = Vec::with_capacity(completions.len());
+    let mut in_units = Vec::with_capacity(completions.len());
     for (index, completion) in completions.iter().enumerate() {
         let file = folder.join(format!("completion-{index:02}.{}", args.format.ending()));
-        write_cloud(&file, &frame.undo(completion)?)?;
+        let completion = frame.undo(completion)?;
+        write_cloud(&file, &completion)?;
         files.push(file);
+        in_units.push(completion);
     }
-    report(model, name, &cloud, &frame, &scan, &completions, files)
+    let report = report(model, name.clone(), &cloud, &frame, &scan, &completions, files)?;
+    Ok((report, CompletedScan { name, input: cloud, completions: in_units, truth: None }))
 }
 
 fn report(

@@ -9,7 +9,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use labelflow_flow::{
-    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig,
+    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig, PointNorm,
     standard_normal_log_prob,
 };
 
@@ -56,7 +56,12 @@ impl CompletionNetwork {
             d_hidden: config.d_hidden,
             n_steps: config.n_steps,
         };
-        let features = PointFeaturesConfig { widths, bias: false, negative_slope: 0.0 };
+        let features = PointFeaturesConfig {
+            widths,
+            bias: false,
+            norm: PointNorm::Affine,
+            negative_slope: 0.0,
+        };
         Self {
             features: features.init(init),
             encoder: LatentEncoder::init(d_features, config.d_latent, init),

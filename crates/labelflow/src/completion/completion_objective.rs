@@ -65,3 +65,38 @@ pub(crate) fn generator_loss(
 pub(crate) fn discriminator_loss(of_shapes: Tensor<1>, of_generated: Tensor<1>) -> Tensor<1> {
     (of_shapes - 1.0).square().mean() + of_generated.square().mean()
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn number(tensor: Tensor<1>) -> f64 {
+        tensor.into_data().iter::<f64>().next().unwrap()
+    }
+
+    #[test]
+    fn losses_by_hand() {
+        let device = Device::flex();
+        let scores = |value: f32| Tensor::<1>::from_floats([value; 4], &device);
+        let loss = discriminator_loss(scores(0.8), scores(0.3));
+        assert!((number(loss) - 0.13).abs() < 1e-6);
+        let zeros = Tensor::<2>::zeros([4, 3], &device);
+        let latent = Latent { mean: zeros.clone(), log_variance: zeros };
+        let clouds = Tensor::<3>::zeros([4, 5, 3], &device);
+        // Five points of each of four clouds, with the log-probability of N(0, I₃) in nats.
+        let log_prob =
+            Tensor::full([20], -1.5 * (2.0 * std::f64::consts::PI * 1f64.exp()).ln(), &device);
+        let generated = Generated { clouds: clouds.clone(), log_prob };
+        let config = PointCloudCompleter::default();
+        let value = generator_loss(&config, &generated, &latent, scores(0.3), clouds + 0.1);
+        let terms = value.terms.map(number);
+        let distance = 0.03f64.sqrt();
+        for (term, expected) in terms.into_iter().zip([2.0471, 0.0, 0.49, distance, distance]) {
+            assert!((term - expected).abs() < 1e-4, "{terms:?}");
+        }
+        let expected = 2.0471 + 10.0 * 0.49 + 200.0 * distance;
+        assert!((number(value.loss) - expected).abs() < 1e-3);
+    }
+}

@@ -132,11 +132,7 @@ impl Players {
         let mut init = Initializer::new(config.seed, device);
         Self {
             generator: CompletionNetwork::init(config, &mut init),
-            discriminator: Discriminator::init(
-                &config.discriminator_widths,
-                &config.discriminator_head,
-                &mut init,
-            ),
+            discriminator: Discriminator::init(config, &mut init),
         }
     }
 }
@@ -436,4 +432,52 @@ fn settled(
         generator = absorb(generator, recorder, 1.0 / (index + 1) as f64);
     }
     Ok(generator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_as_many_as_the_specification_says() {
+        let players = Players::init(&PointCloudCompleter::default(), &Device::flex());
+        assert_eq!(n_parameters(&players.generator), 5_124_488);
+        assert_eq!(n_parameters(&players.discriminator), 257_537);
+    }
+
+    #[test]
+    fn the_rate_warms_up_and_falls() {
+        let training = CompletionTraining {
+            learning_rate: 1.0,
+            warmup_steps: 10,
+            final_rate: 0.1,
+            ..CompletionTraining::default()
+        };
+        assert!((training.rate(0, 1000) - 0.1).abs() < 1e-6);
+        assert!((training.rate(500, 1000) - 0.55).abs() < 1e-9);
+        assert!((training.rate(999, 1000) - 0.1).abs() < 1e-4);
+        let constant = CompletionTraining::paper();
+        assert_eq!(constant.rate(0, 7), 1e-4);
+        assert_eq!(constant.rate(6, 7), 1e-4);
+    }
+
+    #[test]
+    fn averaged_weights_follow() {
+        let device = Device::flex().autodiff();
+        let config = PointCloudCompleter::small();
+        let from = Players::init(&config, &device).discriminator;
+        let zero = moved_towards(from.clone(), &from, 0.0);
+        assert_eq!(state(&zero), state(&from));
+        let gradient = Tensor::ones([n_parameters(&from)], &Device::flex());
+        let to = Adam::new(n_parameters(&from), &Device::flex()).step(from.clone(), gradient, 0.5);
+        let moved = state(&moved_towards(from.clone(), &to, 0.25));
+        for (name, target) in state(&to) {
+            let start: Vec<f32> = state(&from)[&name].iter::<f32>().collect();
+            let target: Vec<f32> = target.iter::<f32>().collect();
+            for ((start, target), moved) in start.iter().zip(target).zip(moved[&name].iter::<f32>())
+            {
+                assert!((0.75 * start + 0.25 * target - moved).abs() < 1e-6, "{name}");
+            }
+        }
+    }
 }

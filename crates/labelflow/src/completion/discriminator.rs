@@ -3,9 +3,10 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
-use labelflow_flow::{Initializer, Linear, Mode};
+use labelflow_flow::{Initializer, Linear, Mode, PointNorm};
 
 use super::point_features::{PointFeatures, PointFeaturesConfig};
+use crate::PointCloudCompleter;
 
 const NEGATIVE_SLOPE: f64 = 0.01;
 /// How the layers of the head start: N(0, 0.02²).
@@ -19,10 +20,16 @@ pub(crate) struct Discriminator {
 }
 
 impl Discriminator {
-    /// Initial weights: point features of these widths, then hidden layers of the head.
-    pub(crate) fn init(widths: &[usize], head: &[usize], init: &mut Initializer) -> Self {
+    /// Initial weights.
+    pub(crate) fn init(config: &PointCloudCompleter, init: &mut Initializer) -> Self {
+        let (widths, head) = (&config.discriminator_widths, &config.discriminator_head);
+        let norm = match config.discriminator_norm {
+            true => PointNorm::Affine,
+            false => PointNorm::None,
+        };
         let features =
-            PointFeaturesConfig { widths, bias: true, negative_slope: NEGATIVE_SLOPE }.init(init);
+            PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
+        let features = features.init(init);
         let d_features = widths.last().expect("at least one layer of point features");
         let inputs = std::iter::once(d_features).chain(head);
         let outputs = head.iter().chain(&[1]);

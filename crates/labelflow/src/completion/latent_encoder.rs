@@ -79,3 +79,33 @@ impl Latent {
         each.sum_dim(1).mean() * 0.5
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn divergences_by_hand() {
+        let divergence = |mean: f64, log_variance: f64| {
+            let device = Device::flex();
+            let mean = Tensor::full([3, 128], mean, &device);
+            let log_variance = Tensor::full([3, 128], log_variance, &device);
+            let divergence = Latent { mean, log_variance }.divergence();
+            divergence.into_data().iter::<f64>().next().unwrap()
+        };
+        assert_eq!(divergence(0.0, 0.0), 0.0);
+        assert!((divergence(1.0, 0.0) - 64.0).abs() < 1e-4);
+        assert!((divergence(0.0, 4f64.ln()) - 0.806853 * 128.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn latents_start_close_to_a_standard_normal() {
+        let device = Device::flex();
+        let encoder = LatentEncoder::init(16, 8, &mut Initializer::new(0, &device));
+        let latent = encoder.forward(Tensor::full([2, 16], 0.5, &device), Mode::Predict);
+        let divergence: Vec<f64> = latent.divergence().into_data().iter::<f64>().collect();
+        assert!(divergence[0] < 0.1, "{divergence:?}");
+    }
+}

@@ -90,3 +90,66 @@ fn nearest(point: &[f32; N_AXES], axes: &[Vec<f32>; N_AXES]) -> usize {
     // None is smallest when a coordinate is not a number; training then ends with an error about the loss.
     squares.iter().position(|&value| value == smallest).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::FloatDType;
+
+    use super::*;
+
+    fn waves(n_clouds: usize, n_points: usize, factor: f64) -> Tensor<3> {
+        let values: Vec<f64> =
+            (0..n_clouds * n_points * 3).map(|index| (factor * index as f64).sin()).collect();
+        Tensor::from_data(TensorData::new(values, [n_clouds, n_points, 3]), &Device::flex())
+    }
+
+    #[test]
+    fn host_and_device_find_the_same_points() {
+        for (n_partial, n_points) in [(1, 1), (3, 17), (33, 16), (20, 50)] {
+            let (partials, clouds) = (waves(2, n_partial, 0.7), waves(2, n_points, 1.9));
+            let host = on_host(partials.clone(), clouds.clone());
+            assert_eq!(host.into_data(), on_device(partials, clouds).into_data());
+        }
+        // The lowest index on ties.
+        let twice = Tensor::<3>::zeros([1, 5, 3], &Device::flex());
+        assert_eq!(on_host(twice.clone(), twice).into_data().iter::<i64>().max(), Some(0));
+    }
+
+    #[test]
+    fn distances_by_hand_with_one_direction_each() {
+        let mut device = Device::flex().autodiff();
+        let _ = device.configure(FloatDType::F64);
+        let partial = Tensor::<3>::from_data(
+            [[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]],
+            &device,
+        );
+        let cloud = Tensor::<3>::from_data(
+            [[[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, -4.0, 0.0]]],
+            &device,
+        )
+        .require_grad();
+        let farthest = |from: Tensor<3>, to: Tensor<3>| nearest_distances(from, to).max_dim(1);
+        let hausdorff = farthest(partial.clone(), cloud.clone());
+        let value: Vec<f64> = hausdorff.clone().into_data().iter::<f64>().collect();
+        assert!((value[0] - 5f64.sqrt()).abs() < 1e-9);
+        let back: Vec<f64> = farthest(cloud.clone(), partial).into_data().iter::<f64>().collect();
+        assert!((back[0] - 3.0).abs() < 1e-9);
+        let gradient = cloud.grad(&hausdorff.sum().backward()).unwrap();
+        let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
+        let lengths: Vec<f64> = gradient
+            .chunks(3)
+            .map(|point| point.iter().map(|value| value * value).sum::<f64>().sqrt())
+            .collect();
+        let moved: Vec<&f64> = lengths.iter().filter(|length| **length > 0.0).collect();
+        assert!(moved.len() == 1 && (moved[0] - 1.0).abs() < 1e-9, "{lengths:?}");
+    }
+
+    #[test]
+    fn points_that_coincide_have_a_finite_gradient() {
+        let device = Device::flex().autodiff();
+        let cloud = Tensor::<3>::ones([1, 2, 3], &device).require_grad();
+        let distances = nearest_distances(Tensor::ones([1, 2, 3], &device), cloud.clone());
+        let gradient = cloud.grad(&distances.sum().backward()).unwrap();
+        assert!(gradient.into_data().iter::<f32>().all(f32::is_finite));
+    }
+}

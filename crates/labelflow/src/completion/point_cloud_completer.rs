@@ -28,6 +28,9 @@ use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
 /// Clouds that a network sees at once when completing.
 const CLOUDS_AT_ONCE: usize = 64;
 
+/// Scans that reach farther than this from the origin are not in the frame of the shapes, whose radius is 0.5.
+const FARTHEST: f32 = 5.0;
+
 /// Settings of a point cloud completer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -50,6 +53,8 @@ pub struct PointCloudCompleter {
     pub discriminator_widths: Vec<usize>,
     /// Widths of the discriminator's layers after them. Default: 256, 512.
     pub discriminator_head: Vec<usize>,
+    /// Whether the discriminator's layers for points are normalised over the batch, as in the paper. Default: true.
+    pub discriminator_norm: bool,
     /// The deviation of the base density; 1 in the paper. Default: 0.2.
     pub base_deviation: f64,
     /// The weight of the likelihood term, in bits per dimension; 0 for the paper's "w/o-nll". Default: 1.
@@ -82,6 +87,7 @@ impl Default for PointCloudCompleter {
             feature_widths: vec![64, 128, 256, 512],
             discriminator_widths: vec![64, 128, 128, 256, 128],
             discriminator_head: vec![256, 512],
+            discriminator_norm: true,
             base_deviation: 0.2,
             likelihood_weight: 1.0,
             divergence_weight: 1.0,
@@ -227,6 +233,7 @@ impl FittedPointCloudCompleter {
     /// They depend on the scan, the model and the options, not on what else is completed.
     pub fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
         options.check()?;
+        check_frame(scan)?;
         let n_points = options.n_points.unwrap_or(self.config.n_points);
         let rng = &mut self.scan_stream(scan, options.seed);
         let partial = redrawn(scan, self.config.n_partial_points, rng)?;
@@ -316,6 +323,19 @@ impl FittedPointCloudCompleter {
         let shape = [clouds.len(), n_points, N_AXES];
         Ok(Tensor::from_data(TensorData::new(values, shape), &self.config.device.open()?))
     }
+}
+
+/// Networks have never seen anything far outside of their frame, and would give anything for it.
+fn check_frame(scan: &PointSet) -> Result<()> {
+    let farthest = scan.as_flat().iter().fold(0f32, |farthest, value| farthest.max(value.abs()));
+    if farthest <= FARTHEST {
+        return Ok(());
+    }
+    let expected = format!(
+        "coordinates up to {FARTHEST}, in the frame where shapes have a radius of {}",
+        labelflow_weak::point_clouds::Normalization::SHAPE_RADIUS
+    );
+    Err(Error::data("scan", expected, format!("{farthest}; give or search its frame")))
 }
 
 /// The clouds of a tensor `[n_clouds, n_points, 3]`.

@@ -10,7 +10,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
-use labelflow_flow::{Initializer, Mode, N_AXES, PointLayer, PointLayerConfig};
+use labelflow_flow::{Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm};
 
 /// Configuration of [`PointFeatures`].
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub(crate) struct PointFeaturesConfig<'a> {
     pub(crate) widths: &'a [usize],
     /// Whether the linear maps have biases.
     pub(crate) bias: bool,
+    /// What follows them, before the activation.
+    pub(crate) norm: PointNorm,
     /// The slope of the activation below zero.
     pub(crate) negative_slope: f64,
 }
@@ -36,8 +38,8 @@ impl PointFeaturesConfig<'_> {
     pub(crate) fn init(&self, init: &mut Initializer) -> PointFeatures {
         let inputs = std::iter::once(&N_AXES).chain(self.widths);
         let layers = inputs.zip(self.widths).map(|(&d_input, &d_output)| {
-            let bias = self.bias;
-            PointLayerConfig { n_groups: 1, d_input, d_output, bias, affine: true }.init(init)
+            let &Self { bias, norm, .. } = self;
+            PointLayerConfig { n_groups: 1, d_input, d_output, bias, norm }.init(init)
         });
         PointFeatures { layers: layers.collect(), negative_slope: self.negative_slope }
     }
@@ -53,5 +55,37 @@ impl PointFeatures {
             leaky_relu(layer.forward(points, mode), self.negative_slope)
         });
         features.max_dim(2).squeeze_dim::<3>(2).squeeze_dim::<2>(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+
+    fn features(points: &[[f32; 3]]) -> Vec<f32> {
+        let init = &mut Initializer::new(4, &Device::flex());
+        let config = PointFeaturesConfig {
+            widths: &[8, 6],
+            bias: true,
+            norm: PointNorm::Affine,
+            negative_slope: 0.01,
+        };
+        let flat = TensorData::new(points.as_flattened().to_vec(), [1, points.len(), 3]);
+        let clouds = Tensor::from_data(flat, &Device::flex());
+        config.init(init).forward(clouds, Mode::Predict).into_data().iter::<f32>().collect()
+    }
+
+    #[test]
+    fn order_and_copies_of_points_do_not_matter() {
+        let points: Vec<[f32; 3]> =
+            (0..9).map(|index| [0.1, 0.2, 0.3].map(|step| (step * index as f32).sin())).collect();
+        let mut turned = points.clone();
+        turned.reverse();
+        assert_eq!(features(&points), features(&turned));
+        let twice: Vec<[f32; 3]> = points.iter().flat_map(|&point| [point; 2]).collect();
+        assert_eq!(features(&points), features(&twice));
+        assert_ne!(features(&points), features(&points[1..]));
     }
 }
