@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test las-test check wheel docs table1 table2 table3 beyond growth bench bench-peers
+.PHONY: help demo test las-test check wheel docs table1 table2 table3 table4 beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ table3: ## The paper's third table: regression from rules on three sets, five se
 	$(RUN) runs/table3/*.toml --keep target/table3 --json target/table3.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table3.json && exit $$status
 
+table4: ## The paper's fourth table: completion, with simple references (hours on a CPU; LABELFLOW_DATA names the data)
+	$(RUN) runs/table4/*.toml --keep target/table4 --models target/table4-models --json target/table4.json; status=$$?; \
+		test $$status -le 1 && $(REPORT) target/table4.json && exit $$status
+
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
@@ -97,8 +101,8 @@ growth: ## Time and memory of an epoch for 1k, 10k and 100k rows, and of label m
 	cargo bench --workspace --bench growth
 	python3 tools/bench_label_models.py --growth
 
-bench: ## Criterion benches of a training step, prediction and label statistics
-	cargo bench --workspace --bench learner --bench label_statistics
+bench: ## Criterion benches of training steps, prediction, completion and label statistics
+	cargo bench --workspace --bench learner --bench completion --bench label_statistics
 
 bench-peers: ## Side by side with plain PyTorch, Snorkel, crowd-kit and FlyingSquid: time and memory (installs them in a cache folder)
 	python3 tools/bench_peers.py --json target/bench-peers.json

@@ -57,8 +57,6 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
     };
     let scans = scan_files(&args.scans)?;
     interrupt::listen();
-    std::fs::create_dir_all(&args.out)
-        .with_context(|| format!("creating {}", args.out.display()))?;
     let mut reports = Vec::with_capacity(scans.len());
     let mut pictured = Vec::new();
     for path in &scans {

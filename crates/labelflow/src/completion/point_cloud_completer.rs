@@ -343,7 +343,13 @@ pub(super) fn to_points(clouds: Tensor<3>) -> Result<Vec<PointSet>> {
     let n_points = clouds.dims()[1];
     let values: Vec<f32> = clouds.into_data().iter::<f32>().collect();
     let points = values.as_chunks::<N_AXES>().0;
-    points.chunks(n_points).map(|cloud| Ok(PointSet::new(cloud.to_vec())?)).collect()
+    let cloud = |points: &[[f32; 3]]| {
+        PointSet::new(points.to_vec()).map_err(|_| {
+            let found = "points without a place; the scan is like nothing in training, or training was too short";
+            Error::data("completion", "finite points", found)
+        })
+    };
+    points.chunks(n_points).map(cloud).collect()
 }
 
 /// As many points as before, drawn from a completion and the scan together, none of them twice.

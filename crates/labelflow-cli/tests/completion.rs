@@ -1,0 +1,121 @@
+//! From shapes to completed scans, from the command line.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Sandbox;
+
+/// The smallest networks that still have every part.
+const RUN: &str = "
+[config]
+n_partial_points = 32
+n_points = 64
+n_steps = 2
+d_hidden = 8
+d_latent = 4
+feature_widths = [8, 16]
+discriminator_widths = [8, 16]
+discriminator_head = [16]
+[config.training]
+max_epochs = 2
+batch_size = 4
+statistics_batches = 4
+";
+
+/// Two legs of a table in millimetres, far away on a map.
+fn scan() -> String {
+    let mut text = String::new();
+    for leg in [0.0, 600.0] {
+        for step in 0..40 {
+            let height = f64::from(step) * 18.0;
+            text += &format!("{} 5000000123.0 {height}\n", 400_000_456.0 + leg);
+        }
+    }
+    text
+}
+
+fn with_model() -> Sandbox {
+    let sandbox = Sandbox::new().file("run.toml", RUN).file("scan.xyz", scan());
+    sandbox.labelflow("data synth tables --rows 8 --out tables").succeeded();
+    sandbox.labelflow("fit run.toml --shapes tables --out model").succeeded();
+    sandbox
+}
+
+#[test]
+fn a_scan_is_completed_where_it_was() {
+    let sandbox = with_model();
+    sandbox.labelflow("complete model scan.xyz -n 3 --points 100 --out out").succeeded();
+    for name in ["sheet.png", "viewer.html", "report.json"] {
+        assert!(sandbox.path(&format!("out/{name}")).exists(), "{name}");
+    }
+    let report = &sandbox.json("out/report.json")[0];
+    assert_eq!(report["scan"], "scan");
+    assert_eq!(report["files"].as_array().unwrap().len(), 3);
+    // The middle of the whole is within a metre or so of the scan, in its units.
+    let centre: Vec<f64> =
+        report["center"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    assert!((centre[0] - 400_000_756.0).abs() < 2000.0, "{centre:?}");
+    assert!((centre[1] - 5_000_000_123.0).abs() < 2000.0, "{centre:?}");
+    // Completions lie there too.
+    sandbox.write("scans/scan.xyz", scan());
+    sandbox.labelflow("metrics out/scan scans --json metrics.json").succeeded();
+    let mmd = sandbox.json("metrics.json")["mmd"].as_f64().unwrap();
+    assert!(mmd < 2.0 * 2000f64.powi(2), "{mmd}");
+    // Again: the same files to the last byte.
+    sandbox.labelflow("complete model scan.xyz -n 3 --points 100 --out again").succeeded();
+    for name in ["scan/completion-00.ply", "scan/completion-02.ply", "sheet.png"] {
+        let read = |folder: &str| std::fs::read(sandbox.path(&format!("{folder}/{name}"))).unwrap();
+        assert_eq!(read("out"), read("again"), "{name}");
+    }
+}
+
+#[test]
+fn folders_and_options_are_taken() {
+    let sandbox = with_model();
+    sandbox.write("scans/a.xyz", scan());
+    sandbox.write("scans/b.xyz", scan());
+    sandbox
+        .labelflow(
+            "complete model scans -n 1 --frame 400000756,5000000123,360,700 --latent prior --temperature 0.5 --keep-input \
+             --format npy --seed 3 --out out",
+        )
+        .succeeded();
+    for name in ["a", "b"] {
+        assert!(sandbox.path(&format!("out/{name}/completion-00.npy")).exists());
+    }
+    assert_eq!(sandbox.json("out/report.json")[1]["scale"].as_f64(), Some(0.5 / 700.0));
+}
+
+#[test]
+fn scans_can_be_trained_on() {
+    let sandbox = with_model();
+    sandbox.write("scans/a.xyz", scan());
+    sandbox.write("scans/b.xyz", scan());
+    sandbox.write("shapes/whole.xyz", scan());
+    sandbox.labelflow("fit run.toml --shapes shapes --scans scans --out other").succeeded();
+    // Without scans, a shape must have parts that can be taken away.
+    sandbox.refuses("fit run.toml --shapes shapes --out third", &["whole.xyz", "--scans"]);
+}
+
+#[test]
+fn wrong_inputs_are_errors() {
+    let sandbox = with_model();
+    sandbox.write("empty.xyz", "");
+    sandbox.write("nan.xyz", "1 2 nan\n");
+    sandbox.write("sub/scan.xyz", scan());
+    sandbox.refuses("complete model empty.xyz --out out", &["empty.xyz"]);
+    sandbox.refuses("complete model nan.xyz --out out", &["nan.xyz", "line 1"]);
+    sandbox.refuses("complete model nowhere.ply --out out", &["nowhere.ply"]);
+    sandbox.refuses("complete tables scan.xyz --out out", &["model.toml"]);
+    sandbox.refuses("complete model scan.xyz --frame big --out out", &["--frame", "'big'"]);
+    sandbox.refuses("complete model scan.xyz --frame 0,0,0,-1 --out out", &["--frame"]);
+    sandbox.refuses("complete model scan.xyz --frame same --out out", &["frame"]);
+    sandbox.refuses("complete model scan.xyz -n 0 --out out", &["n_completions"]);
+    sandbox.refuses("complete model scan.xyz sub/scan.xyz --out out", &["'scan' twice"]);
+    sandbox.refuses("predict model --features scan.xyz", &["labelflow complete"]);
+    sandbox.refuses("fit run.toml --shapes tables --signals s.csv --out o", &["--signals"]);
+    // One point is a scan too.
+    sandbox.write("point.xyz", "1 2 3\n");
+    sandbox.labelflow("complete model point.xyz -n 1 --out out").succeeded();
+}
