@@ -273,7 +273,7 @@ pub(crate) fn flat_gradient<M: Module>(module: &M, gradients: Gradients) -> Tens
 }
 
 /// Adds to each trained weight its part of a flat change.
-fn add_flat<M: Module>(module: M, change: Tensor<1>) -> M {
+pub(crate) fn add_flat<M: Module>(module: M, change: Tensor<1>) -> M {
     struct Add {
         change: Tensor<1>,
         start: usize,

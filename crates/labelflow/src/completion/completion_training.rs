@@ -436,13 +436,111 @@ fn settled(
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
+    use crate::adam::add_flat;
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
         let players = Players::init(&PointCloudCompleter::default(), &Device::flex());
         assert_eq!(n_parameters(&players.generator), 5_124_488);
         assert_eq!(n_parameters(&players.discriminator), 257_537);
+    }
+
+    fn wave(n: usize, factor: f64) -> Vec<f64> {
+        (0..n).map(|index| (1.0 + factor * index as f64).sin()).collect()
+    }
+
+    /// The derivative along a direction that moves one tensor of a module alone, for each of its tensors: by the gradient, and by central
+    /// differences.
+    fn compare_derivatives<M: Module>(module: M, loss: impl Fn(&M) -> Tensor<1>) {
+        const STEP: f64 = 1e-6;
+        let device = Device::flex();
+        let gradient = flat_gradient(&module, loss(&module).backward());
+        let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
+        let mut sizes = Sizes(Vec::new());
+        module.visit(&mut sizes);
+        let mut start = 0;
+        for n_weights in sizes.0 {
+            let mut direction = vec![0.0; gradient.len()];
+            direction[start..start + n_weights].copy_from_slice(&wave(n_weights, 1.7));
+            let along: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
+            let at = |by: f64| {
+                let change: Vec<f64> = direction.iter().map(|value| by * value).collect();
+                let n_values = change.len();
+                let change = Tensor::from_data(TensorData::new(change, [n_values]), &device);
+                let moved = add_flat(module.clone(), change);
+                loss(&moved).into_data().iter::<f64>().next().unwrap()
+            };
+            let numerical = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+            let scale = numerical.abs().max(1.0);
+            assert!((along - numerical).abs() < 1e-4 * scale, "{start}: {along} and {numerical}");
+            start += n_weights;
+        }
+        assert_eq!(start, gradient.len());
+    }
+
+    struct Sizes(Vec<usize>);
+
+    impl ModuleVisitor for Sizes {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if param.is_require_grad() {
+                self.0.push(param.val().shape().num_elements());
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_of_both_players_are_those_of_central_differences() {
+        let mut device = Device::flex().autodiff();
+        let _ = device.configure(burn::tensor::FloatDType::F64);
+        let config = PointCloudCompleter {
+            n_steps: 2,
+            d_hidden: 3,
+            d_latent: 2,
+            feature_widths: vec![4, 5],
+            discriminator_widths: vec![4, 5],
+            discriminator_head: vec![3],
+            base_deviation: 0.5,
+            ..PointCloudCompleter::default()
+        };
+        let players = Players::init(&config, &device);
+        let n_weights = n_parameters(&players);
+        // Away from the start, where the last layers are close to nothing.
+        let change: Vec<f64> = wave(n_weights, 0.37).iter().map(|value| 0.2 * value).collect();
+        let change = TensorData::new(change, [n_weights]);
+        let players = add_flat(players, Tensor::from_data(change, &Device::flex()));
+        let clouds = |n_points: usize, factor: f64| {
+            let data = TensorData::new(wave(3 * n_points * 3, factor), [3, n_points, 3]);
+            Tensor::<3>::from_data(data, &device)
+        };
+        let (partials, shapes, noise) = (clouds(6, 0.9), clouds(8, 1.3), clouds(8, 2.1));
+        let latent_noise = TensorData::new(wave(6, 0.8), [3, 2]);
+        let latent_noise = Tensor::<2>::from_data(latent_noise, &device);
+        let generate = |generator: &CompletionNetwork| {
+            let recorder = StatisticsRecorder::default();
+            let mode = Mode::Train(&recorder);
+            let encoded = generator.encode(partials.clone(), mode);
+            let latent = encoded.latent.sample(latent_noise.clone());
+            let generated = generator.generate(latent, encoded.features, noise.clone(), mode);
+            (generated, encoded.latent)
+        };
+        compare_derivatives(players.generator.clone(), |generator| {
+            let (generated, latent) = generate(generator);
+            let unused = StatisticsRecorder::default();
+            let judge = players.discriminator.clone().no_grad();
+            let scores = judge.forward(generated.clouds.clone(), Mode::Train(&unused));
+            generator_loss(&config, &generated, &latent, scores, partials.clone()).loss
+        });
+        let (generated, _) = generate(&players.generator);
+        let generated = generated.clouds.detach();
+        compare_derivatives(players.discriminator.clone(), |discriminator| {
+            let unused = StatisticsRecorder::default();
+            let score =
+                |clouds: &Tensor<3>| discriminator.forward(clouds.clone(), Mode::Train(&unused));
+            discriminator_loss(score(&shapes), score(&generated))
+        });
     }
 
     #[test]
