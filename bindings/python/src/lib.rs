@@ -9,6 +9,7 @@
 
 mod analysis;
 mod background;
+mod cloud_completer;
 mod error;
 mod feature_classifier;
 mod flow_classifier;
@@ -31,6 +32,8 @@ mod _labelflow {
 
     #[pymodule_export]
     use crate::analysis::{analyze, auto_bounds, label_warnings};
+    #[pymodule_export]
+    use crate::cloud_completer::{CloudCompleter, completer_preset, fit_point_cloud_completer};
     #[pymodule_export]
     use crate::error::{ConfigError, DataError, DeviceError, FormatError, TrainingError};
     #[pymodule_export]

@@ -38,6 +38,33 @@ class PlantedValues:
             self.rules.append(MeanRule(place, 0.0, *((mean - 0.2, mean + 0.2) for mean in means)))
 
 
+class PlantedTables:
+    """Tables with tops and four legs, in millimetres and far away on a map, and scans of others that lack their legs."""
+
+    def __init__(self, n_shapes=10, n_points=120, seed=0):
+        rng = np.random.default_rng(seed)
+        made = [self.table(rng, n_points) for _ in range(n_shapes)]
+        self.shapes = [points for points, _ in made]
+        self.parts = [parts for _, parts in made]
+        others = [self.table(rng, n_points) for _ in range(6)]
+        self.scans = [points[parts == 0] for points, parts in others]
+
+    @staticmethod
+    def table(rng, n_points):
+        width, depth, height = rng.uniform([800, 500, 400], [2000, 1000, 800])
+        parts = np.sort(rng.integers(0, 5, n_points))
+        points = rng.uniform(-0.5, 0.5, (n_points, 3)) * [width, depth, 20] + [0, 0, height]
+        for leg, (x, y) in enumerate([(-1, -1), (-1, 1), (1, -1), (1, 1)], start=1):
+            chosen = parts == leg
+            points[chosen] = rng.uniform(0, 1, (chosen.sum(), 3)) * [30, 30, height] + [x * width / 2, y * depth / 2, 0]
+        return points + [400_000_456.0, 5_000_000_123.0, 0.0], parts
+
+
+@pytest.fixture(scope="session")
+def tables():
+    return PlantedTables()
+
+
 @pytest.fixture(scope="session")
 def valued():
     return PlantedValues()
@@ -69,3 +96,24 @@ def quick_regressor(**parameters):
     return LabelFlowRegressor(
         **{"max_epochs": 150, "learning_rate": 1e-2, "weight_decay": 1.0, "n_steps": 2, "d_hidden": 16, **parameters}
     )
+
+
+#: The smallest completer that still has every part.
+TINY = {
+    "n_partial_points": 32,
+    "n_points": 64,
+    "n_steps": 2,
+    "d_hidden": 8,
+    "d_latent": 4,
+    "feature_widths": [8, 16],
+    "discriminator_widths": [8, 16],
+    "discriminator_head": [16],
+}
+TINY_TRAINING = {"max_epochs": 8, "batch_size": 4, "statistics_batches": 4}
+
+
+def quick_completer(**parameters):
+    """A completer that trains in a moment."""
+    from labelflow import PointCloudCompleter
+
+    return PointCloudCompleter(**{**TINY, **TINY_TRAINING, **parameters})

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import Planted, PlantedValues
+from conftest import TINY, TINY_TRAINING, Planted, PlantedTables, PlantedValues, quick_completer
 
 import labelflow
 
@@ -107,6 +107,53 @@ def test_regression(tmp_path, preset):
     ours.save(tmp_path / "ours")
     np.testing.assert_array_equal(predicted_with(tmp_path / "ours"), theirs)
     assert (tmp_path / "ours" / "weights.safetensors").read_bytes() == (model / "weights.safetensors").read_bytes()
+
+
+def write_clouds(folder, clouds, parts=None):
+    """Writes clouds as npz files, and returns the names that the command line gives them."""
+    folder.mkdir()
+    names = [f"cloud-{place:02}.npz" for place in range(len(clouds))]
+    for place, name in enumerate(names):
+        arrays = {} if parts is None else {"parts": parts[place]}
+        np.savez(folder / name, points=clouds[place], **arrays)
+    return names
+
+
+@pytest.mark.parametrize("learned_from", ["scans", "parts"])
+def test_completion(tmp_path, learned_from):
+    tables = PlantedTables()
+    is_cut = learned_from == "parts"
+    names = write_clouds(tmp_path / "shapes", tables.shapes, tables.parts if is_cut else None)
+    write_clouds(tmp_path / "scans", tables.scans)
+    lines = [f"{name} = {value}" for name, value in TINY.items()]
+    lines += [f"training.{name} = {value}" for name, value in TINY_TRAINING.items()]
+    (tmp_path / "run.toml").write_text("[config]\n" + "\n".join(lines))
+    model, out, scan = tmp_path / "model", tmp_path / "out", tables.scans[0]
+    flags = [] if is_cut else ["--scans", tmp_path / "scans"]
+    run("fit", tmp_path / "run.toml", "--shapes", tmp_path / "shapes", *flags, "--seed", 3, "--out", model)
+
+    ours = quick_completer(random_state=3)
+    ours.fit(tables.shapes, **({"parts": tables.parts, "names": names} if is_cut else {"scans": tables.scans}))
+    ours.save(tmp_path / "ours")
+    for name in ("weights.safetensors", "model.toml"):
+        assert (tmp_path / "ours" / name).read_bytes() == (model / name).read_bytes()
+
+    def completed_with(folder, *flags):
+        run("complete", folder, tmp_path / "scans" / "cloud-00.npz", "-n", 3, "--format", "npy", "--out", out, *flags)
+        return np.stack([np.load(out / "cloud-00" / f"completion-0{place}.npy") for place in range(3)])
+
+    center = scan.mean(axis=0)
+    given = ("--frame", ",".join(map(repr, [*center.tolist(), 900.0])), "--keep-input", "--latent", "prior")
+    for theirs, options in [
+        (completed_with(model), {}),
+        (completed_with(tmp_path / "ours", "--frame", "scan", "--seed", 5), {"frame": "scan", "random_state": 5}),
+        (
+            completed_with(model, *given, "--points", 100, "--temperature", 0.7),
+            {"frame": (center, 900.0), "keep_input": True, "latent": "prior", "n_points": 100, "temperature": 0.7},
+        ),
+    ]:
+        for one in (ours, labelflow.PointCloudCompleter.load(model)):
+            np.testing.assert_array_equal(one.complete(scan, 3, **options), theirs)
 
 
 @pytest.mark.parametrize("name", labelflow.LABEL_MODELS)

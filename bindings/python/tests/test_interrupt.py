@@ -34,9 +34,10 @@ PROGRAM = """
     [
         "model.fit(X, votes)",
         "labelflow.LabelFlowRegressor(max_epochs=10**5, batch_size=1024, tolerance=0.0).fit(X, X[:, 0])",
+        "labelflow.PointCloudCompleter(preset='small', max_epochs=10**6).fit([X[:500, :3]] * 8, [X[:100, :3]] * 8)",
         "labelflow.MinimaxEntropy(max_iterations=10**9, tolerance=1e-300).fit(rng.integers(-1, 5, size=(50_000, 50)))",
     ],
-    ids=["flow", "regression", "label model"],
+    ids=["flow", "regression", "completion", "label model"],
 )
 def test_ctrl_c(work):
     program = textwrap.dedent(PROGRAM).format(work=work)

@@ -15,6 +15,11 @@ Rules about means go in, real values come out::
     rules = [labelflow.MeanRule("hour", 12, above=230, below=(130, 170))]
     model = labelflow.LabelFlowRegressor().fit(X, rules, label_range=(0, 1000))
     mean, std = model.predict(X_new, return_std=True)
+
+Complete shapes and partial scans go in, several completions of each scan come out::
+
+    model = labelflow.PointCloudCompleter().fit(shapes, scans)
+    clouds = model.complete(scan, 10)
 """
 
 from ._adversarial_labels import AdversarialLabels
@@ -46,6 +51,7 @@ from ._labelflow import (
     __version__,
 )
 from ._labeling import ABSTAIN, LabelingFunction, LabelingFunctionError, Row, apply, labeling_function
+from ._point_cloud_completer import PointCloudCompleter
 from ._rules import MaskRule, MeanRule, QuantileRule
 from ._signals import Signals
 from ._two_stage_classifier import TwoStageClassifier
@@ -76,6 +82,7 @@ __all__ = [
     "MinimaxEntropy",
     "NotFittedError",
     "PerformanceGuaranteedVote",
+    "PointCloudCompleter",
     "QuantileRule",
     "Row",
     "Signals",

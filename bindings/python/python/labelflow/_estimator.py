@@ -16,7 +16,7 @@ class Estimator:
     scikit-learn is not imported; its `clone`, pipelines, searches and checks find all they ask for.
     """
 
-    _estimator_type = "classifier"
+    _estimator_type: str | None = "classifier"
     model_: Any
     classes_: np.ndarray
     labelers_: list[str]

@@ -1,0 +1,403 @@
+"""Completion of point clouds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _labelflow
+from ._estimator import Estimator
+from ._flow_training import set_course, watched
+from ._labelflow import CloudCompleter
+from ._point_clouds import read_cloud, read_clouds, read_frame, read_names, read_parts
+from ._settings import like, seed_of, threads_of
+
+#: Parameters whose value None means: as the preset says.
+_PARAMETERS = (
+    "n_points",
+    "n_partial_points",
+    "n_steps",
+    "d_hidden",
+    "d_latent",
+    "feature_widths",
+    "discriminator_widths",
+    "discriminator_head",
+    "discriminator_norm",
+    "base_deviation",
+    "likelihood_weight",
+    "divergence_weight",
+    "adversarial_weight",
+    "hausdorff_weight",
+    "fidelity_weight",
+    "jitter",
+)
+
+#: Likewise, of training.
+_TRAINING_PARAMETERS = (
+    "max_epochs",
+    "batch_size",
+    "learning_rate",
+    "discriminator_rate",
+    "warmup_steps",
+    "final_rate",
+    "max_gradient_norm",
+    "averaging",
+    "statistics_batches",
+)
+
+
+class PointCloudCompleter(Estimator):
+    """A flow that completes partial point clouds, learned without pairs: from scans, and complete shapes that are not theirs.
+
+    Parameters
+    ----------
+    preset : {None, "paper", "small"}, default=None
+        What parameters are that are None. "paper" is as in the paper; None is trained for fewer epochs and keeps scans more
+        closely; "small" (`--preset fast` of the command line) has small networks for small clouds, which train in about a
+        minute on two cores.
+    n_points, n_partial_points : int, default=None
+        Points of complete and of partial clouds in training: 2048 and 1024; small: 256 and 128. A trained model takes scans
+        of any size, and gives as many points as wanted.
+    max_epochs : int, default=None
+        Passes over the partial clouds: 100; paper: 2000; small: 40.
+    batch_size : int, default=None
+        Clouds of one step: 32; small: 16.
+    learning_rate : float, default=None
+        Adam's step size, of both players: 5e-4; paper: 1e-4; small: 2e-3.
+    discriminator_rate : float, default=None
+        The discriminator's step size as a share of it: 1.
+    warmup_steps : int, default=None
+        The step size grows over so many steps at the start: 100; paper: 0.
+    final_rate : float, default=None
+        The share of the step size that is left at the end: 0.02; paper: 1.
+    max_gradient_norm : float, default=None
+        Longer gradients are shortened to this norm: 1000.
+    averaging : float, default=None
+        The share that the moving average of the generator's weights, which is kept, remembers from step to step: 0.999.
+        0 keeps the last weights; paper: 0.
+    statistics_batches : int, default=None
+        Batches under the final weights whose statistics normalise: 200; small: 40.
+    likelihood_weight, divergence_weight : float, default=None
+        The weights of the likelihood and of the latent's divergence from a standard normal: 1 each.
+    adversarial_weight : float, default=None
+        The weight of the discriminator's judgement of the whole: 10.
+    hausdorff_weight, fidelity_weight : float, default=None
+        The weights of the largest and of the mean distance from a scan's points to its completion: 100 each; the second in
+        the paper: 0.
+    jitter : float, default=None
+        Training scales clouds by 1 ± this and moves them by half as much, for scans whose frame is not known: 0.
+    n_steps, d_hidden, d_latent : int, default=None
+        Steps of the flow, of three couplings each, the width inside them, and that of the latent: 8, 64 and 128; small: 4, 16
+        and 16.
+    feature_widths, discriminator_widths, discriminator_head : sequence of int, default=None
+        Widths of the layers that look at partial clouds (64, 128, 256, 512), of the discriminator's layers for points
+        (64, 128, 128, 256, 128), and of those after them (256, 512).
+    discriminator_norm : bool, default=None
+        Whether the discriminator's layers for points are normalised over the batch: True.
+    base_deviation : float, default=None
+        The deviation of the density that points are drawn from: 0.2; paper: 1.
+    device : {"cpu", "cuda", "wgpu"}, default="cpu"
+        Where to compute. The last two need a package that was built with them.
+    random_state : int, generator of numpy or None, default=0
+        Where all randomness of training comes from.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one a core. Results do not depend on it.
+    verbose : int, default=0
+        1 for a progress bar, 2 for lines.
+    callback : callable, default=None
+        Called after every epoch with a dict of its numbers (epoch, max_epochs, loss, terms, learning_rate,
+        gradient_norm). Training ends when it returns something true.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        The numbers of every epoch.
+    n_iter_ : int
+        Number of epochs.
+    stop_reason_ : str
+        Why training ended: "max-epochs" or "interrupted".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelflow import PointCloudCompleter
+    >>> rng = np.random.default_rng(0)
+    >>> boxes = rng.uniform(-1, 1, size=(8, 200, 3)) * rng.uniform(1, 3, size=(8, 1, 3))
+    >>> sides = [(box[:, 0] > 0).astype(int) + 2 * (box[:, 1] > 0) for box in boxes]
+    >>> model = PointCloudCompleter(
+    ...     preset="small", n_points=64, n_partial_points=32, max_epochs=2, batch_size=4, statistics_batches=4
+    ... ).fit(boxes, parts=sides)
+    >>> scan = boxes[0][sides[0] == 3]
+    >>> model.complete(scan, 5, frame="scan").shape
+    (5, 64, 3)
+    >>> center, radius = model.frame_of(scan)
+    >>> model.complete(scan, 2, n_points=500, frame=(center, radius)).shape
+    (2, 500, 3)
+    """
+
+    _estimator_type = None
+    model_: CloudCompleter
+
+    def __init__(
+        self,
+        *,
+        preset: str | None = None,
+        n_points: int | None = None,
+        n_partial_points: int | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        discriminator_rate: float | None = None,
+        warmup_steps: int | None = None,
+        final_rate: float | None = None,
+        max_gradient_norm: float | None = None,
+        averaging: float | None = None,
+        statistics_batches: int | None = None,
+        likelihood_weight: float | None = None,
+        divergence_weight: float | None = None,
+        adversarial_weight: float | None = None,
+        hausdorff_weight: float | None = None,
+        fidelity_weight: float | None = None,
+        jitter: float | None = None,
+        n_steps: int | None = None,
+        d_hidden: int | None = None,
+        d_latent: int | None = None,
+        feature_widths: Sequence[int] | None = None,
+        discriminator_widths: Sequence[int] | None = None,
+        discriminator_head: Sequence[int] | None = None,
+        discriminator_norm: bool | None = None,
+        base_deviation: float | None = None,
+        device: str = "cpu",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.preset = preset
+        self.n_points = n_points
+        self.n_partial_points = n_partial_points
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.discriminator_rate = discriminator_rate
+        self.warmup_steps = warmup_steps
+        self.final_rate = final_rate
+        self.max_gradient_norm = max_gradient_norm
+        self.averaging = averaging
+        self.statistics_batches = statistics_batches
+        self.likelihood_weight = likelihood_weight
+        self.divergence_weight = divergence_weight
+        self.adversarial_weight = adversarial_weight
+        self.hausdorff_weight = hausdorff_weight
+        self.fidelity_weight = fidelity_weight
+        self.jitter = jitter
+        self.n_steps = n_steps
+        self.d_hidden = d_hidden
+        self.d_latent = d_latent
+        self.feature_widths = feature_widths
+        self.discriminator_widths = discriminator_widths
+        self.discriminator_head = discriminator_head
+        self.discriminator_norm = discriminator_norm
+        self.base_deviation = base_deviation
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, shapes: Any, scans: Any = None, parts: Any = None, *, names: Any = None) -> Any:
+        """Learns from complete shapes, and partial clouds that are not theirs.
+
+        All clouds are moved and scaled into the frame of their own box first, so that units do not matter. Their axes do: up
+        is up in all of them.
+
+        Parameters
+        ----------
+        shapes : list of arrays (n_points, 3), or array (n_shapes, n_points, 3)
+            Complete clouds, each with as many points as there are.
+        scans : list of arrays (n_points, 3), default=None
+            Partial clouds, at least two. Without them, partial clouds are cut from the shapes.
+        parts : list of integer arrays (n_points,), default=None
+            The part that each point of each shape belongs to. Partial clouds are what is left when some parts are taken away,
+            anew at every visit. Give scans or parts.
+        names : list of str, default=None
+            Names of the shapes, which decide with the seed how they are cut; None: their places. The command line takes the
+            names of their files.
+
+        Returns
+        -------
+        self
+        """
+        if scans is not None and parts is not None:
+            raise TypeError("fit: expected scans or parts, found both")
+        if scans is None and parts is None:
+            raise ValueError(
+                "fit: expected scans, or the parts of the shapes, of which some can be taken away, found neither"
+            )
+        clouds = read_clouds("shapes", shapes)
+        partial_clouds = None if scans is None else read_clouds("scans", scans)
+        part_numbers = None if parts is None else read_parts(parts, clouds)
+        given_names = read_names(names, len(clouds))
+        n_jobs = threads_of(self.n_jobs)
+        config = json.dumps(self._config())
+        model = watched(
+            self,
+            lambda observer: _labelflow.fit_point_cloud_completer(
+                config, clouds, given_names, partial_clouds, part_numbers, observer, n_jobs
+            ),
+        )
+        # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
+        self.model_ = model
+        set_course(self, model)
+        return self
+
+    def complete(
+        self,
+        scan: Any,
+        n: int = 10,
+        n_points: int | None = None,
+        latent: str = "posterior",
+        temperature: float = 1.0,
+        keep_input: bool = False,
+        frame: Any = "auto",
+        random_state: Any = 0,
+    ) -> np.ndarray:
+        """Several complete clouds that a scan may be part of, where the scan is and in its units.
+
+        Parameters
+        ----------
+        scan : array (n_points, 3)
+        n : int, default=10
+            Number of completions.
+        n_points : int, default=None
+            Points of each; None: as many as in training.
+        latent : {"posterior", "prior"}, default="posterior"
+            Where the latent comes from: from the scan, or from a standard normal, for more different completions of which some
+            fit less.
+        temperature : float, default=1.0
+            A factor on the noise: below 1 completions are less different.
+        keep_input : bool, default=False
+            Whether points of the scan are among those of each completion.
+        frame : {"auto", "scan", "same"} or (center, radius), default="auto"
+            Where the scan lies in the whole: see :meth:`frame_of`.
+        random_state : int, generator of numpy or None, default=0
+            Where the noise comes from.
+
+        Returns
+        -------
+        array (n, n_points, 3)
+        """
+        self._check_is_fitted()
+        points = read_cloud("scan", scan)
+        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+            raise ValueError(f"n: expected a number of completions, at least 1, found {n!r}")
+        options = {
+            "n_completions": int(n),
+            "n_points": None if n_points is None else like("n_points", n_points, 1),
+            "latent": latent,
+            "temperature": like("temperature", temperature, 1.0),
+            "keep_input": bool(keep_input),
+            "seed": seed_of(random_state),
+        }
+        return self.model_.complete(points, json.dumps(options), read_frame(frame), threads_of(self.n_jobs))
+
+    def frame_of(self, scan: Any, frame: Any = "auto") -> tuple[np.ndarray, float]:
+        """Where the whole is that a scan belongs to: the middle of its box, and its radius around that.
+
+        Parameters
+        ----------
+        scan : array (n_points, 3)
+        frame : {"auto", "scan", "same"} or (center, radius), default="auto"
+            "auto": the frame is searched whose completions fit the scan best. "scan": the scan's own box, as if nothing large
+            were missing. "same": the scan is in the frame of the networks already, in a ball of radius 0.5 around the origin.
+
+        Returns
+        -------
+        array (3,) and float
+            In the scan's units, as :meth:`complete` takes them.
+        """
+        self._check_is_fitted()
+        points = read_cloud("scan", scan)
+        return self.model_.frame_of(points, read_frame(frame), threads_of(self.n_jobs))
+
+    def score_clouds(self, clouds: Any, frame: Any = "scan") -> np.ndarray:
+        """How much clouds look like complete shapes to the discriminator: about 1 if they do, about 0 if they do not.
+
+        Parameters
+        ----------
+        clouds : list of arrays (n_points, 3), or array (n_clouds, n_points, 3)
+        frame : {"scan", "same"} or (center, radius), default="scan"
+            The frame of all of them; "scan" is the box of each, as in training.
+
+        Returns
+        -------
+        array (n_clouds,)
+        """
+        self._check_is_fitted()
+        points = read_clouds("clouds", clouds)
+        return self.model_.scores(points, read_frame(frame, ("scan", "same")), threads_of(self.n_jobs))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the model folder of the command line, replacing a model that is there.
+
+        Parameters
+        ----------
+        folder : path
+        """
+        self._check_is_fitted()
+        self.model_.save(os.fspath(folder))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Any:
+        """Reads a model folder, of :meth:`save` or of the command line.
+
+        Parameters
+        ----------
+        folder : path
+
+        Returns
+        -------
+        PointCloudCompleter
+            With the settings in the folder.
+        """
+        model = CloudCompleter.load(os.fspath(folder))
+        config = json.loads(model.config)
+        training = config.pop("training")
+        config["random_state"] = config.pop("seed")
+        estimator = cls(**config, **training)
+        estimator.model_ = model
+        set_course(estimator, model)
+        return estimator
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(two_d_array=False, three_d_array=True),
+        )
+
+    def _config(self) -> dict[str, Any]:
+        """The settings as the Rust type of the same name reads them."""
+        config = json.loads(_labelflow.completer_preset(self.preset))
+        self._overwrite(config, _PARAMETERS)
+        self._overwrite(config["training"], _TRAINING_PARAMETERS)
+        return {**config, "seed": seed_of(self.random_state), "device": self.device}
+
+    def _overwrite(self, settings: dict[str, Any], names: tuple[str, ...]) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                settings[name] = like(name, value, settings[name])
+
+    def _pack(self, model: CloudCompleter) -> bytes:
+        return model.to_bytes()
+
+    def _unpack(self, packed: bytes) -> CloudCompleter:
+        model = CloudCompleter.from_bytes(packed)
+        return model if self.device == "cpu" else model.to_device(self.device)

@@ -1,0 +1,244 @@
+//! Point cloud completion.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
+use labelflow::{
+    CompletionDataset, CompletionOptions, DeviceKind, FittedPointCloudCompleter, FrameSearch,
+    PointCloudCompleter, Result, ScanFrame,
+};
+use ndarray::{Array3, ArrayView2};
+use numpy::{IntoPyArray, PyArray1, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::background;
+use crate::error::{ConfigError, DataError, exception, settings};
+use crate::flow_classifier::stop_name;
+use crate::observer::run_watched;
+
+/// A trained completer.
+#[pyclass(frozen, module = "labelflow._labelflow")]
+#[derive(Debug)]
+pub(crate) struct CloudCompleter(Arc<FittedPointCloudCompleter>);
+
+/// Where a scan lies in the whole: by name, or the middle and the radius of the whole.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum GivenFrame {
+    Named(String),
+    Ball([f64; 3], f64),
+}
+
+impl GivenFrame {
+    fn to_scan_frame(&self) -> PyResult<ScanFrame> {
+        match self {
+            Self::Named(name) => match name.as_str() {
+                "auto" => Ok(ScanFrame::Auto(FrameSearch::default())),
+                "scan" => Ok(ScanFrame::Scan),
+                "same" => Ok(ScanFrame::Same),
+                _ => Err(ConfigError::new_err(format!(
+                    "frame: expected 'auto', 'scan', 'same' or (center, radius), found '{name}'"
+                ))),
+            },
+            Self::Ball(center, radius) => {
+                let scale = Normalization::SHAPE_RADIUS / radius;
+                Ok(ScanFrame::Given(Normalization::new(*center, scale).map_err(exception)?))
+            }
+        }
+    }
+}
+
+/// All settings of a preset, or the defaults, as JSON.
+#[pyfunction]
+#[pyo3(signature = (preset=None))]
+pub(crate) fn completer_preset(preset: Option<&str>) -> PyResult<String> {
+    let config = match preset {
+        None => PointCloudCompleter::default(),
+        Some("paper") => PointCloudCompleter::paper(),
+        Some("small") => PointCloudCompleter::small(),
+        Some(name) => {
+            return Err(ConfigError::new_err(format!(
+                "preset: expected None, 'paper' or 'small', found '{name}'"
+            )));
+        }
+    };
+    Ok(serde_json::to_string(&config).expect("numbers and names"))
+}
+
+/// Trains a completer on shapes and either scans or the parts of the shapes, whose names decide how they are cut; `observer` is called
+/// with a dict after every epoch.
+#[pyfunction]
+#[pyo3(signature = (config, shapes, names, scans=None, parts=None, observer=None, n_jobs=None))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn fit_point_cloud_completer(
+    py: Python<'_>,
+    config: &str,
+    shapes: Vec<PyReadonlyArray2<'_, f64>>,
+    names: Vec<String>,
+    scans: Option<Vec<PyReadonlyArray2<'_, f64>>>,
+    parts: Option<Vec<PyReadonlyArray1<'_, u32>>>,
+    observer: Option<Py<PyAny>>,
+    n_jobs: Option<usize>,
+) -> PyResult<CloudCompleter> {
+    let config: PointCloudCompleter = settings("PointCloudCompleter", config)?;
+    let shapes = clouds(&shapes)?;
+    let scans = scans.map(|scans| clouds(&scans)).transpose()?;
+    let parts: Option<Vec<Vec<u32>>> =
+        parts.map(|parts| parts.iter().map(|parts| parts.as_array().to_vec()).collect());
+    let fitted = run_watched(py, n_jobs, observer, move |observer| {
+        let dataset = match (scans, parts) {
+            (Some(scans), _) => {
+                CompletionDataset::from_scans(in_own_boxes(&scans)?, in_own_boxes(&shapes)?)?
+            }
+            (None, parts) => {
+                let shapes = in_own_boxes(&shapes)?.into_iter().zip(names);
+                let shapes = shapes.zip(parts.unwrap_or_default());
+                let shapes: Result<Vec<Shape>> = shapes
+                    .map(|((points, name), parts)| Ok(Shape::new(name, points, parts)?))
+                    .collect();
+                CompletionDataset::from_parts(shapes?, config.seed)?
+            }
+        };
+        config.fit_with(&dataset, None, observer)
+    })?;
+    Ok(CloudCompleter(Arc::new(fitted)))
+}
+
+fn clouds(arrays: &[PyReadonlyArray2<'_, f64>]) -> PyResult<Vec<PointCloud>> {
+    arrays.iter().map(|points| cloud(points.as_array())).collect()
+}
+
+fn cloud(points: ArrayView2<'_, f64>) -> PyResult<PointCloud> {
+    if points.ncols() != 3 {
+        let found = points.ncols();
+        return Err(DataError::new_err(format!("points: expected three columns, found {found}")));
+    }
+    let points = points.rows().into_iter().map(|point| [point[0], point[1], point[2]]);
+    PointCloud::new(points.collect()).map_err(exception)
+}
+
+/// Clouds as the networks see them, each in the frame of its own box.
+fn in_own_boxes(clouds: &[PointCloud]) -> Result<Vec<PointSet>> {
+    let in_own_box = |cloud: &PointCloud| {
+        Ok(Normalization::fit(cloud, Normalization::SHAPE_RADIUS)?.apply(cloud)?)
+    };
+    clouds.iter().map(in_own_box).collect()
+}
+
+#[pymethods]
+impl CloudCompleter {
+    /// Completions of a scan in its own units, `[n_completions, n_points, 3]`.
+    #[pyo3(signature = (scan, options, frame, n_jobs=None))]
+    fn complete<'py>(
+        &self,
+        py: Python<'py>,
+        scan: PyReadonlyArray2<'py, f64>,
+        options: &str,
+        frame: GivenFrame,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let options: CompletionOptions = settings("complete", options)?;
+        let (model, scan) = (self.0.clone(), cloud(scan.as_array())?);
+        let frame = frame.to_scan_frame()?;
+        let completions = background::run(py, n_jobs, move |_| {
+            let frame = model.frame_of(&scan, &frame)?;
+            let completions = model.complete(&frame.apply(&scan)?, &options)?;
+            let n_points = completions.first().map_or(0, PointSet::len);
+            let mut values = Vec::with_capacity(completions.len() * n_points * 3);
+            for completion in &completions {
+                values.extend_from_slice(frame.undo(completion)?.points().as_flattened());
+            }
+            let shape = (completions.len(), n_points, 3);
+            Ok(Array3::from_shape_vec(shape, values).expect("completions have equally many points"))
+        })?;
+        Ok(completions.into_pyarray(py))
+    }
+
+    /// The middle and the radius of the whole that a scan is taken to belong to, in the scan's units.
+    #[pyo3(signature = (scan, frame, n_jobs=None))]
+    fn frame_of<'py>(
+        &self,
+        py: Python<'py>,
+        scan: PyReadonlyArray2<'py, f64>,
+        frame: GivenFrame,
+        n_jobs: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64)> {
+        let (model, scan) = (self.0.clone(), cloud(scan.as_array())?);
+        let frame = frame.to_scan_frame()?;
+        let frame = background::run(py, n_jobs, move |_| model.frame_of(&scan, &frame))?;
+        let radius = Normalization::SHAPE_RADIUS / frame.scale();
+        Ok((frame.center().to_vec().into_pyarray(py), radius))
+    }
+
+    /// How much each cloud looks like a complete shape.
+    #[pyo3(signature = (clouds, frame, n_jobs=None))]
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        clouds: Vec<PyReadonlyArray2<'py, f64>>,
+        frame: GivenFrame,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (model, clouds) = (self.0.clone(), self::clouds(&clouds)?);
+        let frame = frame.to_scan_frame()?;
+        let scores = background::run(py, n_jobs, move |_| {
+            let in_frame = |cloud: &PointCloud| Ok(model.frame_of(cloud, &frame)?.apply(cloud)?);
+            let clouds: Vec<PointSet> = clouds.iter().map(in_frame).collect::<Result<_>>()?;
+            let mut scores = Vec::with_capacity(clouds.len());
+            // Clouds of different sizes do not fit into one tensor.
+            for alike in clouds.chunk_by(|one, next| one.len() == next.len()) {
+                scores.extend(model.scores(alike)?);
+            }
+            Ok(scores)
+        })?;
+        Ok(scores.into_pyarray(py))
+    }
+
+    /// Writes the model folder of the command line.
+    fn save(&self, folder: PathBuf) -> PyResult<()> {
+        self.0.save(&folder).map_err(exception)
+    }
+
+    /// Reads the model folder of the command line.
+    #[staticmethod]
+    fn load(folder: PathBuf) -> PyResult<Self> {
+        Ok(Self(Arc::new(FittedPointCloudCompleter::load(&folder).map_err(exception)?)))
+    }
+
+    /// The model as one safetensors file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    /// The model that `to_bytes` wrote, on the device cpu.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Ok(Self(Arc::new(FittedPointCloudCompleter::from_bytes(bytes).map_err(exception)?)))
+    }
+
+    /// The same model on another device.
+    fn to_device(&self, device: &str) -> PyResult<Self> {
+        let device: DeviceKind = settings("device", &serde_json::Value::from(device).to_string())?;
+        let model = (*self.0).clone().to_device(device).map_err(exception)?;
+        Ok(Self(Arc::new(model)))
+    }
+
+    /// The settings, as JSON.
+    #[getter]
+    fn config(&self) -> String {
+        serde_json::to_string(self.0.config()).expect("numbers and names")
+    }
+
+    /// The numbers of every epoch, as JSON.
+    #[getter]
+    fn history(&self) -> String {
+        serde_json::to_string(&self.0.report().history).expect("numbers and names")
+    }
+
+    /// Why training ended: "max-epochs" or "interrupted".
+    #[getter]
+    fn stop(&self) -> &'static str {
+        stop_name(self.0.report().stop)
+    }
+}
