@@ -56,9 +56,9 @@ class PointCloudCompleter(Estimator):
     Parameters
     ----------
     preset : {None, "paper", "small"}, default=None
-        What parameters are that are None. "paper" is as in the paper; None is trained for fewer epochs and keeps scans more
-        closely; "small" (`--preset fast` of the command line) has small networks for small clouds, which train in about a
-        minute on two cores.
+        What parameters are that are None. "paper": as in the paper. None: larger steps that fade, for a twentieth of the
+        epochs, averaged weights, and a further term that keeps the scan (fidelity_weight). "small" (`--preset fast` of the
+        command line): small networks for small clouds, which train in about a minute on two cores.
     n_points, n_partial_points : int, default=None
         Points of complete and of partial clouds in training: 2048 and 1024; small: 256 and 128. A trained model takes scans
         of any size, and gives as many points as wanted.
@@ -95,7 +95,7 @@ class PointCloudCompleter(Estimator):
         and 16.
     feature_widths, discriminator_widths, discriminator_head : sequence of int, default=None
         Widths of the layers that look at partial clouds (64, 128, 256, 512), of the discriminator's layers for points
-        (64, 128, 128, 256, 128), and of those after them (256, 512).
+        (64, 128, 128, 256, 128), and of those after them (256, 512); small: (16, 32, 64) twice and (64,).
     discriminator_norm : bool, default=None
         Whether the discriminator's layers for points are normalised over the batch: True.
     base_deviation : float, default=None
