@@ -28,6 +28,7 @@ mod linear;
 mod normalization;
 mod point_coupling;
 mod point_layer;
+mod point_tape;
 mod state;
 
 pub use activation::Activation;
@@ -46,4 +47,5 @@ pub use linear::Linear;
 pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
 pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
+pub use point_tape::{PointGradients, PointTape, generate_with_tape};
 pub use state::{State, StateError, load_state, n_parameters, state};

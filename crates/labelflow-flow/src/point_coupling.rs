@@ -80,10 +80,10 @@ impl PointCouplingConfig {
 
 /// The axes of the points of clouds, one tensor `[1, n_clouds, n_points, 1]` each. Couplings change one or two of them and leave the
 /// others as they are, which costs nothing when they are apart.
-type Axes = [Tensor<4>; N_AXES];
+pub(crate) type Axes = [Tensor<4>; N_AXES];
 
 /// Points `[n_rows, 3]` as their axes.
-fn to_axes(points: Tensor<2>, n_clouds: usize) -> Axes {
+pub(crate) fn to_axes(points: Tensor<2>, n_clouds: usize) -> Axes {
     let n_points = points.dims()[0] / n_clouds;
     std::array::from_fn(|axis| {
         points.clone().narrow(1, axis, 1).reshape([1, n_clouds, n_points, 1])
@@ -91,13 +91,13 @@ fn to_axes(points: Tensor<2>, n_clouds: usize) -> Axes {
 }
 
 /// The inverse of [`to_axes`].
-fn to_points(axes: Axes) -> Tensor<2> {
+pub(crate) fn to_points(axes: Axes) -> Tensor<2> {
     let [_, n_clouds, n_points, _] = axes[0].dims();
     Tensor::cat(axes.to_vec(), 3).reshape([n_clouds * n_points, N_AXES])
 }
 
 /// A log-determinant a point, `[1, n_clouds, n_points, 1]`, as `[n_rows]`.
-fn to_rows(log_det: Tensor<4>) -> Tensor<1> {
+pub(crate) fn to_rows(log_det: Tensor<4>) -> Tensor<1> {
     let [_, n_clouds, n_points, _] = log_det.dims();
     log_det.reshape([n_clouds * n_points])
 }

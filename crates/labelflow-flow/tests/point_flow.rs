@@ -212,3 +212,76 @@ fn a_coupling_has_as_many_parameters_as_the_specification_says() {
     };
     assert_eq!((narrow(128), narrow(512)), (1_410_120, 3_769_416));
 }
+
+/// Points, log-determinants, statistics and all gradients of the pass with a tape are those of the composed one.
+#[test]
+fn the_way_back_by_hand_is_that_of_autodiff() {
+    let mut device = Device::flex().autodiff();
+    let _ = device.configure(FloatDType::F64);
+    for (n_clouds, n_points) in [(2, 7), (1, 3), (3, 1)] {
+        let config = PointFlowConfig { d_features: 4, d_hidden: 5, n_steps: 2 };
+        let flow = stirred(config.init(3, &device));
+        let tensor = |values: Vec<f64>, shape: [usize; 2]| {
+            Tensor::<2>::from_data(TensorData::new(values, shape), &device)
+        };
+        let noise = tensor(waves(n_clouds * n_points * 3, 1.1), [n_clouds * n_points, 3]);
+        let weights = tensor(waves(n_clouds * n_points * 3, 0.77), [n_clouds * n_points, 3]);
+        let features = tensor(waves(n_clouds * 4, 2.3), [n_clouds, 4]);
+        let log_det_weight = 0.37;
+        let recorder = StatisticsRecorder::default();
+        let mode = Mode::Train(&recorder);
+        let condition = flow.condition(features, mode).detach().require_grad();
+
+        let (points, log_det) = flow.chain.inverse(noise.clone(), condition.clone(), mode);
+        let loss =
+            (points.clone() * weights.clone()).sum() + log_det.clone().sum() * log_det_weight;
+        let gradients = loss.backward();
+        let expected_condition = condition.grad(&gradients).unwrap();
+        let mut by_module = Gradient { gradients, parts: Vec::new() };
+        flow.chain.visit(&mut by_module);
+        let composed = labelflow_flow::absorb(flow.clone(), recorder, 0.5);
+
+        let plain = flow.clone().valid();
+        let recorder = StatisticsRecorder::default();
+        let (found_points, found_log_det, tape) = labelflow_flow::generate_with_tape(
+            &plain.chain.maps,
+            noise.inner(),
+            &condition.inner(),
+            &recorder,
+        );
+        let found = tape.backward(&plain.chain.maps, weights.inner(), log_det_weight);
+        let close = |name: &str, found: Vec<f64>, expected: Vec<f64>| {
+            assert_eq!(found.len(), expected.len(), "{name}");
+            for (found, expected) in found.iter().zip(&expected) {
+                let scale = expected.abs().max(1.0);
+                assert!((found - expected).abs() < 1e-9 * scale, "{name}: {found} and {expected}");
+            }
+        };
+        close("points", to_vec(found_points), to_vec(points));
+        close("log-determinants", to_vec(found_log_det), to_vec(log_det));
+        close("condition", to_vec(found.condition), to_vec(expected_condition));
+        let weights = found.weights.into_iter().flat_map(to_vec).collect();
+        close("weights", weights, by_module.parts.concat());
+        let statistics = |flow: &Flow<PointCoupling>| -> Vec<f64> {
+            let all = state(flow).into_iter().filter(|(name, _)| name.starts_with("chain"));
+            let running = all.filter(|(name, _)| name.contains("running"));
+            running.flat_map(|(_, data)| data.iter::<f64>().collect::<Vec<_>>()).collect()
+        };
+        let with_tape = labelflow_flow::absorb(flow, recorder, 0.5);
+        close("statistics", statistics(&with_tape), statistics(&composed));
+    }
+}
+
+/// The gradients of a module's weights, in the order of its fields.
+struct Gradient {
+    gradients: burn::tensor::Gradients,
+    parts: Vec<Vec<f64>>,
+}
+
+impl burn::module::ModuleVisitor for Gradient {
+    fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
+        if param.is_require_grad() {
+            self.parts.push(to_vec(param.val().grad(&self.gradients).unwrap()));
+        }
+    }
+}

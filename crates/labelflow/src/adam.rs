@@ -250,18 +250,23 @@ impl<T: Float + Send + Sync> SliceAdam<T> {
 }
 
 /// The gradients of all trained weights, one after another in the order of the module's fields.
-pub(crate) fn flat_gradient<M: Module>(module: &M, gradients: Gradients) -> Tensor<1> {
-    struct Collect {
-        gradients: Gradients,
+pub(crate) fn flat_gradient<M: Module>(module: &M, mut gradients: Gradients) -> Tensor<1> {
+    Tensor::cat(flat_gradients(module, &mut gradients), 0)
+}
+
+/// The gradient of each trained tensor as a vector, in the order of the module's fields.
+pub(crate) fn flat_gradients<M: Module>(module: &M, gradients: &mut Gradients) -> Vec<Tensor<1>> {
+    struct Collect<'a> {
+        gradients: &'a mut Gradients,
         parts: Vec<Tensor<1>>,
     }
-    impl ModuleVisitor for Collect {
+    impl ModuleVisitor for Collect<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if !param.is_require_grad() {
                 return;
             }
             let weight = param.val();
-            let gradient = weight.grad_remove(&mut self.gradients);
+            let gradient = weight.grad_remove(self.gradients);
             let gradient = gradient.unwrap_or_else(|| weight.inner().zeros_like());
             let n_weights = gradient.shape().num_elements();
             self.parts.push(gradient.reshape([n_weights]));
@@ -269,7 +274,7 @@ pub(crate) fn flat_gradient<M: Module>(module: &M, gradients: Gradients) -> Tens
     }
     let mut collect = Collect { gradients, parts: Vec::new() };
     module.visit(&mut collect);
-    Tensor::cat(collect.parts, 0)
+    collect.parts
 }
 
 /// Adds to each trained weight its part of a flat change.

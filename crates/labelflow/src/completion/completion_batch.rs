@@ -19,6 +19,8 @@ pub(crate) struct CompletionBatch {
     shapes: Vec<f32>,
     latent_noise: Vec<f32>,
     noise: Vec<f32>,
+    /// Empty when the discriminator sees clouds as they are.
+    blur: Vec<f32>,
 }
 
 /// A batch on a device.
@@ -32,6 +34,8 @@ pub(crate) struct DeviceBatch {
     pub(crate) latent_noise: Tensor<2>,
     /// `[n_clouds, n_points, 3]`
     pub(crate) noise: Tensor<3>,
+    /// What is added to generated clouds before the discriminator sees them, `[n_clouds, n_points, 3]`. Shapes have it already.
+    pub(crate) blur: Option<Tensor<3>>,
 }
 
 /// The part of a batch that belongs to one of its clouds.
@@ -40,6 +44,7 @@ struct CloudDraw {
     shape: PointSet,
     latent_noise: Vec<f32>,
     noise: Vec<f32>,
+    blur: Vec<f32>,
 }
 
 impl CompletionBatch {
@@ -71,12 +76,14 @@ impl CompletionBatch {
             shapes: Vec::new(),
             latent_noise: Vec::new(),
             noise: Vec::new(),
+            blur: Vec::new(),
         };
         for draw in draws {
             batch.partials.extend_from_slice(draw.partial.as_flat());
             batch.shapes.extend_from_slice(draw.shape.as_flat());
             batch.latent_noise.extend_from_slice(&draw.latent_noise);
             batch.noise.extend_from_slice(&draw.noise);
+            batch.blur.extend_from_slice(&draw.blur);
         }
         batch
     }
@@ -94,6 +101,7 @@ impl CompletionBatch {
             shapes: clouds(self.shapes),
             latent_noise: Tensor::from_data(latent, device),
             noise: clouds(self.noise),
+            blur: (!self.blur.is_empty()).then(|| clouds(self.blur)),
         }
     }
 }
@@ -108,13 +116,32 @@ impl CloudDraw {
         let rng = &mut stream(config.seed, "clouds", number);
         let partial = dataset.partial(index, number, config.n_partial_points, rng)?;
         let shape = dataset.complete(config.n_points, rng)?;
-        Ok(Self {
+        let mut draw = Self {
             partial: moved(partial, config.jitter, rng)?,
             shape: moved(shape, config.jitter, rng)?,
             latent_noise: normal(config.d_latent, rng),
             noise: normal(config.n_points * N_AXES, rng),
-        })
+            blur: Vec::new(),
+        };
+        if config.discriminator_blur > 0.0 {
+            let mut blur = || -> Vec<f32> {
+                let noise = normal(config.n_points * N_AXES, rng).into_iter();
+                noise.map(|value| value * config.discriminator_blur as f32).collect()
+            };
+            draw.shape = shifted(&draw.shape, &blur())?;
+            draw.blur = blur();
+        }
+        Ok(draw)
     }
+}
+
+/// Points with an offset each.
+fn shifted(points: &PointSet, offsets: &[f32]) -> Result<PointSet> {
+    let offsets = offsets.as_chunks::<N_AXES>().0;
+    let shift = |(point, offset): (&[f32; 3], &[f32; 3])| {
+        std::array::from_fn(|axis| point[axis] + offset[axis])
+    };
+    Ok(PointSet::new(points.as_slice().iter().zip(offsets).map(shift).collect())?)
 }
 
 /// Standard normal noise.

@@ -7,15 +7,17 @@
 //! σ₀, the deviation of the base, is 1 in the paper. Shapes fill a ball of radius 0.5, so that a smaller one has less far to contract.
 
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Gradients, Tensor};
 use labelflow_flow::{
-    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig, PointNorm,
+    Bijection, Chain, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig,
+    PointGradients, PointNorm, PointTape, StatisticsRecorder, generate_with_tape,
     standard_normal_log_prob,
 };
 
 use super::latent_encoder::{Latent, LatentEncoder};
 use super::point_features::{PointFeatures, PointFeaturesConfig};
 use crate::PointCloudCompleter;
+use crate::adam::flat_gradients;
 
 /// Feature network, encoder and point flow.
 #[derive(Module, Debug)]
@@ -89,11 +91,67 @@ impl CompletionNetwork {
         noise: Tensor<3>,
         mode: Mode<'_>,
     ) -> Generated {
+        let condition = self.condition(latent, features, mode);
+        let (points, log_det) = self.flow.chain.inverse(self.base(noise.clone()), condition, mode);
+        self.generated(noise, points, log_det)
+    }
+
+    /// What the couplings hear of clouds.
+    ///
+    /// # Shapes
+    ///
+    /// - latent: `[n_clouds, d_latent]`, features: `[n_clouds, d_features]`
+    /// - returns: `[n_conditioners, n_clouds, d_hidden]`
+    pub(crate) fn condition(
+        &self,
+        latent: Tensor<2>,
+        features: Tensor<2>,
+        mode: Mode<'_>,
+    ) -> Tensor<3> {
+        self.flow.condition(Tensor::cat(vec![latent, features], 1), mode)
+    }
+
+    /// The couplings, without gradients of their own.
+    pub(crate) fn plain_couplings(&self) -> Chain<PointCoupling> {
+        self.flow.chain.valid()
+    }
+
+    /// [`generate`](Self::generate) in training, from a condition, on tensors without gradients, with what the way back needs.
+    pub(crate) fn generate_with_tape(
+        &self,
+        couplings: &Chain<PointCoupling>,
+        condition: &Tensor<3>,
+        noise: Tensor<3>,
+        recorder: &StatisticsRecorder,
+    ) -> (Generated, PointTape) {
+        let base = self.base(noise.clone());
+        let (points, log_det, tape) =
+            generate_with_tape(&couplings.maps, base, condition, recorder);
+        (self.generated(noise, points, log_det), tape)
+    }
+
+    /// The gradient of all trained weights as one vector: those of the couplings by hand, the others by autodiff.
+    pub(crate) fn flat_gradient(
+        &self,
+        of_couplings: PointGradients,
+        mut of_others: Gradients,
+    ) -> Tensor<1> {
+        let mut parts = flat_gradients(&self.features, &mut of_others);
+        parts.extend(flat_gradients(&self.encoder, &mut of_others));
+        parts.extend(flat_gradients(&self.flow.bank, &mut of_others));
+        parts.extend(of_couplings.weights);
+        Tensor::cat(parts, 0)
+    }
+
+    /// Noise `[n_clouds, n_points, 3]` as points of the base density, `[n_rows, 3]`.
+    fn base(&self, noise: Tensor<3>) -> Tensor<2> {
+        let [n_clouds, n_points, _] = noise.dims();
+        noise.reshape([n_clouds * n_points, N_AXES]) * self.base_deviation
+    }
+
+    fn generated(&self, noise: Tensor<3>, points: Tensor<2>, log_det: Tensor<1>) -> Generated {
         let [n_clouds, n_points, _] = noise.dims();
         let noise = noise.reshape([n_clouds * n_points, N_AXES]);
-        let condition = self.flow.condition(Tensor::cat(vec![latent, features], 1), mode);
-        let base = noise.clone() * self.base_deviation;
-        let (points, log_det) = self.flow.chain.inverse(base, condition, mode);
         let log_base = N_AXES as f64 * self.base_deviation.ln();
         Generated {
             clouds: points.reshape([n_clouds, n_points, N_AXES]),

@@ -15,50 +15,48 @@ use burn::tensor::Tensor;
 use labelflow_flow::N_AXES;
 use std::f64::consts::LN_2;
 
-use super::completion_network::Generated;
-use super::latent_encoder::Latent;
 use super::nearest_points::nearest_distances;
 use crate::PointCloudCompleter;
-
-/// The generator's loss and its parts without their weights.
-#[derive(Debug)]
-pub(crate) struct GeneratorLoss {
-    /// `[1]`
-    pub(crate) loss: Tensor<1>,
-    /// In the order of [`TERMS`], `[1]` each.
-    pub(crate) terms: [Tensor<1>; TERMS.len()],
-}
 
 /// The parts of the generator's loss.
 pub(crate) const TERMS: [&str; 5] =
     ["likelihood", "divergence", "adversarial", "hausdorff", "fidelity"];
 
-/// The generator's loss, given the discriminator's scores of its clouds, `[n_clouds]`.
-pub(crate) fn generator_loss(
-    config: &PointCloudCompleter,
-    generated: &Generated,
-    latent: &Latent,
-    scores: Tensor<1>,
-    partials: Tensor<3>,
-) -> GeneratorLoss {
-    let distances = nearest_distances(partials, generated.clouds.clone());
-    let terms = [
-        generated.log_prob.clone().mean() * (-1.0 / (N_AXES as f64 * LN_2)),
-        latent.divergence(),
-        (scores - 1.0).square().mean(),
-        distances.clone().max_dim(1).mean(),
-        distances.mean(),
-    ];
-    let weights = [
+/// The weights of [`TERMS`].
+pub(crate) fn term_weights(config: &PointCloudCompleter) -> [f64; TERMS.len()] {
+    [
         config.likelihood_weight,
         config.divergence_weight,
         config.adversarial_weight,
         config.hausdorff_weight,
         config.fidelity_weight,
-    ];
-    let weighted = terms.iter().zip(weights).map(|(term, weight)| term.clone() * weight);
-    let loss = weighted.reduce(|sum, term| sum + term).expect("there are five terms");
-    GeneratorLoss { loss, terms }
+    ]
+}
+
+/// The negative log-likelihood in bits per dimension, from ln p of each point.
+pub(crate) fn likelihood_term(log_prob: Tensor<1>) -> Tensor<1> {
+    log_prob.mean() * (-1.0 / (N_AXES as f64 * LN_2))
+}
+
+/// What the likelihood term changes by when the log-determinant of one of `n_points` points does.
+pub(crate) fn likelihood_slope(n_points: usize) -> f64 {
+    1.0 / (n_points as f64 * N_AXES as f64 * LN_2)
+}
+
+/// The terms that judge clouds: by the discriminator's scores, `[n_clouds]`, and by their distance from the partial clouds.
+pub(crate) fn cloud_terms(
+    clouds: Tensor<3>,
+    scores: Tensor<1>,
+    partials: Tensor<3>,
+) -> [Tensor<1>; 3] {
+    let distances = nearest_distances(partials, clouds);
+    [(scores - 1.0).square().mean(), distances.clone().max_dim(1).mean(), distances.mean()]
+}
+
+/// The sum of terms times their weights.
+pub(crate) fn weighted_sum(terms: &[Tensor<1>], weights: &[f64]) -> Tensor<1> {
+    let weighted = terms.iter().zip(weights).map(|(term, &weight)| term.clone() * weight);
+    weighted.reduce(|sum, term| sum + term).expect("there are terms")
 }
 
 /// The discriminator's loss, from its scores of complete shapes and of generated clouds.
@@ -82,21 +80,18 @@ mod tests {
         let scores = |value: f32| Tensor::<1>::from_floats([value; 4], &device);
         let loss = discriminator_loss(scores(0.8), scores(0.3));
         assert!((number(loss) - 0.13).abs() < 1e-6);
-        let zeros = Tensor::<2>::zeros([4, 3], &device);
-        let latent = Latent { mean: zeros.clone(), log_variance: zeros };
-        let clouds = Tensor::<3>::zeros([4, 5, 3], &device);
         // Five points of each of four clouds, with the log-probability of N(0, I₃) in nats.
-        let log_prob =
-            Tensor::full([20], -1.5 * (2.0 * std::f64::consts::PI * 1f64.exp()).ln(), &device);
-        let generated = Generated { clouds: clouds.clone(), log_prob };
-        let config = PointCloudCompleter::default();
-        let value = generator_loss(&config, &generated, &latent, scores(0.3), clouds + 0.1);
-        let terms = value.terms.map(number);
+        let nats = -1.5 * (2.0 * std::f64::consts::PI * 1f64.exp()).ln();
+        let bits = likelihood_term(Tensor::full([20], nats, &device));
+        assert!((number(bits) - 2.0471).abs() < 1e-4);
+        let clouds = Tensor::<3>::zeros([4, 5, 3], &device);
+        let terms = cloud_terms(clouds.clone(), scores(0.3), clouds + 0.1);
         let distance = 0.03f64.sqrt();
-        for (term, expected) in terms.into_iter().zip([2.0471, 0.0, 0.49, distance, distance]) {
-            assert!((term - expected).abs() < 1e-4, "{terms:?}");
+        let weights = term_weights(&PointCloudCompleter::default());
+        let loss = number(weighted_sum(&terms, &weights[2..]));
+        assert!((loss - 4.9 - 200.0 * distance).abs() < 1e-3, "{loss}");
+        for (term, expected) in terms.map(number).into_iter().zip([0.49, distance, distance]) {
+            assert!((term - expected).abs() < 1e-6, "{term} and {expected}");
         }
-        let expected = 2.0471 + 10.0 * 0.49 + 200.0 * distance;
-        assert!((number(value.loss) - expected).abs() < 1e-3);
     }
 }

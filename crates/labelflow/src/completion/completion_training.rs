@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::CompletionDataset;
 use super::completion_batch::{CompletionBatch, DeviceBatch};
 use super::completion_network::CompletionNetwork;
-use super::completion_objective::{TERMS, discriminator_loss, generator_loss};
+use super::completion_objective::{TERMS, discriminator_loss};
 use super::discriminator::Discriminator;
+use super::generator_step::generator_step;
 use crate::adam::{Adam, flat_gradient};
 use crate::train::clip;
 use crate::{
@@ -275,29 +276,20 @@ impl Course {
         let [of_generator, of_discriminator] = &mut self.optimizers;
 
         let recorder = StatisticsRecorder::default();
-        let mode = Mode::Train(&recorder);
-        let encoded = generator.encode(batch.partials.clone(), mode);
-        let latent = encoded.latent.sample(batch.latent_noise);
-        let generated = generator.generate(latent, encoded.features, batch.noise, mode);
-        // Gradients flow through the judge, not into it; what it sees here is not what it learns from.
-        let judge = discriminator.clone().no_grad();
-        let unused = StatisticsRecorder::default();
-        let scores = judge.forward(generated.clouds.clone(), Mode::Train(&unused));
-        let value = generator_loss(config, &generated, &encoded.latent, scores, batch.partials);
-        let gradient = flat_gradient(&generator, value.loss.backward());
+        let shapes = batch.shapes.clone();
+        let value = generator_step(config, &generator, &discriminator, batch, &recorder);
+        let gradient = value.gradient;
 
         let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
-        let clouds = generated.clouds.detach();
         let loss = discriminator_loss(
-            discriminator.forward(batch.shapes, Mode::Train(&of_shapes)),
-            discriminator.forward(clouds, Mode::Train(&of_clouds)),
+            discriminator.forward(shapes, Mode::Train(&of_shapes)),
+            discriminator.forward(value.seen, Mode::Train(&of_clouds)),
         );
         let other_gradient = flat_gradient(&discriminator, loss.backward());
 
         // One fetch for both players: every fetch waits for the device.
-        let mut parts =
-            vec![value.loss.inner(), norm(&gradient), norm(&other_gradient), loss.inner()];
-        parts.extend(value.terms.map(Tensor::inner));
+        let mut parts = vec![value.loss, norm(&gradient), norm(&other_gradient), loss.inner()];
+        parts.extend(value.terms);
         let numbers: Vec<f64> = Tensor::cat(parts, 0).into_data().iter::<f64>().collect();
         let terms = [DISCRIMINATOR].into_iter().chain(TERMS).zip(numbers[3..].iter().copied());
         let numbers = StepNumbers {
@@ -440,6 +432,7 @@ mod tests {
 
     use super::*;
     use crate::adam::add_flat;
+    use crate::completion::generator_step::GeneratorStep;
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
@@ -453,11 +446,14 @@ mod tests {
     }
 
     /// The derivative along a direction that moves one tensor of a module alone, for each of its tensors: by the gradient, and by central
-    /// differences.
-    fn compare_derivatives<M: Module>(module: M, loss: impl Fn(&M) -> Tensor<1>) {
+    /// differences of the loss.
+    fn compare_derivatives<M: Module>(
+        module: &M,
+        gradient: Tensor<1>,
+        loss: impl Fn(&M) -> Tensor<1>,
+    ) {
         const STEP: f64 = 1e-6;
         let device = Device::flex();
-        let gradient = flat_gradient(&module, loss(&module).backward());
         let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
         let mut sizes = Sizes(Vec::new());
         module.visit(&mut sizes);
@@ -518,29 +514,28 @@ mod tests {
         let (partials, shapes, noise) = (clouds(6, 0.9), clouds(8, 1.3), clouds(8, 2.1));
         let latent_noise = TensorData::new(wave(6, 0.8), [3, 2]);
         let latent_noise = Tensor::<2>::from_data(latent_noise, &device);
-        let generate = |generator: &CompletionNetwork| {
+        let step = |generator: &CompletionNetwork| {
+            let batch = DeviceBatch {
+                partials: partials.clone(),
+                shapes: shapes.clone(),
+                latent_noise: latent_noise.clone(),
+                noise: noise.clone(),
+                blur: Some(noise.clone() * 0.1),
+            };
             let recorder = StatisticsRecorder::default();
-            let mode = Mode::Train(&recorder);
-            let encoded = generator.encode(partials.clone(), mode);
-            let latent = encoded.latent.sample(latent_noise.clone());
-            let generated = generator.generate(latent, encoded.features, noise.clone(), mode);
-            (generated, encoded.latent)
+            generator_step(&config, generator, &players.discriminator, batch, &recorder)
         };
-        compare_derivatives(players.generator.clone(), |generator| {
-            let (generated, latent) = generate(generator);
-            let unused = StatisticsRecorder::default();
-            let judge = players.discriminator.clone().no_grad();
-            let scores = judge.forward(generated.clouds.clone(), Mode::Train(&unused));
-            generator_loss(&config, &generated, &latent, scores, partials.clone()).loss
-        });
-        let (generated, _) = generate(&players.generator);
-        let generated = generated.clouds.detach();
-        compare_derivatives(players.discriminator.clone(), |discriminator| {
+        let GeneratorStep { gradient, seen, .. } = step(&players.generator);
+        compare_derivatives(&players.generator, gradient, |generator| step(generator).loss);
+        let loss = |discriminator: &Discriminator| {
             let unused = StatisticsRecorder::default();
             let score =
                 |clouds: &Tensor<3>| discriminator.forward(clouds.clone(), Mode::Train(&unused));
-            discriminator_loss(score(&shapes), score(&generated))
-        });
+            discriminator_loss(score(&shapes), score(&seen))
+        };
+        let gradient =
+            flat_gradient(&players.discriminator, loss(&players.discriminator).backward());
+        compare_derivatives(&players.discriminator, gradient, loss);
     }
 
     #[test]

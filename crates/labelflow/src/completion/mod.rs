@@ -7,6 +7,7 @@
 //! | `completion_network.rs` | the generator: `point_features.rs`, `latent_encoder.rs` and the flow |
 //! | `discriminator.rs` | the other player |
 //! | `completion_objective.rs`, `nearest_points.rs` | what both minimise |
+//! | `generator_step.rs` | the generator's gradient, partly by hand |
 //! | `completion_training.rs` | the loop |
 //! | `completion_options.rs` | what users choose when completing |
 //! | `frame_search.rs` | where a scan lies in the frame of the shapes |
@@ -19,6 +20,7 @@ mod completion_options;
 mod completion_training;
 mod discriminator;
 mod frame_search;
+mod generator_step;
 mod latent_encoder;
 mod nearest_points;
 mod point_cloud_completer;

@@ -55,6 +55,9 @@ pub struct PointCloudCompleter {
     pub discriminator_head: Vec<usize>,
     /// Whether the discriminator's layers for points are normalised over the batch, as in the paper. Default: true.
     pub discriminator_norm: bool,
+    /// The discriminator sees points blurred by noise of this deviation, shapes and completions alike, so that it judges shapes rather than
+    /// how thin a surface is; 0 in the paper. Default: 0.
+    pub discriminator_blur: f64,
     /// The deviation of the base density; 1 in the paper. Default: 0.2.
     pub base_deviation: f64,
     /// The weight of the likelihood term, in bits per dimension; 0 for the paper's "w/o-nll". Default: 1.
@@ -88,6 +91,7 @@ impl Default for PointCloudCompleter {
             discriminator_widths: vec![64, 128, 128, 256, 128],
             discriminator_head: vec![256, 512],
             discriminator_norm: true,
+            discriminator_blur: 0.0,
             base_deviation: 0.2,
             likelihood_weight: 1.0,
             divergence_weight: 1.0,
@@ -207,6 +211,7 @@ impl PointCloudCompleter {
             ("adversarial_weight", self.adversarial_weight),
             ("hausdorff_weight", self.hausdorff_weight),
             ("fidelity_weight", self.fidelity_weight),
+            ("discriminator_blur", self.discriminator_blur),
         ] {
             if !(weight.is_finite() && weight >= 0.0) {
                 return Err(Error::config(setting, "a number that is not negative", weight));
