@@ -181,7 +181,13 @@ def test_settings_matter(fitted, tables, scan):
         return quick(**parameters).fit(tables.shapes, parts=tables.parts).complete(scan, 1)
 
     expected = fitted.complete(scan, 1)
-    for parameters in ({"adversarial_weight": 1.0}, {"jitter": 0.1}, {"averaging": 0.0}, {"random_state": 1}):
+    for parameters in (
+        {"adversarial_weight": 1.0},
+        {"jitter": 0.1},
+        {"averaging": 0.0},
+        {"discriminator_blur": 0.1},
+        {"random_state": 1},
+    ):
         assert not np.array_equal(fit(**parameters), expected), parameters
     np.testing.assert_array_equal(fit(n_jobs=1), expected)
     np.testing.assert_array_equal(fit(feature_widths=(8, np.int64(16))), expected)

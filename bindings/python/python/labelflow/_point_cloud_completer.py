@@ -27,6 +27,7 @@ _PARAMETERS = (
     "discriminator_widths",
     "discriminator_head",
     "discriminator_norm",
+    "discriminator_blur",
     "base_deviation",
     "likelihood_weight",
     "divergence_weight",
@@ -98,6 +99,8 @@ class PointCloudCompleter(Estimator):
         (64, 128, 128, 256, 128), and of those after them (256, 512); small: (16, 32, 64) twice and (64,).
     discriminator_norm : bool, default=None
         Whether the discriminator's layers for points are normalised over the batch: True.
+    discriminator_blur : float, default=None
+        The deviation of noise by which points are blurred before the discriminator sees them, of shapes and completions alike: 0.
     base_deviation : float, default=None
         The deviation of the density that points are drawn from: 0.2; paper: 1.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
@@ -170,6 +173,7 @@ class PointCloudCompleter(Estimator):
         discriminator_widths: Sequence[int] | None = None,
         discriminator_head: Sequence[int] | None = None,
         discriminator_norm: bool | None = None,
+        discriminator_blur: float | None = None,
         base_deviation: float | None = None,
         device: str = "cpu",
         random_state: Any = 0,
@@ -202,6 +206,7 @@ class PointCloudCompleter(Estimator):
         self.discriminator_widths = discriminator_widths
         self.discriminator_head = discriminator_head
         self.discriminator_norm = discriminator_norm
+        self.discriminator_blur = discriminator_blur
         self.base_deviation = base_deviation
         self.device = device
         self.random_state = random_state
