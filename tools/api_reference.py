@@ -19,6 +19,7 @@ SECTIONS = {
         "LabelFlowClassifier", "TwoStageClassifier", "AdversarialLabels", "GeneralizedExpectation",
     ],
     "Regression from rules": ["LabelFlowRegressor", "MeanRule", "QuantileRule", "MaskRule"],
+    "Completion of point clouds": ["PointCloudCompleter"],
     "Label models": [model.__name__ for model in labelflow.LABEL_MODELS.values()],
     "Signals": ["Signals"],
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],

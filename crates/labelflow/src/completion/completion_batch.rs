@@ -89,7 +89,7 @@ impl CompletionBatch {
     }
 
     /// The same batch on a device.
-    pub(crate) fn to_device(self, config: &PointCloudCompleter, device: &Device) -> DeviceBatch {
+    pub(crate) fn on_device(self, config: &PointCloudCompleter, device: &Device) -> DeviceBatch {
         let n_clouds = self.latent_noise.len() / config.d_latent;
         let clouds = |values: Vec<f32>| {
             let n_points = values.len() / n_clouds / N_AXES;

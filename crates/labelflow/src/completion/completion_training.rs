@@ -27,7 +27,7 @@ use crate::{
 const DISCRIMINATOR: &str = "discriminator";
 /// Batches that are drawn while the device computes.
 const BATCHES_AHEAD: usize = 2;
-/// Averaged weights follow once in so many steps: more often is not worth the passes over all weights.
+/// Averaged weights follow once in so many steps, after the first hundred: more often is not worth the passes over all weights.
 const AVERAGE_EVERY: usize = 8;
 
 /// How training of a completer proceeds.
@@ -174,7 +174,7 @@ pub(crate) fn train_completion(
         });
         let mut next_batch = || -> Result<DeviceBatch> {
             let batch = batches.recv().expect("batches are drawn as long as training asks")?;
-            Ok(batch.to_device(config, &device))
+            Ok(batch.on_device(config, &device))
         };
         course.go_on(config, dataset, run, observer, &mut next_batch)
     })?;
@@ -321,11 +321,12 @@ impl Course {
 
     /// Moves the averaged weights. At the start they remember less, so that they do not stay where training began.
     fn follow(&mut self, averaging: f64, step: usize) {
-        if averaging == 0.0 || !(step + 1).is_multiple_of(AVERAGE_EVERY) {
+        let every = if step < 100 { 1 } else { AVERAGE_EVERY };
+        if averaging == 0.0 || !(step + 1).is_multiple_of(every) {
             return;
         }
         let remembered = averaging.min((step + 1) as f64 / (step + 10) as f64);
-        let share = 1.0 - remembered.powi(AVERAGE_EVERY as i32);
+        let share = 1.0 - remembered.powi(every as i32);
         let average = self.average.clone();
         self.average = moved_towards(average, &self.players.generator, share);
     }
@@ -415,7 +416,7 @@ fn settled(
     let mut generator = generator.valid();
     let device = config.device.open()?;
     for index in 0..config.training.statistics_batches {
-        let batch = CompletionBatch::draw(dataset, config, index)?.to_device(config, &device);
+        let batch = CompletionBatch::draw(dataset, config, index)?.on_device(config, &device);
         let recorder = StatisticsRecorder::default();
         let mode = Mode::Train(&recorder);
         let encoded = generator.encode(batch.partials, mode);
