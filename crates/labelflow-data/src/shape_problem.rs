@@ -54,6 +54,25 @@ impl ShapeSet {
         Self::ALL.into_iter().find(|set| set.name() == name)
     }
 
+    /// Under which terms it is given.
+    pub fn licence(self) -> &'static str {
+        match self {
+            Self::Furniture(_) => "made up here, free",
+            Self::PartNetChair => "ShapeNet and PartNet terms, non-commercial research",
+        }
+    }
+
+    /// The number of shapes, those to choose settings with included.
+    pub fn n_shapes(self) -> usize {
+        match self {
+            Self::Furniture(category) => {
+                let FurnitureSizes { train, val, test } = FurnitureSizes::of_paper(category);
+                train + val + test
+            }
+            Self::PartNetChair => 4755,
+        }
+    }
+
     /// Loads or makes the shapes.
     pub fn load(self, data: &Path, options: &LoadOptions) -> Result<ShapeProblem> {
         let (mut train, mut test, furniture) = match self {

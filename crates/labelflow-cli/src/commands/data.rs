@@ -7,8 +7,8 @@ use labelflow::weak::{RuleDataset, SoftLabels, TrueValues, Truth};
 use labelflow_data::furniture::{Furniture, FurnitureCategory, FurnitureSizes, write_furniture};
 use labelflow_data::{
     CatalogEntry, CheckReport, FileState, PlantedGaussian, PlantedRegression, PlantedVotes,
-    RulesFile, ValueLabels, catalog, check, fetch, find, write_features, write_labels, write_rules,
-    write_signals, write_value_labels,
+    RulesFile, ShapeSet, ValueLabels, catalog, check, fetch, find, write_features, write_labels,
+    write_rules, write_signals, write_value_labels,
 };
 use ndarray::Array2;
 
@@ -52,7 +52,17 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
                 entry.licence.to_owned(),
             ]
         });
-        output::print(&output::table(["dataset", "rows", "features", "labels", "licence"], rows))?;
+        let shapes = ShapeSet::ALL.into_iter().map(|set| {
+            [
+                set.name().to_owned(),
+                set.n_shapes().to_string(),
+                "points".to_owned(),
+                "complete shapes".to_owned(),
+                set.licence().to_owned(),
+            ]
+        });
+        let header = ["dataset", "rows", "features", "labels", "licence"];
+        output::print(&output::table(header, rows.chain(shapes)))?;
     }
     Ok(Outcome::Done)
 }
