@@ -83,7 +83,7 @@ class PointCloudCompleter(Estimator):
     statistics_batches : int, default=None
         Batches under the final weights whose statistics normalise: 200; small: 40.
     likelihood_weight, divergence_weight : float, default=None
-        The weights of the likelihood and of the latent's divergence from a standard normal: 1 each.
+        The weights of the likelihood and of the latent's divergence from a standard normal: 0.1 and 1/128; paper: 1 each.
     adversarial_weight : float, default=None
         The weight of the discriminator's judgement of the whole: 10.
     hausdorff_weight, fidelity_weight : float, default=None

@@ -60,9 +60,9 @@ pub struct PointCloudCompleter {
     pub discriminator_blur: f64,
     /// The deviation of the base density; 1 in the paper. Default: 0.2.
     pub base_deviation: f64,
-    /// The weight of the likelihood term, in bits per dimension; 0 for the paper's "w/o-nll". Default: 1.
+    /// The weight of the likelihood term, in bits per dimension; 0 for the paper's "w/o-nll". Default: 0.1.
     pub likelihood_weight: f64,
-    /// The weight of the latent's divergence from N(0, I). Default: 1.
+    /// The weight of the latent's divergence from N(0, I). Default: 1/128.
     pub divergence_weight: f64,
     /// The weight of the discriminator's judgement. Default: 10.
     pub adversarial_weight: f64,
@@ -93,8 +93,8 @@ impl Default for PointCloudCompleter {
             discriminator_norm: true,
             discriminator_blur: 0.0,
             base_deviation: 0.2,
-            likelihood_weight: 1.0,
-            divergence_weight: 1.0,
+            likelihood_weight: 0.1,
+            divergence_weight: 1.0 / 128.0,
             adversarial_weight: 10.0,
             hausdorff_weight: 100.0,
             fidelity_weight: 100.0,
@@ -110,6 +110,8 @@ impl PointCloudCompleter {
     pub fn paper() -> Self {
         Self {
             base_deviation: 1.0,
+            likelihood_weight: 1.0,
+            divergence_weight: 1.0,
             fidelity_weight: 0.0,
             training: CompletionTraining::paper(),
             ..Self::default()
