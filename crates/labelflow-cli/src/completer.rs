@@ -8,7 +8,8 @@ use labelflow::{
     FittedPointCloudCompleter, Observer, PointCloudCompleter,
 };
 
-const CHECKPOINT: &str = "checkpoint.safetensors";
+/// The name of a checkpoint in a model folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 /// Epochs from one checkpoint to the next.
 const CHECKPOINT_EVERY: usize = 10;
 

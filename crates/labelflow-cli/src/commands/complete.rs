@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::CompleteArgs;
+use crate::cloud_files::cloud_files;
 use crate::{interrupt, output};
 
 /// Scans that the pictures show.
@@ -181,22 +182,7 @@ fn scan_frame(text: &str) -> anyhow::Result<ScanFrame> {
 fn scan_files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let reading = || format!("reading {}", path.display());
-        let mut inner: Vec<PathBuf> = std::fs::read_dir(path)
-            .with_context(reading)?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<std::io::Result<_>>()
-            .with_context(reading)?;
-        inner.retain(|path| path.is_file());
-        inner.sort();
-        if inner.is_empty() {
-            bail!("{}: expected files with point clouds, found none", path.display());
-        }
-        files.extend(inner);
+        files.extend(cloud_files(path)?);
     }
     let mut names: Vec<String> = files.iter().map(|path| stem(path)).collect();
     names.sort();

@@ -4,9 +4,9 @@
 //! completions of one partial cloud, which the folder is named after.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use labelflow::weak::point_clouds::{
     Chamfer, FScore, NearestTree, PointCloud, PointSet, minimum_matching_distance,
     total_mutual_difference, unidirectional_hausdorff,
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::MetricsArgs;
+use crate::cloud_files::{cloud_files, entries};
 use crate::output;
 
 /// The distance within which points count as found, as a share of the reference's diagonal.
@@ -197,11 +198,8 @@ impl Frame {
 /// A file, or all files of a folder, by name without ending.
 fn read_flat(path: &Path, options: &CloudOptions) -> anyhow::Result<BTreeMap<String, PointCloud>> {
     let mut clouds = BTreeMap::new();
-    for file in files(path)?.into_iter().filter(|file| file.is_file()) {
+    for file in cloud_files(path)? {
         clouds.insert(name_of(&file), read_cloud_with(&file, options)?);
-    }
-    if clouds.is_empty() {
-        bail!("{}: expected files with point clouds, found none", path.display());
     }
     Ok(clouds)
 }
@@ -212,8 +210,8 @@ fn read_groups(
     options: &CloudOptions,
 ) -> anyhow::Result<BTreeMap<String, Vec<PointCloud>>> {
     let mut groups: BTreeMap<String, Vec<PointCloud>> = BTreeMap::new();
-    for entry in files(path)? {
-        let inner = if entry.is_dir() { files(&entry)? } else { vec![entry.clone()] };
+    for entry in entries(path)? {
+        let inner = if entry.is_dir() { entries(&entry)? } else { vec![entry.clone()] };
         for file in inner.iter().filter(|file| file.is_file()) {
             groups.entry(name_of(&entry)).or_default().push(read_cloud_with(file, options)?);
         }
@@ -222,21 +220,6 @@ fn read_groups(
         bail!("{}: expected files with point clouds, found none", path.display());
     }
     Ok(groups)
-}
-
-/// What is in a folder, in the order of names; a file is itself.
-fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let reading = || format!("reading {}", path.display());
-    let mut files = std::fs::read_dir(path)
-        .with_context(reading)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<std::io::Result<Vec<_>>>()
-        .with_context(reading)?;
-    files.sort();
-    Ok(files)
 }
 
 fn name_of(path: &Path) -> String {

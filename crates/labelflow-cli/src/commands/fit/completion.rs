@@ -13,6 +13,7 @@ use labelflow_data::{
 use super::{FitFile, Training, required};
 use crate::Outcome;
 use crate::args::{FitArgs, PresetName};
+use crate::cloud_files::{cloud_files, entries};
 use crate::data_folder::data_folder;
 use crate::output;
 
@@ -116,7 +117,7 @@ fn read_shapes(path: &Path, args: &FitArgs) -> anyhow::Result<Vec<Shape>> {
 fn read_partnet_shapes(folder: &Path) -> anyhow::Result<Vec<Shape>> {
     let lists = folder.join("stats").join("train_val_test_split");
     let mut shapes = Vec::new();
-    for list in files_of(&lists)? {
+    for list in entries(&lists)? {
         let name = list.file_name().map(|name| name.to_string_lossy().into_owned());
         let Some(category) = name.as_deref().and_then(|name| name.strip_suffix(".train.json"))
         else {
@@ -146,28 +147,9 @@ fn in_own_box(cloud: &PointCloud) -> anyhow::Result<PointSet> {
 
 /// All clouds of a folder, by name.
 fn read_clouds(folder: &Path) -> anyhow::Result<Vec<(String, PointCloud)>> {
-    let files: Vec<PathBuf> = files_of(folder)?.into_iter().filter(|path| path.is_file()).collect();
-    if files.is_empty() {
-        bail!("{}: expected files with point clouds, found none", folder.display());
-    }
     let read = |path: &PathBuf| {
         let cloud = read_cloud_with(path, &CloudOptions::default())?;
         Ok((path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into()), cloud))
     };
-    files.iter().map(read).collect()
-}
-
-/// What is in a folder, in the order of names; a file is itself.
-fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    if path.is_file() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let reading = || format!("reading {}", path.display());
-    let entries = std::fs::read_dir(path).with_context(reading)?;
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<std::io::Result<_>>()
-        .with_context(reading)?;
-    files.sort();
-    Ok(files)
+    cloud_files(folder)?.iter().map(read).collect()
 }

@@ -19,11 +19,10 @@ use serde::de::DeserializeOwned;
 use crate::Outcome;
 use crate::args::{FitArgs, ModelArgs};
 use crate::bounds_setting::BoundsSetting;
+use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
 use crate::progress::Progress;
 use crate::{interrupt, output};
-
-const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
 #[derive(Debug, Default, Deserialize)]
