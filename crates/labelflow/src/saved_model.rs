@@ -280,71 +280,34 @@ impl Saved for FittedPointCloudCompleter {
     }
 }
 
-impl FittedLabelFlowClassifier {
-    /// Writes the model into a folder, replacing a model that is there.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        save(self, folder)
-    }
+/// What every saved model offers, once for all of them.
+macro_rules! saved_models {
+    ($($model:ty),+) => {$(
+        impl $model {
+            /// Writes the model into a folder, replacing a model that is there.
+            pub fn save(&self, folder: &Path) -> Result<()> {
+                save(self, folder)
+            }
 
-    /// Reads a model, onto the device cpu.
-    pub fn load(folder: &Path) -> Result<Self> {
-        load(folder)
-    }
+            /// Reads a model, onto the device cpu.
+            pub fn load(folder: &Path) -> Result<Self> {
+                load(folder)
+            }
 
-    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(self)
-    }
+            /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
+            pub fn to_bytes(&self) -> Vec<u8> {
+                to_bytes(self)
+            }
 
-    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        from_bytes(bytes)
-    }
+            /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+            pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+                from_bytes(bytes)
+            }
+        }
+    )+};
 }
 
-impl FittedLabelFlowRegressor {
-    /// Writes the model into a folder, replacing a model that is there.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        save(self, folder)
-    }
-
-    /// Reads a model, onto the device cpu.
-    pub fn load(folder: &Path) -> Result<Self> {
-        load(folder)
-    }
-
-    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(self)
-    }
-
-    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        from_bytes(bytes)
-    }
-}
-
-impl FittedPointCloudCompleter {
-    /// Writes the model into a folder, replacing a model that is there.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        save(self, folder)
-    }
-
-    /// Reads a model, onto the device cpu.
-    pub fn load(folder: &Path) -> Result<Self> {
-        load(folder)
-    }
-
-    /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(self)
-    }
-
-    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        from_bytes(bytes)
-    }
-}
+saved_models!(FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter);
 
 /// The part of `model.toml` that all versions share.
 #[derive(Deserialize)]
