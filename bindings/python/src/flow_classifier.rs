@@ -69,6 +69,7 @@ pub(crate) fn stop_name(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Converged => "converged",
         StopReason::MaxEpochs => "max-epochs",
+        StopReason::TimeLimit => "time-limit",
         StopReason::Interrupted => "interrupted",
     }
 }

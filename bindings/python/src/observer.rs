@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use labelflow::{EpochEvent, Observer, Result};
+use labelflow::{EpochEvent, Observer, Result, StopReason};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -39,9 +39,9 @@ struct PythonObserver {
 }
 
 impl Observer for PythonObserver {
-    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
         if self.abandoned.is_set() {
-            return Ok(ControlFlow::Break(()));
+            return Ok(ControlFlow::Break(StopReason::Interrupted));
         }
         let Some(function) = &self.function else { return Ok(ControlFlow::Continue(())) };
         let ends = Python::attach(|py| function.bind(py).call1((record(py, event)?,))?.is_truthy());
@@ -49,7 +49,11 @@ impl Observer for PythonObserver {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             true
         });
-        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if ends {
+            ControlFlow::Break(StopReason::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        })
     }
 }
 

@@ -236,6 +236,9 @@ pub(crate) struct FitArgs {
     /// The number of epochs from one checkpoint to the next
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) checkpoint_every: usize,
+    /// End training after so many minutes and keep the model as it is then
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) max_minutes: Option<f64>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }

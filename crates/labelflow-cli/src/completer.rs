@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use labelflow::{
     Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
-    FittedPointCloudCompleter, Observer, PointCloudCompleter,
+    FittedPointCloudCompleter, Observer, PointCloudCompleter, StopReason,
 };
 
 /// The name of a checkpoint in a model folder.
@@ -54,7 +54,10 @@ struct Watchers<'a> {
 }
 
 impl Observer for Watchers<'_> {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<std::ops::ControlFlow<()>> {
+    fn observe(
+        &mut self,
+        event: EpochEvent<'_>,
+    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
         let outcome = self.checkpoint.observe(event)?;
         match self.other.observe(event)? {
             std::ops::ControlFlow::Continue(()) => Ok(outcome),

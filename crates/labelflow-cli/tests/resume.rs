@@ -146,6 +146,19 @@ fn interrupted() {
 }
 
 #[test]
+fn out_of_time() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{FIT} --out whole")).succeeded();
+    let ran = sandbox.labelflow(&format!("{FIT} --out short --max-minutes 0")).succeeded();
+    assert!(ran.stdout.contains("trained for 1 epochs (no time left)"), "{}", ran.stdout);
+    sandbox.labelflow("predict short --features features.csv").succeeded();
+    let ran = sandbox.labelflow(&format!("{FIT} --out short")).succeeded();
+    assert_eq!(number_after(&ran.stderr, "going on after epoch"), 1);
+    assert_same_model(&sandbox, "short", "whole");
+    sandbox.refuses(&format!("{FIT} --out short --max-minutes=-1"), &["--max-minutes -1"]);
+}
+
+#[test]
 fn the_old_model_serves_until_the_new_one_is_done() {
     let sandbox = Sandbox::with_model();
     let old = model(&sandbox, "model");

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use labelflow::weak::{Bounds, WeakDataset};
-use labelflow::{EpochEvent, LabelFlowClassifier, Observer, TrainConfig};
+use labelflow::{EpochEvent, LabelFlowClassifier, Observer, StopReason, TrainConfig};
 use labelflow_data::PlantedGaussian;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -54,7 +54,7 @@ struct Clock {
 }
 
 impl Observer for Clock {
-    fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+    fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         self.shortest = self.shortest.min(self.last.elapsed().as_secs_f64());
         self.last = Instant::now();
         Ok(ControlFlow::Continue(()))

@@ -16,7 +16,7 @@ use labelflow::weak::{
 };
 use labelflow::{
     BatchSize, DeviceKind, EpochEvent, LabelFlowClassifier, LabelFlowRegressor, Observer, Report,
-    TrainConfig,
+    StopReason, TrainConfig,
 };
 use ndarray::Array2;
 use rand::SeedableRng;
@@ -209,7 +209,7 @@ struct Clock {
 }
 
 impl Observer for Clock {
-    fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+    fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         self.times.push(milliseconds(self.last));
         self.last = Instant::now();
         Ok(ControlFlow::Continue(()))

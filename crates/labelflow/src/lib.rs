@@ -119,7 +119,7 @@ pub use multilayer_perceptron::{
     FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
 };
 pub use objective::{Objective, ObjectiveValue};
-pub use observer::{CheckpointFile, EpochEvent, Observer};
+pub use observer::{CheckpointFile, EpochEvent, Observer, TimeLimit};
 pub use penalty::Penalty;
 pub use saved_label_model::SavedLabelModel;
 pub use saved_model::ModelTask;

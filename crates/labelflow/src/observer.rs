@@ -1,14 +1,15 @@
-//! Who watches training: progress bars, logs, checkpoints.
+//! Who watches training: progress bars, logs, checkpoints, clocks.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::{Checkpoint, EpochRecord, Result};
+use crate::{Checkpoint, EpochRecord, Result, StopReason};
 
 /// Sees every epoch of training, and may end it.
 pub trait Observer {
-    /// Called after every epoch. `Break` ends training as interrupted; an error ends it as failed.
-    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<()>>;
+    /// Called after every epoch. `Break` ends training and says why; an error ends it as failed.
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>>;
 }
 
 /// One epoch that has just ended.
@@ -24,21 +25,42 @@ pub struct EpochEvent<'a> {
 
 /// Watches nothing.
 impl Observer for () {
-    fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<()>> {
+    fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
         Ok(ControlFlow::Continue(()))
     }
 }
 
 /// All of them, in order; the first to break ends training.
 impl Observer for Vec<Box<dyn Observer + '_>> {
-    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
         let mut outcome = ControlFlow::Continue(());
         for observer in self {
-            if observer.observe(event)?.is_break() {
-                outcome = ControlFlow::Break(());
+            let answer = observer.observe(event)?;
+            if outcome.is_continue() {
+                outcome = answer;
             }
         }
         Ok(outcome)
+    }
+}
+
+/// Ends training when a time has passed. How far it comes then depends on the machine: such a run cannot be repeated exactly.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimit(Instant);
+
+impl TimeLimit {
+    /// From now on.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now() + time)
+    }
+}
+
+impl Observer for TimeLimit {
+    fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+        Ok(match Instant::now() >= self.0 {
+            true => ControlFlow::Break(StopReason::TimeLimit),
+            false => ControlFlow::Continue(()),
+        })
     }
 }
 
@@ -52,7 +74,7 @@ pub struct CheckpointFile {
 }
 
 impl Observer for CheckpointFile {
-    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
         if (event.record.epoch + 1).is_multiple_of(self.every.max(1)) {
             (event.snapshot)().save(&self.path)?;
         }

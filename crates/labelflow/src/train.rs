@@ -3,6 +3,7 @@
 // Deviation: the paper trains on all rows at once. So does this while a step fits into memory; above that it takes mini-batches.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
@@ -123,7 +124,9 @@ pub enum StopReason {
     Converged,
     /// There were no epochs left.
     MaxEpochs,
-    /// An observer ended it.
+    /// There was no time left.
+    TimeLimit,
+    /// Someone ended it.
     Interrupted,
 }
 
@@ -315,8 +318,8 @@ pub(crate) fn train<B: Bijection>(
             max_epochs: config.max_epochs,
             snapshot: &snapshot,
         };
-        if observer.observe(event)?.is_break() {
-            stop = StopReason::Interrupted;
+        if let ControlFlow::Break(reason) = observer.observe(event)? {
+            stop = reason;
             break;
         }
     }

@@ -51,12 +51,12 @@ fn partial(shape: &Shape, n_points: usize) -> PointSet {
 struct EndAfter(usize, Option<Checkpoint>);
 
 impl Observer for EndAfter {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         if event.record.epoch + 1 < self.0 {
             return Ok(ControlFlow::Continue(()));
         }
         self.1 = Some((event.snapshot)());
-        Ok(ControlFlow::Break(()))
+        Ok(ControlFlow::Break(StopReason::Interrupted))
     }
 }
 

@@ -111,7 +111,7 @@ struct Keep {
 }
 
 impl Observer for Keep {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         if event.record.epoch == self.epoch {
             self.kept = Some((event.snapshot)());
         }
@@ -354,9 +354,13 @@ fn a_loss_that_is_no_number_names_its_constraint() {
 struct Stop(usize);
 
 impl Observer for Stop {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         let done = event.record.epoch == self.0;
-        Ok(if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if done {
+            ControlFlow::Break(StopReason::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use labelflow::weak::{
 };
 use labelflow::{
     Activation, BatchSize, EpochEvent, FittedLabelFlowRegressor, LabelFlowRegressor, ModelTask,
-    Observer, Scaling, TrainConfig, point_metrics, regression_metrics,
+    Observer, Scaling, StopReason, TrainConfig, point_metrics, regression_metrics,
 };
 use ndarray::{Array2, array};
 use rand::SeedableRng;
@@ -136,10 +136,13 @@ fn a_row_is_predicted_the_same_whatever_stands_beside_it() {
 struct EndAfter(usize, std::path::PathBuf);
 
 impl Observer for EndAfter {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<std::ops::ControlFlow<()>> {
+    fn observe(
+        &mut self,
+        event: EpochEvent<'_>,
+    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
         (event.snapshot)().save(&self.1)?;
         Ok(match event.record.epoch + 1 == self.0 {
-            true => std::ops::ControlFlow::Break(()),
+            true => std::ops::ControlFlow::Break(StopReason::Interrupted),
             false => std::ops::ControlFlow::Continue(()),
         })
     }

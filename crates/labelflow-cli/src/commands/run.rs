@@ -315,7 +315,7 @@ impl Observer for EpochClock<'_> {
     fn observe(
         &mut self,
         event: labelflow::EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<()>> {
+    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
         let now = Instant::now();
         if let Some(last) = self.last.replace(now) {
             self.times.push((now - last).as_secs_f64() * 1e3);
@@ -330,9 +330,9 @@ impl Observer for EndOnInterrupt {
     fn observe(
         &mut self,
         _: labelflow::EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<()>> {
+    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
         Ok(match interrupt::requested() {
-            true => std::ops::ControlFlow::Break(()),
+            true => std::ops::ControlFlow::Break(StopReason::Interrupted),
             false => std::ops::ControlFlow::Continue(()),
         })
     }

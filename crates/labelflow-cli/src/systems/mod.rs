@@ -180,7 +180,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use labelflow::weak::Ties;
-    use labelflow::{EpochEvent, Scaling, StageLabels, TrainConfig};
+    use labelflow::{EpochEvent, Scaling, StageLabels, StopReason, TrainConfig};
     use labelflow_data::{BoundsFrom, embedded, simulate};
 
     use super::*;
@@ -188,7 +188,7 @@ mod tests {
     struct Nobody;
 
     impl Observer for Nobody {
-        fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
+        fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
             Ok(ControlFlow::Continue(()))
         }
     }

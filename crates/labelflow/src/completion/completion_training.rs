@@ -1,6 +1,7 @@
 //! Alternating training: the generator takes a step against the discriminator, then the discriminator against the generator.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
@@ -256,8 +257,8 @@ impl Course {
             let snapshot = || self.snapshot(run);
             let max_epochs = config.training.max_epochs;
             let event = EpochEvent { record, max_epochs, snapshot: &snapshot };
-            if observer.observe(event)?.is_break() {
-                return Ok(StopReason::Interrupted);
+            if let ControlFlow::Break(reason) = observer.observe(event)? {
+                return Ok(reason);
             }
         }
         Ok(StopReason::MaxEpochs)

@@ -6,11 +6,12 @@ mod regression;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use labelflow::{
     BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelTask, Observer, Preset, Report,
-    StopReason, TrainConfig,
+    StopReason, TimeLimit, TrainConfig,
 };
 use labelflow_data::AbstainConvention;
 use serde::Deserialize;
@@ -21,8 +22,8 @@ use crate::args::{FitArgs, ModelArgs};
 use crate::bounds_setting::BoundsSetting;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
+use crate::output;
 use crate::progress::Progress;
-use crate::{interrupt, output};
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
 #[derive(Debug, Default, Deserialize)]
@@ -177,11 +178,16 @@ impl<M> Training<'_, M> {
     fn train_and_save(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
-        let mut observer: Vec<Box<dyn Observer>> = vec![
+        let mut watchers: Vec<Box<dyn Observer>> = vec![
             Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
             Box::new(Progress::new()),
-            Box::new(CheckpointOnInterrupt(checkpoint.clone())),
         ];
+        if let Some(minutes) = args.max_minutes {
+            let time = Duration::try_from_secs_f64(60.0 * minutes);
+            let time = time.with_context(|| format!("--max-minutes {minutes}"))?;
+            watchers.push(Box::new(TimeLimit::after(time)));
+        }
+        let mut observer = CheckpointAtEnd { watchers, path: checkpoint.clone() };
         let model = (self.fit)(start, &mut observer)?;
         drop(observer);
         let report = (self.report)(&model);
@@ -193,22 +199,28 @@ impl<M> Training<'_, M> {
             );
         }
         (self.save)(&model, folder)?;
-        remove(&checkpoint)?;
+        if report.stop == StopReason::TimeLimit {
+            output::note("the checkpoint stays: the same command goes on from it");
+        } else {
+            remove(&checkpoint)?;
+        }
         Ok(model)
     }
 }
 
-/// Saves the last epoch's state when Ctrl-C ends training, so that nothing is lost. Stands behind [`Progress`], which ends it: what that one
-/// has seen, this one sees too.
-struct CheckpointOnInterrupt(PathBuf);
+/// Saves the last epoch's state when one of the watchers ends training, so that nothing is lost.
+struct CheckpointAtEnd {
+    watchers: Vec<Box<dyn Observer>>,
+    path: PathBuf,
+}
 
-impl Observer for CheckpointOnInterrupt {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<()>> {
-        if !interrupt::requested() {
-            return Ok(ControlFlow::Continue(()));
+impl Observer for CheckpointAtEnd {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+        let outcome = self.watchers.observe(event)?;
+        if outcome.is_break() {
+            (event.snapshot)().save(&self.path)?;
         }
-        (event.snapshot)().save(&self.0)?;
-        Ok(ControlFlow::Break(()))
+        Ok(outcome)
     }
 }
 
@@ -245,6 +257,7 @@ fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
     let why = match report.stop {
         StopReason::Converged => "the loss settled",
         StopReason::MaxEpochs => "no epochs left",
+        StopReason::TimeLimit => "no time left",
         StopReason::Interrupted => "interrupted",
     };
     output::print(&format!(
