@@ -58,6 +58,7 @@ mod auto_bounds;
 mod average_rules;
 mod average_signals;
 mod bounds;
+mod calibration;
 mod cholesky;
 mod class_balance;
 mod constrained_labels;
@@ -118,6 +119,9 @@ pub use auto_bounds::AutoBounds;
 pub use average_rules::{AverageRules, FittedAverageRules};
 pub use average_signals::{AverageSignals, FittedAverageSignals};
 pub use bounds::Bounds;
+pub use calibration::{
+    Calibration, CalibrationMethod, ConformalSets, Isotonic, SetMetrics, Temperature,
+};
 pub use class_balance::ClassBalance;
 pub use constrained_labels::{ConstrainedLabels, FittedConstrainedLabels};
 pub use data_programming::{Coverage, DataProgramming, FittedDataProgramming};

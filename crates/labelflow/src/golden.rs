@@ -91,7 +91,7 @@ impl Golden {
             .iter()
             .map(|constraint| constraint.build(&dataset, &self.device).unwrap())
             .collect();
-        Objective { likelihood_weight: 1.0, penalties }
+        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties }
     }
 }
 
@@ -125,7 +125,7 @@ fn one_loss_and_its_gradients(name: &str) {
     assert_close("log_det", &to_vec(log_det.clone()), &golden.values("log_det"), 1e-9);
 
     let log_prob = labelflow_flow::standard_normal_log_prob(noise) - log_det;
-    let value = objective.evaluate(&labels, log_prob, &Batch::full());
+    let value = objective.evaluate(&labels, log_prob, &Batch::full(), 0.0);
     let theirs = golden.values("terms");
     let theirs = [theirs[0], theirs[1] + theirs[2], theirs[3], theirs[4]];
     // Signals are stored in f32.

@@ -30,8 +30,12 @@ pub struct LabelFlowClassifier {
     pub d_hidden: usize,
     /// Samples that a prediction averages. Default: 10.
     pub n_samples: usize,
-    /// The weight of the likelihood term; 0 gives the paper's "w/o-nll". Default: 1.
+    /// The weight of the likelihood term; 0 gives the paper's "w/o-nll", and less than 0 samples that spread over what the constraints
+    /// allow. Default: 1.
     pub likelihood_weight: f64,
+    /// The weight that it has moved to by the last epoch, in equal steps. Default: none, it stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_likelihood_weight: Option<f64>,
     /// Where to compute. Default: cpu.
     pub device: DeviceKind,
     /// What is done to the features before anything else. Default: standardize.
@@ -50,6 +54,7 @@ impl Default for LabelFlowClassifier {
             d_hidden: 64,
             n_samples: 10,
             likelihood_weight: 1.0,
+            final_likelihood_weight: None,
             device: DeviceKind::Cpu,
             scaling: Scaling::default(),
             training: TrainConfig::default(),
@@ -78,7 +83,11 @@ impl LabelFlowClassifier {
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
-        let mut objective = Objective { likelihood_weight: self.likelihood_weight, penalties };
+        let mut objective = Objective {
+            likelihood_weight: self.likelihood_weight,
+            final_likelihood_weight: self.final_likelihood_weight,
+            penalties,
+        };
         for constraint in &self.constraints {
             objective.penalties.push(constraint.build(dataset, &device)?);
         }
@@ -143,9 +152,13 @@ impl LabelFlowClassifier {
                 return Err(Error::config(setting, "at least 1", value));
             }
         }
-        if !self.likelihood_weight.is_finite() {
-            let weight = self.likelihood_weight;
-            return Err(Error::config("likelihood_weight", "a finite number", weight));
+        for (setting, weight) in [
+            ("likelihood_weight", Some(self.likelihood_weight)),
+            ("final_likelihood_weight", self.final_likelihood_weight),
+        ] {
+            if let Some(weight) = weight.filter(|weight| !weight.is_finite()) {
+                return Err(Error::config(setting, "a finite number", weight));
+            }
         }
         self.training.check()
     }

@@ -98,7 +98,11 @@ impl LabelFlowRegressor {
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
-        let mut objective = Objective { likelihood_weight: self.likelihood_weight, penalties };
+        let mut objective = Objective {
+            likelihood_weight: self.likelihood_weight,
+            final_likelihood_weight: None,
+            penalties,
+        };
         objective.penalties.push(Penalty::new(Range::unit(), self.range_weight)?);
         if let Some(means) = GroupMean::of_rules(dataset, &device)? {
             objective.penalties.push(Penalty::new(means, self.rules_weight)?);

@@ -353,7 +353,8 @@ pub(crate) fn step<B: Bijection>(
     let recorder = StatisticsRecorder::default();
     let mode = Mode::Train(&recorder);
     let (labels, log_prob) = flow.sample_with_log_prob(input.noise, input.features, mode);
-    let value = objective.evaluate(&labels, log_prob, input.batch);
+    let progress = epoch as f64 / config.max_epochs.saturating_sub(1).max(1) as f64;
+    let value = objective.evaluate(&labels, log_prob, input.batch, progress);
     let gradient = flat_gradient(&flow, value.loss.backward());
     let numbers = read_numbers(value.loss, value.terms, &gradient);
     check_finite(&numbers, objective, epoch)?;

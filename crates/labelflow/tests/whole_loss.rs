@@ -45,7 +45,7 @@ fn objective(n_classes: usize, device: &Device) -> Objective {
         below: 0.2,
     });
     let penalties = constraints.iter().map(|c| c.build(&dataset, device).unwrap()).collect();
-    Objective { likelihood_weight: 1.0, penalties }
+    Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties }
 }
 
 fn loss(flow: &Flow<Coupling>, objective: &Objective, n_classes: usize) -> Tensor<1> {
@@ -59,7 +59,7 @@ fn loss(flow: &Flow<Coupling>, objective: &Objective, n_classes: usize) -> Tenso
         matrix(wavy(N_ROWS * D_FEATURES, 0.9), D_FEATURES),
         Mode::Train(&recorder),
     );
-    objective.evaluate(&labels, log_prob, &Batch::full()).loss
+    objective.evaluate(&labels, log_prob, &Batch::full(), 0.0).loss
 }
 
 fn gradients(flow: &Flow<Coupling>, loss: &Tensor<1>) -> BTreeMap<String, Vec<f64>> {
@@ -155,8 +155,9 @@ fn the_likelihood_term_has_a_floor() {
     let features = Tensor::<2>::from_data([[0.1, 0.2], [0.3, -0.5], [1.0, 0.0]], &device);
     let recorder = StatisticsRecorder::default();
     let (labels, log_prob) = flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-    let objective = Objective { likelihood_weight: 1.0, penalties: Vec::new() };
-    let nll = objective.evaluate(&labels, log_prob, &Batch::full()).loss;
+    let objective =
+        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties: Vec::new() };
+    let nll = objective.evaluate(&labels, log_prob, &Batch::full(), 0.0).loss;
     let nll = nll.into_data().try_to_vec::<f64>().unwrap()[0];
     assert!((nll - -3.7237).abs() < 1e-4, "{nll}");
     assert_eq!(flow.chain.n_conditioners(), 64);

@@ -1,0 +1,98 @@
+//! Probabilities that mean what they say: of rows that are given a class with 80 %, 80 % are of it.
+//!
+//! A calibration is learned from probabilities of rows and what is known of these rows, and then applied to those of any rows. With true
+//! labels of a few hundred rows there are [`Temperature::fit`], of one number, and [`Isotonic::fit`], of a curve for each class. Without any,
+//! the labelers' error rates are known all the same: [`Temperature::from_bounds`]. [`ConformalSets`] say which classes a row may have instead
+//! of how probable they are.
+
+mod conformal_sets;
+mod isotonic;
+mod temperature;
+
+use serde::{Deserialize, Serialize};
+
+pub use conformal_sets::{ConformalSets, SetMetrics};
+pub use isotonic::Isotonic;
+pub use temperature::Temperature;
+
+use crate::{Error, Result, SoftLabels, Truth};
+
+/// A way to learn a calibration from true labels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CalibrationMethod {
+    /// One number, which never changes the most probable class.
+    #[default]
+    Temperature,
+    /// A curve for each class; wants some hundred rows.
+    Isotonic,
+}
+
+/// What turns probabilities into calibrated ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum Calibration {
+    /// One number.
+    Temperature(Temperature),
+    /// A curve for each class.
+    Isotonic(Isotonic),
+}
+
+impl Calibration {
+    /// Learns from probabilities of rows and their true labels.
+    ///
+    /// ```
+    /// use labelflow_weak::{Calibration, CalibrationMethod, SoftLabels, Truth};
+    /// use ndarray::Array2;
+    ///
+    /// // Always 90 % sure of class 0, and right in three of four rows.
+    /// let sure = SoftLabels::new(Array2::from_shape_fn((4, 2), |(_, class)| [0.9, 0.1][class]))?;
+    /// let truth = Truth::new(vec![0, 0, 1, 0], 2)?;
+    /// let calibration = Calibration::fit(CalibrationMethod::Temperature, &sure, &truth)?;
+    /// assert!((calibration.apply(&sure).values()[(0, 0)] - 0.75).abs() < 1e-6);
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    pub fn fit(method: CalibrationMethod, labels: &SoftLabels, truth: &Truth) -> Result<Self> {
+        check_rows(labels, truth)?;
+        Ok(match method {
+            CalibrationMethod::Temperature => Self::Temperature(Temperature::fit(labels, truth)?),
+            CalibrationMethod::Isotonic => Self::Isotonic(Isotonic::fit(labels, truth)?),
+        })
+    }
+
+    /// Calibrated probabilities.
+    pub fn apply(&self, labels: &SoftLabels) -> SoftLabels {
+        match self {
+            Self::Temperature(temperature) => temperature.apply(labels),
+            Self::Isotonic(isotonic) => isotonic.apply(labels),
+        }
+    }
+
+    /// Checks what was read from a file, against the number of classes that it is for.
+    pub fn check(&self, n_classes: usize) -> Result<()> {
+        match self {
+            Self::Temperature(temperature) => temperature.check(),
+            Self::Isotonic(isotonic) => isotonic.check(n_classes),
+        }
+    }
+}
+
+fn check_rows(labels: &SoftLabels, truth: &Truth) -> Result<()> {
+    check_shape([labels.n_rows(), labels.n_classes()], truth)
+}
+
+/// Checks that there is a true label for each row, of a class that is known.
+fn check_shape([n_rows, n_classes]: [usize; 2], truth: &Truth) -> Result<()> {
+    if truth.n_rows() != n_rows {
+        let expected = format!("{n_rows} rows, as many as were predicted");
+        return Err(Error::data("true labels", expected, truth.n_rows()));
+    }
+    if n_rows == 0 {
+        return Err(Error::data("true labels", "at least one row to calibrate on", 0));
+    }
+    if truth.n_classes() > n_classes {
+        let expected = format!("{n_classes} classes at most, as the model has");
+        return Err(Error::data("true labels", expected, truth.n_classes()));
+    }
+    Ok(())
+}
