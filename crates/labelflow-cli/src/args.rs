@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Judge a trained model by true labels
     Eval(EvalArgs),
+    /// Teach a trained classifier how sure it may be, on rows with true labels
+    Calibrate(CalibrateArgs),
     /// Describe labelers: coverage, overlaps, conflicts, accuracy
     Analyze(AnalyzeArgs),
     /// Label rows from their votes alone, with a label model
@@ -308,6 +310,35 @@ pub(crate) struct EvalArgs {
     /// Also write the metrics as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// A folder that `fit` wrote; it learns in place
+    #[arg(value_name = "MODEL_DIR")]
+    pub(crate) model: PathBuf,
+    /// Rows that the model was not trained on
+    #[arg(long, value_name = "FILE")]
+    pub(crate) features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: PathBuf,
+    /// How probabilities are calibrated
+    #[arg(long, value_enum, default_value = "temperature")]
+    pub(crate) method: CalibrationName,
+    /// Also learn sets of classes that hold the true one of this share of rows, such as 0.9; `predict` then writes them
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) sets: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CalibrationName {
+    /// One number; the predicted classes stay
+    Temperature,
+    /// A curve for each class; wants some hundred rows
+    Isotonic,
+    /// Forget what was learned: probabilities as the model gives them
+    None,
 }
 
 #[derive(Debug, Args)]

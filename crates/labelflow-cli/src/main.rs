@@ -59,6 +59,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Fit(args) => commands::fit::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),
         Command::Label(args) => commands::label::run(&args),
         Command::Votes(args) => commands::votes::run(&args),

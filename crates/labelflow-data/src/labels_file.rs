@@ -124,42 +124,71 @@ fn from_numbers(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    check_classes(labels, classes)?;
-    if Format::of(path)? == Format::Npz {
-        let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
-        let shape = vec![labels.n_rows(), labels.n_classes()];
-        let proba = NpzArray::Floats(shape, labels.values().iter().copied().collect());
-        let arrays = [(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
-        return write_atomically(path, |writer| write_npz(writer, &arrays));
-    }
-    let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
-    write_table(path, Column { name: "row".to_owned(), values: rows }, labels, classes)
+    write_labels_with(path, labels, classes, LabelExtras::default())
 }
 
-/// Writes soft labels to csv, tsv or parquet as [`write_labels`] does, with one more column: `agreement`, the share of each row's
-/// labelers that agree with its label, empty where all abstain.
-pub fn write_labels_with_agreement(
+/// What may be written beside labels.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LabelExtras<'a> {
+    /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
+    pub agreement: Option<&'a [Option<f64>]>,
+    /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
+    pub sets: Option<&'a [Vec<usize>]>,
+}
+
+/// Writes soft labels as [`write_labels`] does, with more columns.
+pub fn write_labels_with(
     path: &Path,
     labels: &SoftLabels,
     classes: &[String],
-    agreement: &[Option<f64>],
+    extras: LabelExtras<'_>,
 ) -> Result<()> {
     check_classes(labels, classes)?;
-    if agreement.len() != labels.n_rows() {
-        let expected = format!("{} rows", labels.n_rows());
-        return Err(Error::config("agreement", expected, agreement.len()));
+    for (name, length) in
+        [("agreement", extras.agreement.map(<[_]>::len)), ("sets", extras.sets.map(<[_]>::len))]
+    {
+        if let Some(length) = length.filter(|&length| length != labels.n_rows()) {
+            return Err(Error::config(name, format!("{} rows", labels.n_rows()), length));
+        }
     }
     if Format::of(path)? == Format::Npz {
-        return Err(Error::content(path, "csv, tsv or parquet", "npz")
-            .with_hint("rows without votes have no agreement, and an array has no empty place"));
+        return write_archive(path, labels, extras);
     }
     let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
     let row = Column { name: "row".to_owned(), values: rows };
     let mut columns = label_columns(row, labels, classes);
-    // Not a number is what an empty cell is read as.
-    let shares = agreement.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
-    columns.push(Column { name: "agreement".to_owned(), values: ColumnValues::Reals(shares) });
+    if let Some(sets) = extras.sets {
+        let names = |set: &Vec<usize>| {
+            set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
+        };
+        let names = ColumnValues::Names(sets.iter().map(names).collect());
+        columns.push(Column { name: "set".to_owned(), values: names });
+    }
+    if let Some(agreement) = extras.agreement {
+        // Not a number is what an empty cell is read as.
+        let shares = agreement.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+        columns.push(Column { name: "agreement".to_owned(), values: ColumnValues::Reals(shares) });
+    }
     write_columns(path, &columns)
+}
+
+fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> Result<()> {
+    if extras.agreement.is_some() {
+        return Err(Error::content(path, "csv, tsv or parquet", "npz")
+            .with_hint("rows without votes have no agreement, and an array has no empty place"));
+    }
+    let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
+    let shape = vec![labels.n_rows(), labels.n_classes()];
+    let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
+    let mut arrays = vec![(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
+    if let Some(sets) = extras.sets {
+        let mut members = Array2::<f64>::zeros(labels.values().dim());
+        for (row, set) in sets.iter().enumerate() {
+            set.iter().for_each(|&class| members[(row, class)] = 1.0);
+        }
+        arrays.push(("set", NpzArray::Floats(shape, members.into_iter().collect())));
+    }
+    write_atomically(path, |writer| write_npz(writer, &arrays))
 }
 
 /// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::read_task_votes), to csv, tsv or parquet: as
@@ -300,12 +329,16 @@ mod tests {
         let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
         let path = folder.path().join("labels.csv");
         let classes = names(&["a", "b"]);
-        write_labels_with_agreement(&path, &labels, &classes, &[Some(0.5), None]).unwrap();
+        let with = |path: &Path, shares: &[Option<f64>]| {
+            let extras = LabelExtras { agreement: Some(shares), sets: None };
+            write_labels_with(path, &labels, &classes, extras)
+        };
+        with(&path, &[Some(0.5), None]).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text, "row,label,p_a,p_b,agreement\n0,a,0.75,0.25,0.5\n1,a,0.5,0.5,\n");
-        assert!(write_labels_with_agreement(&path, &labels, &classes, &[None]).is_err());
+        assert!(with(&path, &[None]).is_err());
         let npz = folder.path().join("labels.npz");
-        assert!(write_labels_with_agreement(&npz, &labels, &classes, &[None, None]).is_err());
+        assert!(with(&npz, &[None, None]).is_err());
     }
 
     #[test]

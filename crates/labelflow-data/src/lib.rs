@@ -120,7 +120,9 @@ pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
-pub use labels_file::{read_labels, write_labels, write_labels_with_agreement, write_task_labels};
+pub use labels_file::{
+    LabelExtras, read_labels, write_labels, write_labels_with, write_task_labels,
+};
 pub use part_tree::PartTree;
 pub use partnet_arrays::{ArrayParts, PartNetArrays, read_partnet_arrays};
 pub use partnet_folder::{

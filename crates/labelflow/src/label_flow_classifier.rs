@@ -5,8 +5,10 @@
 
 use burn::module::Module;
 use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
-use labelflow_weak::{Features, SoftLabels, WeakDataset};
-use ndarray::{Array3, Axis};
+use labelflow_weak::{
+    Calibration, CalibrationMethod, ConformalSets, Features, SoftLabels, Truth, WeakDataset,
+};
+use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -109,6 +111,7 @@ impl LabelFlowClassifier {
             scaler,
             feature_names: dataset.features().names().to_vec(),
             classes: dataset.signals().classes().to_vec(),
+            certainty: Certainty::default(),
             report,
         })
     }
@@ -181,7 +184,27 @@ pub struct FittedLabelFlowClassifier {
     pub(crate) scaler: Option<Scaler>,
     pub(crate) feature_names: Vec<String>,
     pub(crate) classes: Vec<String>,
+    pub(crate) certainty: Certainty,
     pub(crate) report: Report,
+}
+
+/// What was learned from labelled rows after training: how sure predictions may be.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Certainty {
+    /// Applied to probabilities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// Which classes a row may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<ConformalSets>,
+}
+
+impl Certainty {
+    /// Whether nothing was learned.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl FittedLabelFlowClassifier {
@@ -190,7 +213,8 @@ impl FittedLabelFlowClassifier {
         Ok(self.predict_proba(features)?.argmax())
     }
 
-    /// Probabilities of the classes of each row: the mean of samples, each clipped to [0, 1].
+    /// Probabilities of the classes of each row: the mean of samples, each clipped to [0, 1], then [calibrated](Self::calibrated) if that was
+    /// done.
     ///
     /// A row's probabilities depend on its features alone, never on the other rows. Of a row so far from the training rows that the
     /// flow overflows nothing is known: its classes are equally probable. When that is all rows, it is an error.
@@ -221,7 +245,67 @@ impl FittedLabelFlowClassifier {
             .with_hint("check the units")
             .into());
         }
-        Ok((SoftLabels::normalized(mean), lost))
+        let labels = SoftLabels::normalized(mean);
+        let Some(calibration) = &self.certainty.calibration else { return Ok((labels, lost)) };
+        let mut calibrated = calibration.apply(&labels).values().to_owned();
+        lost.iter().for_each(|&row| calibrated.row_mut(row).fill(1.0));
+        Ok((SoftLabels::normalized(calibrated), lost))
+    }
+
+    /// What speaks for each class of each row, on no particular scale: the mean of samples as the flow gives them, `[n_rows, n_classes]`.
+    ///
+    /// Unlike probabilities, scores of different rows are all different.
+    pub fn scores(&self, features: &Features) -> Result<Array2<f64>> {
+        let samples = self.sample(features, self.config.n_samples)?;
+        Ok(samples.mapv(f64::from).mean_axis(Axis(0)).expect("at least one sample"))
+    }
+
+    /// The same model with probabilities that are calibrated on labelled rows, as others than the training rows.
+    pub fn calibrated(
+        mut self,
+        method: CalibrationMethod,
+        features: &Features,
+        truth: &Truth,
+    ) -> Result<Self> {
+        self.certainty.calibration = None;
+        let labels = self.predict_proba(features)?;
+        self.certainty.calibration = Some(Calibration::fit(method, &labels, truth)?);
+        Ok(self)
+    }
+
+    /// The same model with [sets of classes](Self::predict_sets) that hold the true class of this share of rows, learned from labelled rows
+    /// other than the training rows.
+    pub fn with_sets(mut self, level: f64, features: &Features, truth: &Truth) -> Result<Self> {
+        let scores = self.scores(features)?;
+        self.certainty.sets = Some(ConformalSets::fit(scores.view(), truth, level)?);
+        Ok(self)
+    }
+
+    /// The same model with other knowledge of how sure it may be.
+    pub fn with_certainty(mut self, certainty: Certainty) -> Result<Self> {
+        if let Some(calibration) = &certainty.calibration {
+            calibration.check(self.classes.len())?;
+        }
+        self.certainty = certainty;
+        Ok(self)
+    }
+
+    /// What is known of how sure it may be.
+    pub fn certainty(&self) -> &Certainty {
+        &self.certainty
+    }
+
+    /// The classes that each row may have, after [`with_sets`](Self::with_sets). Of a row on which the flow overflows, all.
+    pub fn predict_sets(&self, features: &Features) -> Result<Vec<Vec<usize>>> {
+        let Some(sets) = &self.certainty.sets else {
+            return Err(Error::config(
+                "sets",
+                "a model that learned sets from labelled rows",
+                "none",
+            ));
+        };
+        let scores = self.scores(features)?;
+        Ok(scores.axis_iter(Axis(0)).map(|scores| sets.set(scores)).collect())
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far

@@ -109,7 +109,7 @@ pub use error::{Error, Result};
 pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
-pub use label_flow_classifier::{FittedLabelFlowClassifier, LabelFlowClassifier};
+pub use label_flow_classifier::{Certainty, FittedLabelFlowClassifier, LabelFlowClassifier};
 pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor};
 pub use metrics::{
     ClassificationMetrics, IntervalMetrics, RegressionMetrics, classification_metrics,

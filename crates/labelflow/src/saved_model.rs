@@ -18,7 +18,7 @@ use crate::checkpoint::{from_safetensors, to_safetensors};
 use crate::completion::Players;
 use crate::scaling::Scaler;
 use crate::{
-    DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
+    Certainty, DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
     FittedPointCloudCompleter, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
     Report, Result, StopReason, atomic_file,
 };
@@ -114,6 +114,8 @@ trait Saved: Sized {
 #[derive(Serialize, Deserialize)]
 struct Classes {
     classes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Certainty::is_empty")]
+    certainty: Certainty,
 }
 
 impl Saved for FittedLabelFlowClassifier {
@@ -139,7 +141,7 @@ impl Saved for FittedLabelFlowClassifier {
             n_epochs: self.report.history.len(),
             stop: self.report.stop,
             features: self.feature_names.clone(),
-            labels: Classes { classes: self.classes.clone() },
+            labels: Classes { classes: self.classes.clone(), certainty: self.certainty.clone() },
             scaler: self.scaler.clone(),
             config: self.config.clone(),
         }
@@ -151,6 +153,9 @@ impl Saved for FittedLabelFlowClassifier {
         if manifest.features.is_empty() || n_classes < 2 {
             let found = format!("{} features and {n_classes} classes", manifest.features.len());
             return Err(Error::data(MODEL, "at least one feature and two classes", found));
+        }
+        if let Some(calibration) = &manifest.labels.certainty.calibration {
+            calibration.check(n_classes)?;
         }
         let shape = manifest.config.flow_config(manifest.features.len(), n_classes);
         Ok(shape.init(0, &DeviceKind::Cpu.open()?))
@@ -167,6 +172,7 @@ impl Saved for FittedLabelFlowClassifier {
             scaler: manifest.scaler,
             feature_names: manifest.features,
             classes: manifest.labels.classes,
+            certainty: manifest.labels.certainty,
             report,
         }
     }

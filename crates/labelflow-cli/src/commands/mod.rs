@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod analyze;
+pub(crate) mod calibrate;
 pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod data;

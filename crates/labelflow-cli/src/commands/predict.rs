@@ -8,8 +8,8 @@ use labelflow::{
     FittedLabelFlowClassifier, FittedLabelFlowRegressor, ModelTask, ValueDistribution,
 };
 use labelflow_data::{
-    SignalsOptions, ValueLabels, read_features, read_signals, write_labels,
-    write_labels_with_agreement, write_value_labels,
+    LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
+    write_value_labels,
 };
 
 use crate::Outcome;
@@ -48,17 +48,22 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
         model = model.with_samples(samples)?;
     }
     let labels = classes(&model, &args.features)?;
-    match &args.signals {
-        None => write_labels(&args.out, &labels, model.classes())?,
-        Some(path) => {
-            let agreement = agreement(&read_votes(path, &model, labels.n_rows())?, &labels);
-            write_labels_with_agreement(&args.out, &labels, model.classes(), &agreement)?;
-            let overruled = agreement.iter().flatten().filter(|share| **share < 0.5).count();
-            output::note(&format!(
-                "{overruled} of {} rows have a label that most of their labelers did not vote for",
-                labels.n_rows()
-            ));
-        }
+    let agreement = match &args.signals {
+        None => None,
+        Some(path) => Some(agreement(&read_votes(path, &model, labels.n_rows())?, &labels)),
+    };
+    let sets = match model.certainty().sets {
+        None => None,
+        Some(_) => Some(model.predict_sets(&model.arrange(read_features(&args.features)?)?)?),
+    };
+    let extras = LabelExtras { agreement: agreement.as_deref(), sets: sets.as_deref() };
+    write_labels_with(&args.out, &labels, model.classes(), extras)?;
+    if let Some(agreement) = &agreement {
+        let overruled = agreement.iter().flatten().filter(|share| **share < 0.5).count();
+        output::note(&format!(
+            "{overruled} of {} rows have a label that most of their labelers did not vote for",
+            labels.n_rows()
+        ));
     }
     Ok(labels.n_rows())
 }

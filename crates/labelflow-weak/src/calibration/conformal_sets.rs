@@ -19,8 +19,9 @@ use crate::{Error, Result, Truth};
 pub struct ConformalSets {
     /// The share of rows whose set holds the true class.
     pub level: f64,
-    /// The score that a class of the set has at least; −∞ when there were too few labelled rows for the level.
-    pub threshold: f64,
+    /// The score that a class of the set has at least; none when there were too few labelled rows for the level, so that sets hold all classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
 }
 
 /// How good sets of classes are.
@@ -47,14 +48,13 @@ impl ConformalSets {
         }
         own.sort_unstable_by(|a, b| b.total_cmp(a));
         let rank = ((own.len() + 1) as f64 * level).ceil() as usize;
-        let threshold = own.get(rank - 1).copied().unwrap_or(f64::NEG_INFINITY);
-        Ok(Self { level, threshold })
+        Ok(Self { level, threshold: own.get(rank - 1).copied() })
     }
 
-    /// The classes that a row may have, from its scores.
+    /// The classes that a row may have, from its scores. One whose score is not a number is possible.
     pub fn set(&self, scores: ArrayView1<'_, f64>) -> Vec<usize> {
-        let classes = scores.into_iter().enumerate();
-        classes.filter(|(_, score)| **score >= self.threshold).map(|(class, _)| class).collect()
+        let is_out = |score: f64| self.threshold.is_some_and(|threshold| score < threshold);
+        (0..scores.len()).filter(|&class| !is_out(scores[class])).collect()
     }
 
     /// Judges the sets of rows.
@@ -85,7 +85,7 @@ mod tests {
         let scores = array![[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]];
         let truth = Truth::new(vec![0, 1, 0, 1], 2).unwrap();
         let sets = ConformalSets::fit(scores.view(), &truth, 0.6).unwrap();
-        assert_eq!(sets.threshold, 0.7);
+        assert_eq!(sets.threshold, Some(0.7));
         assert_eq!(sets.set(array![0.75, 0.25].view()), [0]);
         assert_eq!(sets.set(array![0.7, 0.9].view()), [0, 1]);
         assert!(sets.set(array![0.5, 0.5].view()).is_empty());

@@ -1,0 +1,92 @@
+//! `labelflow calibrate`: a trained classifier learns how sure it may be.
+
+use anyhow::{Context, bail};
+use labelflow::weak::{CalibrationMethod, Features, Truth};
+use labelflow::{
+    Certainty, ClassificationMetrics, FittedLabelFlowClassifier, classification_metrics,
+};
+use labelflow_data::{read_features, read_labels};
+
+use crate::Outcome;
+use crate::args::{CalibrateArgs, CalibrationName, DeviceName};
+use crate::commands::predict::Model;
+use crate::output::{self, percent};
+
+pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
+    let Model::Classifier(model) = Model::load(&args.model, DeviceName::Cpu)? else {
+        bail!(
+            "{}: expected a classifier, found a model for regression, whose distributions `eval` judges",
+            args.model.display()
+        );
+    };
+    let truth = read_labels(&args.labels, model.classes())?;
+    let context = || format!("{}, {}", args.features.display(), args.labels.display());
+    let features = read_features(&args.features)?;
+    let features =
+        model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
+    let before = model.clone().with_certainty(Certainty::default())?;
+    let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
+    let [before, after_metrics] = [&before, &after].map(|model| judge(model, &features, &truth));
+    after.save(&args.model)?;
+    show(&before?, &after_metrics?, &after)?;
+    Ok(Outcome::Done)
+}
+
+fn learned(
+    model: FittedLabelFlowClassifier,
+    args: &CalibrateArgs,
+    features: &Features,
+    truth: &Truth,
+) -> anyhow::Result<FittedLabelFlowClassifier> {
+    let model = match args.method {
+        CalibrationName::None => model,
+        CalibrationName::Temperature => {
+            model.calibrated(CalibrationMethod::Temperature, features, truth)?
+        }
+        CalibrationName::Isotonic => {
+            model.calibrated(CalibrationMethod::Isotonic, features, truth)?
+        }
+    };
+    Ok(match args.sets {
+        Some(level) => model.with_sets(level, features, truth)?,
+        None => model,
+    })
+}
+
+fn judge(
+    model: &FittedLabelFlowClassifier,
+    features: &Features,
+    truth: &Truth,
+) -> anyhow::Result<ClassificationMetrics> {
+    Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
+}
+
+fn show(
+    before: &ClassificationMetrics,
+    after: &ClassificationMetrics,
+    model: &FittedLabelFlowClassifier,
+) -> anyhow::Result<()> {
+    let row = |name: &str, show: &dyn Fn(&ClassificationMetrics) -> String| {
+        [name.to_owned(), show(before), show(after)]
+    };
+    let rows = [
+        row("accuracy %", &|metrics| percent(metrics.accuracy)),
+        row("calibration error %", &|metrics| percent(metrics.ece)),
+        row("Brier score", &|metrics| format!("{:.4}", metrics.brier)),
+        row("log loss", &|metrics| format!("{:.4}", metrics.log_loss)),
+    ];
+    let header = ["on the rows it learned from", "before", "after"];
+    output::print(&output::table(header, rows))?;
+    if let Some(sets) = &model.certainty().sets {
+        let promise = match sets.threshold {
+            Some(_) => format!("sets hold the true class of {} % of rows", percent(sets.level)),
+            None => format!(
+                "{} rows are too few to promise {} %: sets hold all classes",
+                before.n_rows,
+                percent(sets.level)
+            ),
+        };
+        output::print(&promise)?;
+    }
+    Ok(())
+}
