@@ -224,9 +224,12 @@ pub(crate) struct FitArgs {
     /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
     #[arg(long, value_name = "DIR")]
     pub(crate) scans: Option<PathBuf>,
-    /// True labels, used for nothing but an evaluation at the end
+    /// True labels, used for nothing but evaluation
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
+    /// Also evaluate every so many epochs, into evaluation.jsonl in the model folder
+    #[arg(long, value_name = "N")]
+    pub(crate) eval_every: Option<usize>,
     /// The model folder to write; a killed run goes on from its checkpoint there
     #[arg(long, value_name = "MODEL_DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -7,6 +7,7 @@ mod commands;
 mod completer;
 mod config_table;
 mod data_folder;
+mod evaluation_file;
 mod interrupt;
 mod labeler_report;
 mod metric;
