@@ -75,7 +75,10 @@ mod tests {
         write_evaluations(&path, &evaluations).unwrap();
         assert_eq!(read_evaluations(&path).unwrap(), evaluations);
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text, "{\"epoch\":9,\"accuracy\":0.9,\"ece\":0.1}\n{\"epoch\":19,\"rmse\":2.5}\n");
+        assert_eq!(
+            text,
+            "{\"epoch\":9,\"accuracy\":0.9,\"ece\":0.1}\n{\"epoch\":19,\"rmse\":2.5}\n"
+        );
         std::fs::write(&path, text + "{\"epoch\":29}\n").unwrap();
         let error = read_evaluations(&path).unwrap_err().to_string();
         assert!(error.contains("line 3"), "{error}");

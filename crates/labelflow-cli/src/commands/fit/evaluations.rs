@@ -36,7 +36,9 @@ impl Evaluations {
         if let Some(checkpoint) = checkpoint {
             lines = read_evaluations(&path)?;
             let n_epochs = checkpoint.history.len();
-            lines.retain(|line| line.epoch < n_epochs && every.is_none_or(|n| is_due(line.epoch, n)));
+            lines.retain(|line| {
+                line.epoch < n_epochs && every.is_none_or(|n| is_due(line.epoch, n))
+            });
         }
         Ok(Self { path, every, lines })
     }
@@ -49,7 +51,9 @@ impl Evaluations {
         match (self.every, judge) {
             (None, _) => Ok(None),
             (Some(0), _) => bail!("--eval-every: expected at least 1, found 0"),
-            (Some(_), None) => bail!("--eval-every needs true labels: name them with --labels-for-eval"),
+            (Some(_), None) => {
+                bail!("--eval-every needs true labels: name them with --labels-for-eval")
+            }
             (Some(every), Some(judge)) => {
                 Ok(Some(Box::new(EvaluateEvery { evaluations: self, every, judge })))
             }

@@ -24,7 +24,7 @@ use crate::bounds_setting::BoundsSetting;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, why_ended};
 use evaluations::{Evaluations, Judge};
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
@@ -271,15 +271,10 @@ fn remove(path: &Path) -> anyhow::Result<()> {
 }
 
 fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
-    let why = match report.stop {
-        StopReason::Converged => "the loss settled",
-        StopReason::MaxEpochs => "no epochs left",
-        StopReason::TimeLimit => "no time left",
-        StopReason::Interrupted => "interrupted",
-    };
     output::print(&format!(
-        "{}: trained for {} epochs ({why})",
+        "{}: trained for {} epochs ({})",
         folder.display(),
-        report.history.len()
+        report.history.len(),
+        why_ended(report.stop)
     ))
 }
