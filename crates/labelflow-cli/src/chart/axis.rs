@@ -118,6 +118,8 @@ impl Axis {
 /// The lowest and the highest number that can be drawn.
 fn extremes(values: &[f64]) -> Option<(f64, f64)> {
     let values = values.iter().copied().filter(|value| value.abs() < LARGEST);
+    // The reciprocals of what is smaller would overflow.
+    let values = values.map(|value| if value.abs() * LARGEST < 1.0 { 0.0 } else { value });
     values.fold(None, |extremes, value| match extremes {
         None => Some((value, value)),
         Some((low, high)) => Some((value.min(low), value.max(high))),

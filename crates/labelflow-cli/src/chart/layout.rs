@@ -6,8 +6,8 @@ use super::palette::{Ink, corners, dashes};
 use super::{Chart, ChartSize, Key, Mark, Symbol};
 
 /// The width of every chart.
-const WIDTH: f64 = 440.0;
-/// The size of letters; on a phone a chart is shrunk to three quarters.
+const WIDTH: f64 = 400.0;
+/// The size of letters; on a phone a chart is shrunk to about three quarters.
 const LETTERS: f64 = 13.0;
 const TITLE_LETTERS: f64 = 15.0;
 /// Around everything.
@@ -17,7 +17,7 @@ const LINE: f64 = 20.0;
 /// Between an axis and its numbers.
 const GAP: f64 = 7.0;
 /// The room for names beside an axis.
-const NAMES: f64 = 130.0;
+const NAMES: f64 = 120.0;
 /// Half the size of a sign.
 const SIGN: f64 = 4.2;
 /// Cells narrower than this have no text.
@@ -54,7 +54,7 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     let is_upright = chart.x.has_names()
         && widest(&ticks[0]) + 6.0 > (right - left) / ticks[0].len().max(1) as f64;
     let height = match chart.size {
-        ChartSize::Usual => 210.0,
+        ChartSize::Usual => 200.0,
         ChartSize::Height(height) => height,
     };
     let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + height };
@@ -114,7 +114,7 @@ fn draw_legend(legend: &[Key], top: f64, shapes: &mut Vec<Shape>) -> f64 {
             Symbol::Bar => shapes.push(Shape::Area {
                 points: rectangle([x + 2.0, x + 16.0], [middle - 5.0, middle + 5.0]),
                 ink,
-                opacity: 0.9,
+                opacity: 1.0,
                 value: None,
             }),
         }
@@ -219,7 +219,7 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
             shapes.push(Shape::Area {
                 points: rectangle(thick(from[0], to[0]), thick(from[1], to[1])),
                 ink: Ink::Series(*style),
-                opacity: 0.9,
+                opacity: 1.0,
                 value: Some(value.clone()),
             });
         }
@@ -239,7 +239,7 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
             let width = to[0] - from[0];
             if width >= NARROWEST_TEXT && text_width(shown, LETTERS) <= width {
                 let middle = [(from[0] + to[0]) / 2.0, (from[1] + to[1]) / 2.0 + LETTERS * 0.35];
-                let ink = if share > 0.5 { Ink::Paper } else { Ink::Text };
+                let ink = if share > 0.65 { Ink::Paper } else { Ink::Text };
                 let shown = text(middle, shown, ink);
                 shapes.push(Shape::Text(Text { anchor: Anchor::Middle, ..shown }));
             }

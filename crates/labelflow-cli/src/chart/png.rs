@@ -148,3 +148,37 @@ fn paint(ink: Ink, opacity: f64) -> Paint<'static> {
     paint.set_color_rgba8(red, green, blue, (opacity * 255.0).round() as u8);
     paint
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::curve;
+    use super::*;
+
+    fn n_pixels(picture: &Pixmap, ink: Ink) -> usize {
+        let color = channels(Palette::LIGHT.color(ink));
+        picture.data().chunks(4).filter(|pixel| pixel[..3] == color).count()
+    }
+
+    #[test]
+    fn marks_and_letters_are_drawn() {
+        let points = [[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]];
+        let chart = Chart::of_curves("c", "Title", "epoch", "loss", &[curve("a", points)]);
+        let picture = picture(&chart);
+        assert!(n_pixels(&picture, Ink::Series(0)) > 500);
+        assert!(n_pixels(&picture, Ink::Text) > 100);
+        assert!(n_pixels(&picture, Ink::Paper) > picture.data().len() / 8);
+        let empty = Chart::of_curves("c", "Title", "epoch", "loss", &[]);
+        assert_eq!(n_pixels(&super::picture(&empty), Ink::Series(0)), 0);
+    }
+
+    #[test]
+    fn a_file_that_png_readers_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chart.png");
+        let chart = Chart::of_curves("c", "t", "x", "y", &[curve("a", [[0.0, 1.0]])]);
+        write_png(&path, &chart).unwrap();
+        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let reader = png::Decoder::new(file).read_info().unwrap();
+        assert_eq!(reader.info().width, 800);
+    }
+}

@@ -158,3 +158,131 @@ pub(crate) fn escape(text: &str) -> String {
     }
     escaped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::curve;
+    use super::super::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+    use super::*;
+
+    /// Every tag is closed in its turn, and outside tags there is no bare sign of markup.
+    fn assert_well_formed(svg: &str) {
+        let mut open: Vec<&str> = Vec::new();
+        let mut rest = svg;
+        while let Some((text, tail)) = rest.split_once('<') {
+            assert!(!text.contains('>'), "{text}");
+            let (tag, tail) = tail.split_once('>').expect("a tag has an end");
+            assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+            assert!(!tag.contains("NaN") && !tag.contains("inf"), "{tag}");
+            let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+            if tag.starts_with('/') {
+                assert_eq!(open.pop(), Some(name), "{svg}");
+            } else if !tag.ends_with('/') {
+                open.push(name);
+            }
+            rest = tail;
+        }
+        assert_eq!((open.len(), rest.trim()), (0, ""));
+    }
+
+    /// One chart with every kind of mark.
+    fn everything() -> Chart {
+        let mut chart = Chart::of_curves(
+            "c",
+            "A < B & \"C\"",
+            "x",
+            "y",
+            &[curve("<i>", [[0.0, 1.0], [2.0, 3.0]])],
+        );
+        let value = "'</title>'".to_owned();
+        chart.marks.extend([
+            Mark::Guide { from: [0.0, 0.0], to: [1.0, 1.0] },
+            Mark::Area { points: vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], style: 1 },
+            Mark::Bar { x: [0.0, 1.0], y: [0.0, 2.0], style: 2, value: value.clone() },
+            Mark::Cell {
+                column: 0,
+                row: 0,
+                share: f64::NAN,
+                text: "1".to_owned(),
+                value: value.clone(),
+            },
+        ]);
+        for style in 0..5 {
+            chart.marks.push(Mark::Point {
+                at: [1.0, 2.0],
+                style,
+                value: value.clone(),
+                is_quiet: false,
+            });
+            let symbol = [Symbol::Line, Symbol::Point, Symbol::Bar][style % 3];
+            chart.legend.push(Key {
+                text: "\u{1}<b>".to_owned() + &"long ".repeat(style * 5),
+                style,
+                symbol,
+            });
+        }
+        chart
+    }
+
+    #[test]
+    fn every_mark_is_well_formed() {
+        for place in [SvgPlace::Page, SvgPlace::File] {
+            let svg = svg(&everything(), place);
+            assert_well_formed(&svg);
+            for part in [
+                "role=\"img\"",
+                "tabindex=\"0\"",
+                "<title id=\"c-title\">A &lt; B",
+                "<desc id=",
+                "class=\"mark\"",
+            ] {
+                assert!(svg.contains(part), "no {part} in {svg}");
+            }
+            assert!(!svg.contains("<b>") && !svg.contains('\u{1}'));
+        }
+    }
+
+    #[test]
+    fn files_have_colours_of_their_own_and_pages_those_of_the_reader() {
+        let file = svg(&everything(), SvgPlace::File);
+        assert!(file.contains(Palette::LIGHT.series[0]) && !file.contains("var("));
+        assert!(!file.contains("quiet"));
+        let page = svg(&everything(), SvgPlace::Page);
+        assert!(page.contains("var(--series-0)") && page.contains("quiet"));
+    }
+
+    #[test]
+    fn empty_single_constant_and_odd_data() {
+        let many = || (0..5000).map(|index| [f64::from(index), 7.0]);
+        for points in [
+            vec![],
+            vec![[0.0, 1.0]],
+            vec![[3.0, f64::NAN]],
+            vec![[f64::INFINITY, 1.0], [0.0, -1e308]],
+            vec![[0.0, 0.0], [1.0, 0.0]],
+            vec![[0.0, 1e-300], [1.0, 1e299]],
+            many().collect(),
+        ] {
+            let chart = Chart::of_curves("c", "t", "x", "y", &[curve("a", points)]);
+            let svg = svg(&chart, SvgPlace::Page);
+            assert_well_formed(&svg);
+            assert_eq!(svg.contains("nothing to show"), chart.is_empty());
+            assert!(svg.len() < 40_000, "{}", svg.len());
+        }
+    }
+
+    #[test]
+    fn names_of_any_length_beside_axes() {
+        for n_names in [0, 1, 3, 60] {
+            let names: Vec<String> = (0..n_names).map(|index| "labeler ".repeat(index)).collect();
+            let chart = Chart {
+                x: Axis::names("", names.clone()),
+                y: Axis::names("names", names),
+                size: ChartSize::Height(100.0),
+                data: DataTable::default(),
+                ..everything()
+            };
+            assert_well_formed(&svg(&chart, SvgPlace::File));
+        }
+    }
+}

@@ -39,7 +39,9 @@ fn head() -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>labelflow report</title>\n<style>\n:root {{ {light} }}\n\
          @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n{STYLE}</style>\n</head>\n<body>\n"
     )
@@ -104,22 +106,38 @@ fn write_table(html: &mut String, table: &PageTable) {
         ),
     );
     html.push_str("<table>\n<thead><tr>");
-    for name in &table.header {
-        html.push_str(&format!("<th scope=\"col\">{}</th>", escape(name)));
+    let is_text: Vec<bool> =
+        (0..table.header.len()).map(|column| holds_text(table, column)).collect();
+    let class = |column: usize| match is_text.get(column) {
+        Some(true) => " class=\"text\"",
+        _ => "",
+    };
+    for (column, name) in table.header.iter().enumerate() {
+        html.push_str(&format!("<th scope=\"col\"{}>{}</th>", class(column), escape(name)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         html.push_str("<tr>");
-        for (index, cell) in row.iter().enumerate() {
-            let (start, end) = match index {
-                0 => ("<th scope=\"row\">", "</th>"),
-                _ => ("<td>", "</td>"),
-            };
-            html.push_str(&format!("{start}{}{end}", cell_html(cell)));
+        for (column, cell) in row.iter().enumerate() {
+            let (class, content) = (class(column), cell_html(cell));
+            html.push_str(&match column {
+                0 => format!("<th scope=\"row\"{class}>{content}</th>"),
+                _ => format!("<td{class}>{content}</td>"),
+            });
         }
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+/// Whether a column has something else than numbers; the first column has names.
+fn holds_text(table: &PageTable, column: usize) -> bool {
+    let is_number = |text: &str| {
+        let text = text.trim_start_matches(['−', '–', '-', '+']);
+        text.is_empty() || text.starts_with(|sign: char| sign.is_ascii_digit())
+    };
+    let cells = table.rows.iter().filter_map(|row| row.get(column));
+    column == 0 || cells.into_iter().any(|cell| !is_number(&cell.text))
 }
 
 fn cell_html(cell: &PageCell) -> String {

@@ -109,6 +109,8 @@ fn names(report: &SignalsReport<'_>, chosen: &[usize]) -> Vec<String> {
 fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
     let mut marks = Vec::new();
     let mut rows = Vec::new();
+    // The axis shows at least from chance to certainty.
+    let mut shares = vec![100.0 / report.signals.n_classes() as f64, 100.0];
     for (place, &index) in chosen.iter().enumerate() {
         let labeler = &report.labelers[index];
         let name = &labeler.summary.name;
@@ -120,6 +122,7 @@ fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
         }
         for (style, what, share) in [(0, "estimated", estimated), (1, "true", found)] {
             let Some(share) = share else { continue };
+            shares.push(100.0 * share);
             let value = format!("{name}: {what} accuracy {} %", percent(share));
             marks.push(Mark::Point { at: [100.0 * share, y], style, value, is_quiet: false });
         }
@@ -140,7 +143,7 @@ fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
         description: "Dot chart of the share of each labeler's votes that is right, as estimated from votes alone and, where true \
                       labels are known, by them."
             .to_owned(),
-        x: Axis::percent("right votes, %"),
+        x: Axis::of_values("right votes, %", &shares),
         y: Axis::names("", names(report, chosen)),
         size: ChartSize::Height((chosen.len() as f64 * 36.0).max(60.0)),
         marks,

@@ -75,7 +75,8 @@ impl Evaluations {
         if self.lines.is_empty() {
             return remove(&self.path);
         }
-        write_evaluations(&self.path, &self.lines).context("writing evaluations")
+        write_evaluations(&self.path, &self.lines)
+            .with_context(|| format!("writing {}", self.path.display()))
     }
 }
 
@@ -97,10 +98,10 @@ impl<M> Observer for EvaluateEvery<'_, M> {
             let scores = (self.judge.scores)(&model)?;
             let Evaluations { lines, path, .. } = &mut *self.evaluations;
             lines.push(Evaluation { epoch, scores });
-            write_evaluations(path, lines).map_err(|error| labelflow::Error::Io {
+            write_evaluations(path, lines).map_err(|source| labelflow::Error::Io {
                 path: path.clone(),
                 action: "writing",
-                source: std::io::Error::other(error),
+                source,
             })?;
         }
         Ok(ControlFlow::Continue(()))
