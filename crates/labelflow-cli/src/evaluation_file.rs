@@ -33,6 +33,29 @@ pub(crate) enum Scores {
     Regression { rmse: f64 },
 }
 
+impl Scores {
+    pub(crate) fn accuracy(self) -> Option<f64> {
+        match self {
+            Self::Classification { accuracy, .. } => Some(accuracy),
+            Self::Regression { .. } => None,
+        }
+    }
+
+    pub(crate) fn ece(self) -> Option<f64> {
+        match self {
+            Self::Classification { ece, .. } => Some(ece),
+            Self::Regression { .. } => None,
+        }
+    }
+
+    pub(crate) fn rmse(self) -> Option<f64> {
+        match self {
+            Self::Regression { rmse } => Some(rmse),
+            Self::Classification { .. } => None,
+        }
+    }
+}
+
 /// All lines of a file; none where there is no file.
 pub(crate) fn read_evaluations(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
     let text = match std::fs::read_to_string(path) {

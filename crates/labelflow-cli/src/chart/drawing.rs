@@ -45,12 +45,12 @@ pub(super) enum Anchor {
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let width = |sign: char| match sign {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.28,
-        'f' | 'r' | 't' | ' ' | '(' | ')' | '-' | '/' => 0.36,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.86,
-        sign if sign.is_ascii_uppercase() => 0.68,
-        sign if sign.is_ascii() => 0.56,
+        'f' | 'r' | 't' | ' ' | '(' | ')' | '-' | '/' => 0.4,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '<' | '>' | '=' | '+' | '~' => 0.9,
+        sign if sign.is_ascii_uppercase() => 0.7,
+        sign if sign.is_ascii() => 0.61,
         // Signs of other scripts may be as wide as they are high.
-        '−' | '±' | '–' | '·' | '×' => 0.58,
+        '−' | '±' | '–' | '·' | '×' => 0.84,
         _ => 1.0,
     };
     text.chars().map(width).sum::<f64>() * size

@@ -121,7 +121,7 @@ fn draw_legend(legend: &[Key], top: f64, shapes: &mut Vec<Shape>) -> f64 {
         shapes.push(Shape::Text(text([x + SYMBOL, middle + LETTERS * 0.35], &name, Ink::Text)));
         x += width;
     }
-    y + LINE + 4.0
+    y + LINE + 8.0
 }
 
 fn draw_axes(

@@ -66,23 +66,9 @@ fn chart(
     Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves)
 }
 
-/// Charts of what is known of at least one model.
+/// What evaluations say over epochs, of at least one model.
 fn evaluation_charts(folders: &[ModelFolder]) -> Vec<Chart> {
-    let scores: [(&str, &str, &str, fn(Scores) -> Option<f64>); 3] = [
-        ("accuracy", "Accuracy", "accuracy, %", |scores| match scores {
-            Scores::Classification { accuracy, .. } => Some(100.0 * accuracy),
-            Scores::Regression { .. } => None,
-        }),
-        ("calibration-error", "Calibration error", "calibration error, %", |scores| match scores {
-            Scores::Classification { ece, .. } => Some(100.0 * ece),
-            Scores::Regression { .. } => None,
-        }),
-        ("rmse", "Root mean squared error", "RMSE", |scores| match scores {
-            Scores::Regression { rmse } => Some(rmse),
-            Scores::Classification { .. } => None,
-        }),
-    ];
-    let chart = |(name, title, unit, score): (&str, &str, &str, fn(Scores) -> Option<f64>)| {
+    let chart = |name: &str, title: &str, unit: &str, score: fn(Scores) -> Option<f64>| {
         let point = |line: &Evaluation| Some([line.epoch as f64, score(line.scores)?]);
         let curve = |folder: &ModelFolder| Curve {
             name: folder.name.clone(),
@@ -93,7 +79,16 @@ fn evaluation_charts(folders: &[ModelFolder]) -> Vec<Chart> {
         is_known
             .then(|| Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves))
     };
-    scores.into_iter().filter_map(chart).collect()
+    let charts = [
+        chart("accuracy", "Accuracy", "accuracy, %", |scores| {
+            scores.accuracy().map(|share| 100.0 * share)
+        }),
+        chart("calibration-error", "Calibration error", "calibration error, %", |scores| {
+            scores.ece().map(|share| 100.0 * share)
+        }),
+        chart("rmse", "Root mean squared error", "RMSE", Scores::rmse),
+    ];
+    charts.into_iter().flatten().collect()
 }
 
 fn models_table(folders: &[ModelFolder]) -> PageTable {
