@@ -117,6 +117,24 @@ fn pages_of_regression() {
     assert!(sandbox.read("page.html").contains("How uncertain values are"));
 }
 
+/// A completer has no classes and other terms.
+#[test]
+fn pages_of_completion() {
+    let manifest = "format = 1\ntask = 'completion'\nlabelflow = '0.1.0'\nweights_sha256 = ''\nn_epochs = 1\n\
+                    stop = 'time-limit'\nfeatures = ['x', 'y', 'z']\n[config]\nseed = 3\n";
+    let record = r#"{"epoch":0,"loss":1.5,"terms":{"likelihood":2.0,"adversarial":0.5},"learning_rate":0.1,"gradient_norm":null}"#;
+    let sandbox = Sandbox::new().file("m/model.toml", manifest).file("m/metrics.jsonl", record);
+    sandbox.labelflow("report m --out page.html").succeeded();
+    let page = sandbox.read("page.html");
+    for part in ["Term: adversarial", "no time left", "completion"] {
+        assert!(page.contains(part), "no {part}");
+    }
+    // A folder without an epoch has empty charts.
+    sandbox.write("m/metrics.jsonl", "");
+    sandbox.labelflow("report m --out page.html").succeeded();
+    assert!(sandbox.read("page.html").contains("nothing to show"));
+}
+
 #[test]
 fn small_and_odd_inputs() {
     let sandbox = Sandbox::with_problem()

@@ -70,3 +70,36 @@ pub(super) fn fitting(text: &str, size: f64, room: f64) -> String {
     }
     short.trim_end().to_owned() + "…"
 }
+
+/// The text, or as much of its start and its end as fits: names often differ in their last letters alone.
+pub(super) fn fitting_ends(text: &str, size: f64, room: f64) -> String {
+    if text_width(text, size) <= room {
+        return text.to_owned();
+    }
+    let signs: Vec<char> = text.chars().collect();
+    let shortened = |n_kept: usize| {
+        let (start, end) = (n_kept.div_ceil(2), n_kept / 2);
+        let ends = signs[..start].iter().chain(&['…']).chain(&signs[signs.len() - end..]);
+        ends.collect::<String>()
+    };
+    let fits = |n_kept: &usize| text_width(&shortened(*n_kept), size) <= room;
+    shortened((0..signs.len()).rev().find(fits).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_at_its_end_or_in_its_middle() {
+        let name = "keyword_with_a_long_name_27";
+        assert_eq!(fitting(name, 10.0, 1000.0), name);
+        assert_eq!(fitting_ends(name, 10.0, 1000.0), name);
+        let (cut, both) = (fitting(name, 10.0, 80.0), fitting_ends(name, 10.0, 80.0));
+        assert!(cut.starts_with("keyword") && cut.ends_with('…'), "{cut}");
+        assert!(both.starts_with("keyw") && both.contains('…') && both.ends_with("_27"), "{both}");
+        for room in [0.0, 5.0, 30.0, 80.0] {
+            assert!(text_width(&fitting_ends(name, 10.0, room), 10.0) <= room.max(10.0));
+        }
+    }
+}

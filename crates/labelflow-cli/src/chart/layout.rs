@@ -1,7 +1,7 @@
 //! From a chart to shapes: legend above, axes around, marks within.
 
 use super::axis::Axis;
-use super::drawing::{Anchor, Drawing, Shape, Text, fitting, text_width};
+use super::drawing::{Anchor, Drawing, Shape, Text, fitting, fitting_ends, text_width};
 use super::palette::{Ink, corners, dashes};
 use super::{Chart, ChartSize, Key, Mark, Symbol};
 
@@ -152,9 +152,11 @@ fn draw_axes(
             grid([x, plot.top], [x, plot.bottom]);
         }
     }
-    for (share, name) in spaced(&ticks[0], plot.right - plot.left, chart.x.has_names()) {
+    let widest = ticks[0].iter().map(|(_, name)| text_width(name, LETTERS)).fold(1.0, f64::max);
+    let needed = if is_upright { LETTERS } else { widest.min(NAMES) + 6.0 };
+    for (share, name) in spaced(&ticks[0], plot.right - plot.left, needed) {
         let x = plot.x(*share);
-        let name = fitting(name, LETTERS, NAMES);
+        let name = fitting_ends(name, LETTERS, NAMES);
         let place = match is_upright {
             true => [x + LETTERS * 0.35, plot.bottom + GAP],
             false => [x, plot.bottom + GAP + LETTERS * 0.85],
@@ -162,9 +164,9 @@ fn draw_axes(
         let anchor = if is_upright { Anchor::End } else { Anchor::Middle };
         shapes.push(Shape::Text(Text { anchor, is_upright, ..text(place, &name, Ink::Faint) }));
     }
-    for (share, name) in &ticks[1] {
+    for (share, name) in spaced(&ticks[1], plot.bottom - plot.top, LETTERS) {
         let place = [plot.left - GAP, plot.y(*share, chart) + LETTERS * 0.35];
-        let name = text(place, &fitting(name, LETTERS, NAMES), Ink::Faint);
+        let name = text(place, &fitting_ends(name, LETTERS, NAMES), Ink::Faint);
         shapes.push(Shape::Text(Text { anchor: Anchor::End, ..name }));
     }
     let middle = [(plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0];
@@ -179,11 +181,11 @@ fn draw_axes(
     }
 }
 
-/// The ticks that do not run into each other; all names.
-fn spaced(ticks: &[(f64, String)], room: f64, all: bool) -> impl Iterator<Item = &(f64, String)> {
-    let widest = ticks.iter().map(|(_, text)| text_width(text, LETTERS)).fold(1.0, f64::max);
-    let most = (room / (widest + 10.0)).max(1.0) as usize;
-    let every = if all { 1 } else { ticks.len().div_ceil(most).max(1) };
+/// The ticks that do not run into each other when each needs so much room.
+fn spaced(ticks: &[(f64, String)], room: f64, needed: f64) -> impl Iterator<Item = &(f64, String)> {
+    let most = (room / needed).max(1.0) as usize;
+    // Numbers have ticks at both ends, so that there is one more of them than there are gaps.
+    let every = ticks.len().saturating_sub(1).div_ceil(most).max(1);
     ticks.iter().step_by(every)
 }
 

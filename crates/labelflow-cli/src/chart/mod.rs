@@ -128,7 +128,7 @@ impl Chart {
         }
         for (style, curve) in finite.iter().enumerate() {
             chart.marks.push(Mark::Line { points: thinned(&curve.points, MOST_POINTS), style });
-            for at in some(&curve.points, MOST_VALUES) {
+            for at in evenly_chosen(&curve.points, MOST_VALUES) {
                 let numbers = at.map(|number| show_number(number, None));
                 let series = if several { format!("{}, ", curve.name) } else { String::new() };
                 let value = format!("{series}{x} {}: {y} {}", numbers[0], numbers[1]);
@@ -195,7 +195,7 @@ fn thinned(points: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
 }
 
 /// At most so many of the points, evenly chosen, with the first and the last.
-fn some(points: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
+pub(crate) fn evenly_chosen(points: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
     if points.len() <= most {
         return points.to_vec();
     }
@@ -219,7 +219,7 @@ pub(crate) mod tests {
         assert!(thinned.windows(2).all(|pair| pair[0][0] < pair[1][0]));
         let highest = thinned.iter().map(|place| place[1]).fold(0.0, f64::max);
         assert!(highest > 0.999);
-        let some = some(&points, 40);
+        let some = evenly_chosen(&points, 40);
         assert_eq!((some.len(), some[0], some[39]), (40, points[0], points[9999]));
     }
 

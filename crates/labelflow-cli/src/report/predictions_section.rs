@@ -11,11 +11,15 @@ use labelflow::weak::Truth;
 use labelflow_data::ClassPredictions;
 
 use super::page::{Block, Figure, PageTable, Section};
-use crate::chart::{Axis, Chart, ChartSize, Curve, DataTable, Key, Mark, Symbol, show_number};
+use crate::chart::{
+    Axis, Chart, ChartSize, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number,
+};
 use crate::output::percent;
 
 /// Bins of certainty.
 const N_BINS: usize = 10;
+/// The most places at which the band around a curve has corners.
+const MOST_BAND: usize = 100;
 /// The rows that are listed.
 const N_ROWS: usize = 10;
 
@@ -157,7 +161,8 @@ impl Rows {
             let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * n_rows as f64);
             ([kept, 100.0 * low], [kept, 100.0 * high])
         };
-        let (low, high): (Vec<_>, Vec<_>) = points.iter().map(band).unzip();
+        let (low, high): (Vec<_>, Vec<_>) =
+            evenly_chosen(points, MOST_BAND).iter().map(band).unzip();
         let band: Vec<[f64; 2]> = low.into_iter().chain(high.into_iter().rev()).collect();
         let heights: Vec<f64> = band.iter().map(|place| place[1]).collect();
         let mut chart = Chart::of_curves(
@@ -235,8 +240,8 @@ pub(super) fn mean(numbers: &[f64]) -> f64 {
 }
 
 fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Truth>) -> PageTable {
-    let mut order = by_descending(&rows.certainty);
-    order.reverse();
+    let doubt: Vec<f64> = rows.certainty.iter().map(|certainty| 1.0 - certainty).collect();
+    let mut order = by_descending(&doubt);
     order.truncate(N_ROWS);
     let classes = &predictions.classes;
     let values = predictions.labels.values();
@@ -263,4 +268,64 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
     header.extend(truth.map(|_| "true label".to_owned()));
     let rows = order.iter().map(line).collect();
     PageTable::new("Least certain rows", DataTable { header, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow::weak::SoftLabels;
+    use ndarray::Array2;
+
+    use super::*;
+
+    /// Rows of two classes with these probabilities of the first.
+    fn predictions(p: &[f64]) -> ClassPredictions {
+        let values =
+            Array2::from_shape_fn(
+                (p.len(), 2),
+                |(row, class)| {
+                    if class == 0 { p[row] } else { 1.0 - p[row] }
+                },
+            );
+        ClassPredictions {
+            labels: SoftLabels::new(values).unwrap(),
+            classes: vec!["a".to_owned(), "b".to_owned()],
+            tasks: None,
+        }
+    }
+
+    #[test]
+    fn known_answers() {
+        // Certainty 0.9, 0.9, 0.6, 0.8; the second and the third row are wrong.
+        let predictions = predictions(&[0.9, 0.9, 0.4, 0.2]);
+        let truth = Truth::new(vec![0, 1, 0, 1], 2).unwrap();
+        let rows = Rows::new(&predictions, Some(&truth));
+        let is_right = rows.is_right.clone().unwrap();
+        assert_eq!(is_right, [true, false, false, true]);
+        let reliability = rows.reliability(&is_right).data.rows;
+        assert_eq!(
+            reliability,
+            [
+                ["50 to 60", "1", "60.0", "0.0"],
+                ["70 to 80", "1", "80.0", "100.0"],
+                ["80 to 90", "2", "90.0", "50.0"],
+            ]
+        );
+        // The two rows of certainty 0.9 are kept together.
+        let kept = rows.selective_accuracy(&is_right).data.rows;
+        assert_eq!(kept, [["50", "50"], ["75", "66.67"], ["100", "50"]]);
+        let table = least_certain(&predictions, &rows, Some(&truth));
+        let order: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
+        assert_eq!(order, ["2", "3", "0", "1"]);
+        let first: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(first, ["2", "b", "60.0", "a", "40.0", "a"]);
+    }
+
+    #[test]
+    fn intervals_of_shares() {
+        // Known values: 8 of 10, and none of 20.
+        for (share, n_rows, expected) in [(0.8, 10.0, [0.490, 0.943]), (0.0, 20.0, [0.0, 0.161])] {
+            let found = wilson(share, n_rows);
+            assert!((0..2).all(|end| (found[end] - expected[end]).abs() < 1e-3), "{found:?}");
+        }
+    }
 }

@@ -95,11 +95,17 @@ fn shares_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
             .to_owned(),
         x: Axis::percent("share of all rows, %"),
         y: Axis::names("", names(report, chosen)),
-        size: ChartSize::Height((chosen.len() as f64 * 36.0).max(60.0)),
+        size: height(chosen.len()),
         marks,
         legend: SHARES.into_iter().enumerate().map(key).collect(),
         data: DataTable::new(["labeler", "coverage %", "overlaps %", "conflicts %"], rows),
     }
+}
+
+/// Less room for each of many labelers.
+fn height(n_labelers: usize) -> ChartSize {
+    let room = if n_labelers > 12 { 24.0 } else { 36.0 };
+    ChartSize::Height((n_labelers as f64 * room).max(60.0))
 }
 
 fn names(report: &SignalsReport<'_>, chosen: &[usize]) -> Vec<String> {
@@ -145,7 +151,7 @@ fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
             .to_owned(),
         x: Axis::of_values("right votes, %", &shares),
         y: Axis::names("", names(report, chosen)),
-        size: ChartSize::Height((chosen.len() as f64 * 36.0).max(60.0)),
+        size: height(chosen.len()),
         marks,
         legend,
         data: DataTable::new(["labeler", "estimated %", "by true labels %"], rows),
@@ -267,5 +273,57 @@ fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
         0 => "–".to_owned(),
         1..=MOST => voters.join(", "),
         n_voters => format!("{n_voters} labelers"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow::weak::{SoftLabels, Votes};
+    use ndarray::{Array2, array};
+
+    use super::*;
+
+    fn signals() -> WeakSignals {
+        let votes = array![[0, 0, -1], [0, 1, 1], [1, -1, -1], [0, 1, 2]];
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn overlaps_and_conflicts_are_shares_of_all_rows() {
+        let pairs = Pairs::new(&signals(), &[0, 1, 2]);
+        let both: Vec<Vec<f64>> =
+            pairs.shares.iter().map(|row| row.iter().map(|share| share.0).collect()).collect();
+        assert_eq!(both, [[1.0, 0.75, 0.5], [0.75, 0.75, 0.5], [0.5, 0.5, 0.5]]);
+        let differ: Vec<f64> = pairs.shares[0].iter().map(|share| share.1).collect();
+        assert_eq!(differ, [0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn rows_with_the_most_contradictions_come_first() {
+        let signals = signals();
+        let soft = SoftLabels::normalized(Array2::ones((4, 3)));
+        let truth = Truth::new(vec![0, 1, 1, 2], 3).unwrap();
+        let labelers = LabelerReport::of_all(&signals, Some(&truth), &soft).unwrap();
+        let report = SignalsReport {
+            signals: &signals,
+            labelers: &labelers,
+            model: "majority-vote",
+            truth: Some(&truth),
+            tasks: None,
+        };
+        let table = conflict_table(&report).unwrap();
+        let rows: Vec<Vec<&str>> = table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| cell.text.as_str()).collect())
+            .collect();
+        let [first, second, third] = [0, 1, 2].map(|index| signals.labelers()[index].as_str());
+        let both = format!("{second}, {third}");
+        assert_eq!(
+            rows,
+            [vec!["3", "3", first, second, third, "2"], vec!["1", "2", first, &both, "–", "1"]]
+        );
+        let accuracies = accuracy_chart(&report, &[0, 1, 2]).data.rows;
+        assert_eq!(accuracies[0][1..], ["33.3", "50.0"]);
     }
 }

@@ -123,8 +123,12 @@ fn selective_error(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     let mut points = Vec::new();
     for (index, &row) in order.iter().enumerate() {
         squares += (labels.mean[row] - truth.values()[row]).powi(2);
-        let n_kept = (index + 1) as f64;
-        points.push([100.0 * n_kept / n_rows, (squares / n_kept).sqrt()]);
+        // Rows of the same deviation are kept or left out together.
+        let next = order.get(index + 1).map(|&next| labels.std[next]);
+        if next != Some(labels.std[row]) {
+            let n_kept = (index + 1) as f64;
+            points.push([100.0 * n_kept / n_rows, (squares / n_kept).sqrt()]);
+        }
     }
     let curve = Curve { name: "root mean squared error".to_owned(), points };
     let title = "Error when the least certain rows are left out";
@@ -170,4 +174,32 @@ fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable 
     header.extend(truth.map(|_| "true value".to_owned()));
     let rows = order.iter().take(N_ROWS).map(line).collect();
     PageTable::new("Least certain rows", DataTable { header, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_answers() {
+        let labels = ValueLabels {
+            mean: vec![1.0, 2.0, 3.0, 4.0],
+            std: vec![0.1, 0.4, 0.4, 0.2],
+            q05: vec![0.0, 1.0, 2.0, 3.0],
+            q50: vec![1.0, 2.0, 3.0, 4.0],
+            q95: vec![2.0, 3.0, 4.0, 5.0],
+        };
+        // Below the first quantile, within, above the last, just at the median.
+        let truth = TrueValues::new(vec![-1.0, 2.5, 7.0, 4.0]).unwrap();
+        assert_eq!(held(&labels, &truth), 0.5);
+        let rows = calibration(&labels, &truth).data.rows;
+        assert_eq!(rows, [["5", "25.0"], ["50", "50.0"], ["95", "75.0"]]);
+        // Errors 2, 0, then 0.5 and 4 together.
+        let rows = selective_error(&labels, &truth).data.rows;
+        assert_eq!(rows, [["25", "2"], ["50", "1.414"], ["100", "2.25"]]);
+        let bars = deviations(&labels).data.rows;
+        assert_eq!(bars.iter().map(|row| row[1].as_str()).filter(|count| *count != "0").count(), 3);
+        let alike = ValueLabels { std: vec![0.3; 4], ..labels };
+        assert_eq!(deviations(&alike).data.rows.len(), 1);
+    }
 }
