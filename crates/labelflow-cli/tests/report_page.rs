@@ -135,6 +135,22 @@ fn pages_of_completion() {
     assert!(sandbox.read("page.html").contains("nothing to show"));
 }
 
+/// Tasks of a crowd are found by their names.
+#[test]
+fn pages_of_crowds() {
+    let votes = "task,worker,label\nq1,w1,cat\nq1,w2,dog\nq2,w1,dog\nq2,w2,dog\nq3,w3,cat\n";
+    let sandbox = Sandbox::new()
+        .file("votes.csv", votes)
+        .file("truth.csv", "task,label\nq3,cat\nq1,cat\nq2,dog\n");
+    sandbox.labelflow("label --task-votes votes.csv --out out.csv").succeeded();
+    let report = "report --task-votes votes.csv --signals-labels truth.csv --predictions out.csv --labels truth.csv";
+    sandbox.labelflow(&format!("{report} --out page.html")).succeeded();
+    let page = sandbox.read("page.html");
+    for part in [">q1</th>", "<dt>accuracy</dt><dd>100.0 %</dd>", "votes for dog"] {
+        assert!(page.contains(part), "no {part}");
+    }
+}
+
 #[test]
 fn small_and_odd_inputs() {
     let sandbox = Sandbox::with_problem()
@@ -182,7 +198,8 @@ fn what_no_page_can_be_made_of() {
         ("--signals signals.csv --labels short.csv --out a.html", &["short.csv", "60 rows"]),
         ("--signals none.csv --out a.html", &["none.csv"]),
         ("model --signals signals.csv --model nobody --out a.html", &["nobody"]),
-        ("model --out none/a.html", &["none/a.html"]),
+        ("model --out none/a.html --charts c", &["none/a.html"]),
+        ("model --out model --format html --charts c", &["model: expected a file"]),
         ("model --out a.html --charts features.csv", &["features.csv"]),
     ] {
         sandbox.refuses(&format!("report {arguments}"), parts);

@@ -13,8 +13,7 @@ use crate::args::{ReportArgs, ReportFormat};
 use crate::commands::run::{RunResult, read_results};
 use crate::completer::CHECKPOINT;
 use crate::output;
-use crate::report::page::Page;
-use crate::report::{ModelFolder, ReportTable, csv, html, latex, markdown, tables, tables_section};
+use crate::report::{ModelFolder, ReportTable, csv, latex, markdown, tables};
 use crate::run_file::RunFile;
 
 /// The arguments by what they are.
@@ -26,14 +25,19 @@ struct Inputs<'a> {
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let inputs = Inputs::sort(&args.results)?;
-    let format = format(args);
-    if format == ReportFormat::Html {
-        report_page::write(args, &inputs)?;
-        return Ok(Outcome::Done);
-    }
+    let render: fn(&[ReportTable]) -> anyhow::Result<String> = match format(args) {
+        ReportFormat::Html => {
+            report_page::write(args, &inputs)?;
+            return Ok(Outcome::Done);
+        }
+        ReportFormat::Markdown => |tables| Ok(markdown(tables)),
+        ReportFormat::Csv => |tables| Ok(csv(tables)),
+        ReportFormat::Latex => |tables| Ok(latex(tables)),
+        ReportFormat::Json => |tables| Ok(serde_json::to_string_pretty(tables)?),
+    };
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;
-    write(&render(&tables, format)?, args.out.as_deref())?;
+    write(&render(&tables)?, args.out.as_deref())?;
     Ok(Outcome::Done)
 }
 
@@ -157,16 +161,6 @@ fn expect(runs: &mut [RunResult], files: &[RunFile]) {
             run.expectation = expectation.clone();
         }
     }
-}
-
-fn render(tables: &[ReportTable], format: ReportFormat) -> anyhow::Result<String> {
-    Ok(match format {
-        ReportFormat::Markdown => markdown(tables),
-        ReportFormat::Csv => csv(tables),
-        ReportFormat::Latex => latex(tables),
-        ReportFormat::Json => serde_json::to_string_pretty(tables)?,
-        ReportFormat::Html => html(&Page { sections: vec![tables_section(tables)] }),
-    })
 }
 
 fn write(text: &str, out: Option<&Path>) -> anyhow::Result<()> {

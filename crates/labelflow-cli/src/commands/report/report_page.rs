@@ -22,10 +22,22 @@ use crate::signals_input::SignalsInput;
 /// Makes the whole page before anything is written.
 pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()> {
     let page = Page { sections: sections(args, inputs)? }.with_unique_names();
+    if let Some(path) = &args.out {
+        check_place(path)?;
+    }
     if let Some(folder) = &args.charts {
         write_charts(folder, page.charts())?;
     }
     write_text(&html(&page), args.out.as_deref())
+}
+
+/// Before charts are written: better to know at once that there is no place for the page.
+fn check_place(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+        bail!("{}: expected a file in a folder that exists, found no such place", path.display());
+    }
+    Ok(())
 }
 
 fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Section>> {
