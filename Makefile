@@ -31,7 +31,7 @@ python-test:
 	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
 		$(PYTHON_TESTS)/bin/python -m pytest -q -p no:cacheprovider bindings/python/tests
 
-# The page is written by a test, so that nothing is compiled twice.
+# The pages are written by tests, so that nothing is compiled twice.
 BROWSER_TESTS = $(CARGO_TARGET_DIR)/browser-tests
 
 .PHONY: browser-test
@@ -42,7 +42,7 @@ else
 	cargo nextest run --workspace page_for_the_browser
 	tools/browser_tests/install_browser.sh
 	$(MAKE) $(BROWSER_TESTS)/ready
-	LABELFLOW_PAGE=$(CARGO_TARGET_DIR)/tmp/cloud_page.html \
+	LABELFLOW_PAGE=$(CARGO_TARGET_DIR)/tmp/cloud_page.html LABELFLOW_REPORT=$(CARGO_TARGET_DIR)/tmp/report_page.html \
 		$(BROWSER_TESTS)/bin/python -m pytest -q -p no:cacheprovider tools/browser_tests
 endif
 

@@ -8,40 +8,17 @@ machine's Chromium or Chrome, or one that Selenium fetches.
 
 import base64
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-# A container has no user namespaces for the sandbox; nothing but our own page is opened.
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-quic", "--window-size=1000,800"]
+from browser import PHONE, start
+
 RENDERERS = {"webgl": ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"], "2d": ["--disable-3d-apis", "--disable-gpu"]}
-PHONE = {"width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": True}
-
-
-def found(*names):
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-def start(renderer):
-    options = webdriver.ChromeOptions()
-    for flag in FLAGS + RENDERERS[renderer]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser, driver = found("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), found("chromedriver")
-    if browser:
-        options.binary_location = browser
-    try:
-        return webdriver.Chrome(options, webdriver.ChromeService(driver) if driver else None)
-    except WebDriverException as error:
-        pytest.exit(f"no browser could be started: {error.msg}\nInstall Chromium and its driver (Debian: apt-get install chromium "
-                    "chromium-driver), or set LABELFLOW_SKIP_BROWSER=1 to go without these tests.", returncode=1)
 
 
 class Page:
@@ -104,7 +81,7 @@ class Page:
 
 @pytest.fixture(scope="module", params=list(RENDERERS))
 def driver(request):
-    driver = start(request.param)
+    driver = start(*RENDERERS[request.param])
     driver.renderer = request.param
     yield driver
     driver.quit()

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Votes(VotesArgs),
     /// Repeat experiments, such as the paper's tables, and compare with what is expected
     Run(RunArgs),
-    /// Print the tables of runs that were kept, beside the paper's
+    /// Print the tables of runs that were kept, or write a page about runs, training, signals and predictions
     Report(ReportArgs),
     /// Complete partial point clouds with a trained model
     Complete(CompleteArgs),
@@ -226,9 +226,12 @@ pub(crate) struct FitArgs {
     /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
     #[arg(long, value_name = "DIR")]
     pub(crate) scans: Option<PathBuf>,
-    /// True labels, used for nothing but an evaluation at the end
+    /// True labels, used for nothing but evaluation
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
+    /// Also evaluate every so many epochs, into evaluation.jsonl in the model folder
+    #[arg(long, value_name = "N")]
+    pub(crate) eval_every: Option<usize>,
     /// The model folder to write; a killed run goes on from its checkpoint there
     #[arg(long, value_name = "MODEL_DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -461,19 +464,39 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+// Signals are one of several inputs here.
+#[command(mut_group("SourceArgs", |group| group.required(false)))]
 pub(crate) struct ReportArgs {
-    /// What `run --json` wrote or folders of `run --keep`; experiment files among them say what the paper has
-    #[arg(value_name = "RESULTS", required = true)]
+    /// What `run --json` wrote or folders of `run --keep`; experiment files among them say what the paper has. For a page also
+    /// folders of models
+    #[arg(value_name = "RESULTS", required_unless_present_any = ["signals", "wrench", "task_votes", "predictions"])]
     pub(crate) results: Vec<PathBuf>,
     /// Only these systems and in this order, separated by commas
     #[arg(long, value_delimiter = ',')]
     pub(crate) systems: Option<Vec<String>>,
-    /// What to write
-    #[arg(long, value_enum, default_value = "markdown")]
-    pub(crate) format: ReportFormat,
+    /// What to write [default: html if --out ends in .html, else markdown]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
     /// Where to write it [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) signals: SignalsArgs,
+    /// The label model that says how accurate each labeler seems to be
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_LABEL_MODEL)]
+    pub(crate) model: String,
+    /// Labels that `predict` or `label` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) predictions: Option<PathBuf>,
+    /// True labels of the rows of --predictions or, without these, of --signals
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// True labels of the rows of --signals, where there are --predictions too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals_labels: Option<PathBuf>,
+    /// Also write every chart of the page into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -486,6 +509,8 @@ pub(crate) enum ReportFormat {
     Latex,
     /// All numbers for machines
     Json,
+    /// One page with charts, which needs no network
+    Html,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,13 @@
 
 mod args;
 mod bounds_setting;
+mod chart;
 mod cloud_files;
 mod commands;
 mod completer;
 mod config_table;
 mod data_folder;
+mod evaluation_file;
 mod interrupt;
 mod labeler_report;
 mod metric;

@@ -67,3 +67,13 @@ pub(crate) fn over_runs(n_runs: usize) -> ProgressBar {
         .expect("a valid template");
     ProgressBar::new(n_runs as u64).with_style(style)
 }
+
+/// Why training ended, for people.
+pub(crate) fn why_ended(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Converged => "the loss settled",
+        StopReason::MaxEpochs => "no epochs left",
+        StopReason::TimeLimit => "no time left",
+        StopReason::Interrupted => "interrupted",
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) struct SignalsInput {
     /// The file or folder, for errors.
     pub(crate) path: PathBuf,
     /// The names of the rows, of votes of a crowd.
-    tasks: Option<Vec<String>>,
+    pub(crate) tasks: Option<Vec<String>>,
     /// True labels, of a folder that has them. For evaluation alone.
     truth: Option<Truth>,
 }

@@ -20,7 +20,9 @@ fn the_demo_leaves_a_model_and_labels() {
         assert!(ran.stdout.contains(method), "no {method} in {}", ran.stdout);
     }
     assert_eq!(ran.stderr, "");
-    assert!(sandbox.read("demo/labels.csv").starts_with("row,label,p_benign,p_malignant\n"));
+    for labels in ["demo/labels.csv", "demo/true-labels.csv", "demo/test/labels.csv"] {
+        assert!(sandbox.read(labels).starts_with("row,label,p_benign,p_malignant\n"), "{labels}");
+    }
     // The commands that it suggests work.
     let (_, suggestions) = ran.stdout.split_once("Try:").unwrap();
     let suggestions: Vec<&str> =

@@ -74,7 +74,7 @@ fn what_cannot_be_reported() {
     sandbox.refuses("report empty.json", &["nothing to report", "--json"]);
     sandbox.refuses("report other", &["nothing to report", "--keep"]);
     sandbox.refuses("report results.json --systems sl", &["nothing to report", "systems"]);
-    sandbox.refuses("report results.json --format html", &["html", "markdown"]);
+    sandbox.refuses("report results.json --format pdf", &["pdf", "markdown"]);
     sandbox.write("again.json", RESULTS.replace("80.0", "81.0"));
     let parts = ["mv+mlp on a, seed 0", "80.0 and 81.0", "other settings"];
     sandbox.refuses("report results.json again.json", &parts);

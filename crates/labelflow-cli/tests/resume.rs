@@ -114,6 +114,12 @@ fn killed_with_mini_batches() {
     killed_runs_end_the_same("--batch-size 16");
 }
 
+/// No line of `evaluation.jsonl` is lost or repeated either.
+#[test]
+fn killed_with_evaluations() {
+    killed_runs_end_the_same("--labels-for-eval labels.csv --eval-every 3");
+}
+
 #[test]
 fn killed_before_the_first_checkpoint() {
     let sandbox = Sandbox::with_problem();
@@ -156,6 +162,46 @@ fn out_of_time() {
     assert_eq!(number_after(&ran.stderr, "going on after epoch"), 1);
     assert_same_model(&sandbox, "short", "whole");
     sandbox.refuses(&format!("{FIT} --out short --max-minutes=-1"), &["--max-minutes -1"]);
+}
+
+#[test]
+fn evaluations_change_nothing_else_and_belong_to_one_model() {
+    let sandbox = Sandbox::with_problem();
+    let fit = FIT.replace("--epochs 300", "--epochs 20");
+    sandbox.labelflow(&format!("{fit} --out plain")).succeeded();
+    let evaluated = format!("{fit} --labels-for-eval labels.csv --eval-every 8 --out evaluated");
+    sandbox.labelflow(&evaluated).succeeded();
+    for name in ["weights.safetensors", "metrics.jsonl", "model.toml"] {
+        let [plain, evaluated] =
+            ["plain", "evaluated"].map(|out| sandbox.bytes(&format!("{out}/{name}")));
+        assert!(plain == evaluated, "{name} differs");
+    }
+    let lines = sandbox.read("evaluated/evaluation.jsonl");
+    let epochs: Vec<usize> = lines.lines().map(|line| number_after(line, "\"epoch\":")).collect();
+    // Every eighth epoch, and the last.
+    assert_eq!(epochs, [7, 15, 19]);
+    // The last line is what `eval` says of the model.
+    sandbox
+        .labelflow("eval evaluated --features features.csv --labels labels.csv --json metrics.json")
+        .succeeded();
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let metrics = sandbox.json("metrics.json");
+    assert_eq!((&last["accuracy"], &last["ece"]), (&metrics["accuracy"], &metrics["ece"]));
+    // A run that ended early and goes on has the lines of a whole one.
+    let short = evaluated.replace("--out evaluated", "--out short");
+    sandbox.labelflow(&format!("{short} --max-minutes 0")).succeeded();
+    assert_eq!(sandbox.read("short/evaluation.jsonl").lines().count(), 1);
+    sandbox.labelflow(&short).succeeded();
+    assert_same_model(&sandbox, "short", "evaluated");
+    // Another model in the same folder has none of them.
+    sandbox.labelflow(&format!("{fit} --seed 1 --out evaluated")).succeeded();
+    assert!(!sandbox.path("evaluated/evaluation.jsonl").exists());
+    sandbox.refuses(
+        &format!("{fit} --eval-every 5 --out new"),
+        &["--eval-every", "--labels-for-eval"],
+    );
+    let none = format!("{fit} --labels-for-eval labels.csv --eval-every 0 --out new");
+    sandbox.refuses(&none, &["--eval-every", "at least 1"]);
 }
 
 #[test]

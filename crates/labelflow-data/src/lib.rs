@@ -77,6 +77,7 @@ mod pcd_file;
 mod planted_regression;
 mod ply_file;
 mod point_lines_file;
+mod predictions_file;
 mod rule_problem;
 mod rules_file;
 mod rules_toml;
@@ -132,12 +133,14 @@ pub use partnet_folder::{
 pub use pcd_file::{PcdEncoding, write_pcd};
 pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
 pub use ply_file::{PlyEncoding, write_ply};
+pub use predictions_file::{ClassPredictions, Predictions, read_predictions};
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
 pub use rules_file::{RulesFile, read_rules, write_rules};
 pub use shape_problem::{ShapeProblem, ShapeSet};
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use simulated::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;
+pub use stroke_font::{StrokeLetter, stroke_letter};
 pub use surface_sampling::sample_surface;
 pub use synthetic::{
     PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,

@@ -1,4 +1,4 @@
-//! Letters for captions, drawn as lines: capitals, digits and a few signs on a grid of 5 by 7.
+//! Letters for captions, drawn as lines: letters, digits and a few signs on a grid of 5 by 7, with two more rows below for descenders.
 
 use crate::cloud_tile::Rgb;
 
@@ -19,10 +19,9 @@ const PEN: f32 = 0.7;
 /// The height of a letter in pixels.
 pub(crate) const LETTER_HEIGHT: f32 = 6.0 * UNIT;
 
-/// The lines of a sign: grid places as column and row, one line after the other. Small letters are shown as capitals, and what
-/// is not known as a box.
+/// The lines of a sign: grid places as column and row, one line after the other. What is not known is shown as a box.
 fn lines(sign: char) -> &'static str {
-    match sign.to_ascii_uppercase() {
+    match sign {
         ' ' => "",
         'A' => "0602204246 0444",
         'B' => "06003041423303 3344453606",
@@ -50,6 +49,32 @@ fn lines(sign: char) -> &'static str {
         'X' => "0046 4006",
         'Y' => "002340 2326",
         'Z' => "00400646",
+        'a' => "4246 4332120305163645",
+        'b' => "0006 0312324345361605",
+        'c' => "4332120305163645",
+        'd' => "4046 4332120305163645",
+        'e' => "04444332120305163645",
+        'f' => "40302126 1242",
+        'g' => "4247381807 4332120305163645",
+        'h' => "0006 0312324346",
+        'i' => "2226 2020",
+        'j' => "32372818 3030",
+        'k' => "0006 420446",
+        'l' => "2026",
+        'm' => "0206 03122326 23324346",
+        'n' => "0206 0312324346",
+        'o' => "120305163645433212",
+        'p' => "0208 0312324345361605",
+        'q' => "4248 4332120305163645",
+        'r' => "1216 13223242",
+        's' => "43321203143445361605",
+        't' => "20253646 1242",
+        'u' => "0205163645 4246",
+        'v' => "022642",
+        'w' => "0216233642",
+        'x' => "0246 4206",
+        'y' => "4218 0226",
+        'z' => "02420646",
         '1' => "112026 1636",
         '2' => "01103041420646",
         '3' => "01103041423313 334445361605",
@@ -83,8 +108,43 @@ fn lines(sign: char) -> &'static str {
         '~' => "0312233443",
         '%' => "0640 0101 4545",
         '*' => "2125 0442 0244",
+        '−' | '–' => "0343",
+        '±' => "0242 2024 0646",
+        '×' => "0345 0543",
+        '·' => "2424",
+        '…' => "0606 2626 4646",
+        '|' => "2027",
+        ';' => "2222 2517",
         _ => "1016363010",
     }
+}
+
+/// A sign as lines, for whoever draws text where there is no font.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrokeLetter {
+    /// Points to be joined one after the other, x from left to right and y from the top of capitals (0) down to the line on which they
+    /// stand (6) and below it (8). A line of two equal points is a dot.
+    pub lines: Vec<Vec<[f32; 2]>>,
+    /// How far the sign reaches to the right, on the same scale.
+    pub width: f32,
+}
+
+/// The lines of a sign, moved so that they start at the left. What is not known is a box, a blank has no lines.
+///
+/// ```
+/// let letter = labelflow_data::stroke_letter('l');
+/// assert_eq!((letter.width, letter.lines.len()), (0.0, 1));
+/// ```
+pub fn stroke_letter(sign: char) -> StrokeLetter {
+    let lines = lines(sign).split(' ').filter(|line| !line.is_empty());
+    let place = |pair: &[u8]| [f32::from(pair[0] - b'0'), f32::from(pair[1] - b'0')];
+    let mut lines: Vec<Vec<[f32; 2]>> =
+        lines.map(|line| line.as_bytes().chunks(2).map(place).collect()).collect();
+    let columns = || lines.iter().flatten().map(|place| place[0]);
+    let left = columns().reduce(f32::min).unwrap_or(0.0);
+    let width = columns().reduce(f32::max).map_or(2.0, |right| right - left);
+    lines.iter_mut().flatten().for_each(|place| place[0] -= left);
+    StrokeLetter { lines, width }
 }
 
 impl Canvas {
@@ -151,7 +211,7 @@ mod tests {
 
     #[test]
     fn signs_differ_and_lie_on_the_grid() {
-        let signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789-_.,:/()+='\"<>[]&!?#@~%*|";
+        let signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz123456789-_.,:;/()+='\"<>[]&!?#@~%*|−±×·…é";
         let different: HashSet<&str> = signs.chars().map(lines).collect();
         assert_eq!(different.len(), signs.chars().count());
         for sign in signs.chars() {
@@ -162,7 +222,7 @@ mod tests {
                     "{sign}"
                 );
                 assert!(
-                    line.bytes().skip(1).step_by(2).all(|row| (b'0'..=b'7').contains(&row)),
+                    line.bytes().skip(1).step_by(2).all(|row| (b'0'..=b'8').contains(&row)),
                     "{sign}"
                 );
             }
@@ -170,9 +230,17 @@ mod tests {
     }
 
     #[test]
+    fn letters_start_at_the_left() {
+        let letter = stroke_letter('i');
+        assert_eq!(letter.lines, [[[0.0, 2.0], [0.0, 6.0]], [[0.0, 0.0], [0.0, 0.0]]]);
+        assert_eq!(stroke_letter('n').width, 4.0);
+        assert_eq!((stroke_letter(' ').width, stroke_letter(' ').lines.len()), (2.0, 0));
+    }
+
+    #[test]
     fn long_text_is_cut_and_never_leaves_the_canvas() {
         assert_ne!(written("chair", 80.0), written("", 80.0));
-        assert_eq!(written("chair", 80.0), written("CHAIR", 80.0));
+        assert_ne!(written("chair", 80.0), written("CHAIR", 80.0));
         assert_eq!(written("chairs in a row", 40.0), written("ch..", 80.0));
         assert_eq!(written("a", 3.0), written("..", 80.0));
         written(&"é漢\u{202e}".repeat(50), 1e4);

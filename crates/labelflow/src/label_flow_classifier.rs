@@ -82,6 +82,31 @@ impl LabelFlowClassifier {
     ) -> Result<FittedLabelFlowClassifier> {
         self.check(dataset)?;
         let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
+        self.train(dataset, penalties, run, &self.training, checkpoint, observer)
+    }
+
+    /// The model as it was when a checkpoint of this run was made: what training would have ended with then.
+    pub fn at_checkpoint(
+        &self,
+        dataset: &WeakDataset,
+        checkpoint: Checkpoint,
+    ) -> Result<FittedLabelFlowClassifier> {
+        self.check(dataset)?;
+        check_belongs(&self.run_digest(dataset), &checkpoint)?;
+        let training = self.training.ending_at(&checkpoint);
+        let run = checkpoint.run.clone();
+        self.train(dataset, Vec::new(), run, &training, Some(checkpoint), &mut ())
+    }
+
+    fn train(
+        &self,
+        dataset: &WeakDataset,
+        penalties: Vec<Penalty>,
+        run: String,
+        training: &TrainConfig,
+        checkpoint: Option<Checkpoint>,
+        observer: &mut dyn Observer,
+    ) -> Result<FittedLabelFlowClassifier> {
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
@@ -104,7 +129,7 @@ impl LabelFlowClassifier {
         let flow = self
             .flow_config(dataset.features().d_features(), dataset.n_classes())
             .init(self.seed, &device);
-        let (flow, report) = train(flow, &task, &self.training, checkpoint, observer)?;
+        let (flow, report) = train(flow, &task, training, checkpoint, observer)?;
         Ok(FittedLabelFlowClassifier {
             config: self.clone(),
             flow: flow.valid(),
@@ -401,5 +426,13 @@ pub(crate) fn check_run(
             Err(Error::data("checkpoint", "one of this run", "one of other settings or data"))
         }
         _ => Ok(run),
+    }
+}
+
+/// An error when a checkpoint is not of the run with this digest; the user's own constraints do not matter.
+pub(crate) fn check_belongs(digest: &str, checkpoint: &Checkpoint) -> Result<()> {
+    match checkpoint.run.starts_with(digest) {
+        true => Ok(()),
+        false => Err(Error::data("checkpoint", "one of this run", "one of other settings or data")),
     }
 }

@@ -19,7 +19,7 @@ use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::label_flow_classifier::{arrange, check_columns, check_run};
+use crate::label_flow_classifier::{arrange, check_belongs, check_columns, check_run};
 use crate::row_samples::{rows_at_once, sample_rows, to_tensor};
 use crate::scaling::{Scaler, scale};
 use crate::train::{Task, train};
@@ -90,11 +90,41 @@ impl LabelFlowRegressor {
         checkpoint: Option<Checkpoint>,
         observer: &mut dyn Observer,
     ) -> Result<FittedLabelFlowRegressor> {
+        self.check(dataset)?;
+        let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
+        self.train(dataset, penalties, run, &self.training, checkpoint, observer)
+    }
+
+    /// The model as it was when a checkpoint of this run was made: what training would have ended with then.
+    pub fn at_checkpoint(
+        &self,
+        dataset: &RuleDataset,
+        checkpoint: Checkpoint,
+    ) -> Result<FittedLabelFlowRegressor> {
+        self.check(dataset)?;
+        check_belongs(&self.run_digest(dataset), &checkpoint)?;
+        let training = self.training.ending_at(&checkpoint);
+        let run = checkpoint.run.clone();
+        self.train(dataset, Vec::new(), run, &training, Some(checkpoint), &mut ())
+    }
+
+    fn check(&self, dataset: &RuleDataset) -> Result<()> {
         self.check_settings()?;
         if dataset.n_rows() < 2 {
             return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
         }
-        let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
+        Ok(())
+    }
+
+    fn train(
+        &self,
+        dataset: &RuleDataset,
+        penalties: Vec<Penalty>,
+        run: String,
+        training: &TrainConfig,
+        checkpoint: Option<Checkpoint>,
+        observer: &mut dyn Observer,
+    ) -> Result<FittedLabelFlowRegressor> {
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
@@ -119,7 +149,7 @@ impl LabelFlowRegressor {
             run,
         };
         let flow = self.flow_config(dataset.features().d_features()).init(self.seed, &device);
-        let (flow, report) = train(flow, &task, &self.training, checkpoint, observer)?;
+        let (flow, report) = train(flow, &task, training, checkpoint, observer)?;
         Ok(FittedLabelFlowRegressor {
             config: self.clone(),
             flow: flow.valid(),

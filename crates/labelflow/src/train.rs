@@ -197,6 +197,11 @@ impl TrainConfig {
         Ok(())
     }
 
+    /// The same settings, with no epoch left after a checkpoint.
+    pub(crate) fn ending_at(&self, checkpoint: &Checkpoint) -> Self {
+        Self { max_epochs: checkpoint.history.len(), ..self.clone() }
+    }
+
     /// The step size of an epoch: it decays until it has reached its floor, and stays there.
     fn learning_rate(&self, epoch: usize) -> f64 {
         let n_decays = self.learning_rate_floor.ln() / self.learning_rate_decay.ln();

@@ -138,6 +138,23 @@ fn a_resumed_run_ends_with_the_same_weights() {
 }
 
 #[test]
+fn the_model_of_a_checkpoint_is_that_of_a_run_which_ended_there() {
+    let problem = problem(60, 3);
+    let dataset = dataset(&problem);
+    for config in [small(25), in_batches(small(25), 25)] {
+        let mut keep = Keep { epoch: 11, kept: None };
+        config.fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
+        let then = config.at_checkpoint(&dataset, keep.kept.clone().unwrap()).unwrap();
+        let training = TrainConfig { max_epochs: 12, ..config.training.clone() };
+        let ended = LabelFlowClassifier { training, ..config.clone() }.fit(&dataset).unwrap();
+        assert_eq!(state(then.flow()), state(ended.flow()));
+        assert_eq!(then.report().history.len(), 12);
+        let other = LabelFlowClassifier { seed: 1, ..config };
+        assert!(other.at_checkpoint(&dataset, keep.kept.unwrap()).is_err());
+    }
+}
+
+#[test]
 fn the_checkpoint_of_another_run_is_refused() {
     let problem = problem(40, 2);
     let dataset = dataset(&problem);

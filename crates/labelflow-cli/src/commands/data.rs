@@ -126,7 +126,7 @@ fn synth(
             let planted = PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() }
                 .generate()?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
-            write_truth(out, &planted.truth, planted.signals.classes())?;
+            write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;
             let best = planted.truth.accuracy(&planted.posterior.argmax());
             output::print(&format!("best possible accuracy from these votes: {best:.4}"))?;
         }
@@ -142,7 +142,7 @@ fn synth(
             let planted = planted.generate()?;
             write_features(&out.join("features.csv"), &planted.features)?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
-            write_truth(out, &planted.truth, planted.signals.classes())?;
+            write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;
             let best = planted.best_accuracy;
             output::print(&format!("best possible accuracy from these features: {best:.4}"))?;
         }
@@ -176,12 +176,11 @@ fn furniture(
 }
 
 /// True labels in the format of predicted ones.
-pub(crate) fn write_truth(folder: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
+pub(crate) fn write_truth(path: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
     let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), |(row, class)| {
         f64::from(u8::from(truth.labels()[row] == class))
     });
-    write_labels(&folder.join("labels.csv"), &SoftLabels::new(certain)?, classes)?;
-    Ok(())
+    Ok(write_labels(path, &SoftLabels::new(certain)?, classes)?)
 }
 
 /// The rules of a dataset as a file that `fit` reads.

@@ -1,10 +1,20 @@
 //! Tables of many runs, as papers print them: datasets against systems.
 //!
 //! [`tables`] makes of runs what every format shows; a format is one file here with one function from tables to text.
+//!
+//! A page ([`page`], [`html`](html())) has further sections, one file each.
 
 mod csv;
+mod html;
 mod latex;
 mod markdown;
+mod model_folder;
+pub(crate) mod page;
+mod predictions_section;
+mod signals_section;
+mod tables_section;
+mod training_section;
+mod values_section;
 
 use labelflow::IntervalMetrics;
 use serde::Serialize;
@@ -16,8 +26,15 @@ use crate::summary::{mean_and_deviation, mean_of_known};
 use crate::systems::{is_supervised, order};
 
 pub(crate) use csv::csv;
+pub(crate) use html::html;
 pub(crate) use latex::latex;
 pub(crate) use markdown::markdown;
+pub(crate) use model_folder::{ModelFolder, shorten_names};
+pub(crate) use predictions_section::predictions_section;
+pub(crate) use signals_section::{SignalsReport, signals_section};
+pub(crate) use tables_section::tables_section;
+pub(crate) use training_section::training_section;
+pub(crate) use values_section::values_section;
 
 /// One table.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -93,7 +93,10 @@ fn leave_files(folder: &Path, problem: &WeakProblem) -> anyhow::Result<()> {
     write_features(&folder.join("features.csv"), problem.train.features())?;
     write_signals(&folder.join("signals.csv"), problem.train.signals())?;
     write_features(&test.join("features.csv"), &problem.test.features)?;
-    write_truth(&test, &problem.test.truth, problem.test.signals.classes())
+    let classes = problem.test.signals.classes();
+    // For evaluation alone: nothing is trained on them.
+    write_truth(&folder.join("true-labels.csv"), &problem.train_truth, classes)?;
+    write_truth(&test.join("labels.csv"), &problem.test.truth, classes)
 }
 
 fn explain(folder: &Path) -> anyhow::Result<()> {

@@ -9,11 +9,12 @@ use labelflow_data::{
     AbstainConvention, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
 };
 
-use super::{FitFile, Training, required, with_flags};
+use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
 use crate::args::FitArgs;
 use crate::bounds_setting::BoundsSetting;
 use crate::commands::eval::print_metrics;
+use crate::evaluation_file::Scores;
 use crate::output;
 
 /// What is read, from the file and the flags.
@@ -29,15 +30,25 @@ struct Inputs {
 pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
     let config: LabelFlowClassifier = file.config(args)?;
     let folder = file.out(args)?;
+    let eval_every = file.eval_every(args);
     let inputs = Inputs::gather(file, args)?;
     let dataset = inputs.dataset()?;
     let config = with_model_flags(config, args, dataset.n_rows());
     let truth = inputs.truth(&dataset)?;
+    let scores = |model: &FittedLabelFlowClassifier, truth: &Truth| {
+        let labels = model.predict_proba(dataset.features())?;
+        let metrics = classification_metrics(&labels, truth)?;
+        Ok(Scores::Classification { accuracy: metrics.accuracy, ece: metrics.ece })
+    };
+    let scores = truth.as_ref().map(|truth| move |model: &_| scores(model, truth));
+    let model_at = |checkpoint| config.at_checkpoint(&dataset, checkpoint);
     let training = Training {
         digest: config.run_digest(&dataset),
         fit: &|start, observer| config.fit_with(&dataset, Vec::new(), start, observer),
         report: FittedLabelFlowClassifier::report,
         save: FittedLabelFlowClassifier::save,
+        judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
+        eval_every,
     };
     let model = training.run(&folder, args)?;
     if let Some(truth) = truth {

@@ -51,6 +51,8 @@ pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
         fit: &|start, observer| config.fit_with(&dataset, start, observer),
         report: FittedPointCloudCompleter::report,
         save: FittedPointCloudCompleter::save,
+        judge: None,
+        eval_every: None,
     };
     training.run(&folder, args)?;
     Ok(Outcome::Done)
@@ -66,6 +68,7 @@ fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {
         ("abstain", args.abstain.is_some()),
         ("range", args.range.is_some()),
         ("labels-for-eval", args.labels_for_eval.is_some()),
+        ("eval-every", args.eval_every.is_some()),
         ("samples", args.model.samples.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {

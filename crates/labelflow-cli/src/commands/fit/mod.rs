@@ -2,6 +2,7 @@
 
 mod classification;
 mod completion;
+mod evaluations;
 mod regression;
 
 use std::ops::ControlFlow;
@@ -23,7 +24,8 @@ use crate::bounds_setting::BoundsSetting;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, why_ended};
+use evaluations::{Evaluations, Judge};
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +42,7 @@ struct FitFile {
     classes: Option<Vec<String>>,
     abstain: Option<AbstainConvention>,
     labels_for_eval: Option<PathBuf>,
+    eval_every: Option<usize>,
     out: Option<PathBuf>,
     /// Settings of the learner of the task; see [`read_config`].
     config: toml::Table,
@@ -123,6 +126,10 @@ impl FitFile {
         }
     }
 
+    fn eval_every(&self, args: &FitArgs) -> Option<usize> {
+        args.eval_every.or(self.eval_every)
+    }
+
     fn out(&self, args: &FitArgs) -> anyhow::Result<PathBuf> {
         let out = args.out.clone().or(self.out.clone());
         out.context("--out is missing: name the model folder")
@@ -156,6 +163,10 @@ struct Training<'a, M> {
     fit: &'a Fit<'a, M>,
     report: fn(&M) -> &Report,
     save: fn(&M, &Path) -> labelflow::Result<()>,
+    /// How the model is judged as training goes on, if there are labels.
+    judge: Option<Judge<'a, M>>,
+    /// The number of epochs from one evaluation to the next, if there are any.
+    eval_every: Option<usize>,
 }
 
 impl<M> Training<'_, M> {
@@ -178,10 +189,15 @@ impl<M> Training<'_, M> {
     fn train_and_save(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
-        let mut watchers: Vec<Box<dyn Observer>> = vec![
-            Box::new(CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every }),
-            Box::new(Progress::new()),
-        ];
+        let mut evaluations = Evaluations::find(folder, self.eval_every, start.as_ref())?;
+        // Evaluations before checkpoints: an epoch that is not trained again has its line.
+        let mut watchers: Vec<Box<dyn Observer + '_>> = Vec::new();
+        watchers.extend(evaluations.observer(self.judge.as_ref())?);
+        watchers.push(Box::new(CheckpointFile {
+            path: checkpoint.clone(),
+            every: args.checkpoint_every,
+        }));
+        watchers.push(Box::new(Progress::new()));
         if let Some(minutes) = args.max_minutes {
             let time = Duration::try_from_secs_f64(60.0 * minutes);
             let time = time.with_context(|| format!("--max-minutes {minutes}"))?;
@@ -199,6 +215,7 @@ impl<M> Training<'_, M> {
             );
         }
         (self.save)(&model, folder)?;
+        evaluations.finish(&model, report.history.len(), self.judge.as_ref())?;
         if report.stop == StopReason::TimeLimit {
             output::note("the checkpoint stays: the same command goes on from it");
         } else {
@@ -209,12 +226,12 @@ impl<M> Training<'_, M> {
 }
 
 /// Saves the last epoch's state when one of the watchers ends training, so that nothing is lost.
-struct CheckpointAtEnd {
-    watchers: Vec<Box<dyn Observer>>,
+struct CheckpointAtEnd<'a> {
+    watchers: Vec<Box<dyn Observer + 'a>>,
     path: PathBuf,
 }
 
-impl Observer for CheckpointAtEnd {
+impl Observer for CheckpointAtEnd<'_> {
     fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         let outcome = self.watchers.observe(event)?;
         if outcome.is_break() {
@@ -254,15 +271,10 @@ fn remove(path: &Path) -> anyhow::Result<()> {
 }
 
 fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
-    let why = match report.stop {
-        StopReason::Converged => "the loss settled",
-        StopReason::MaxEpochs => "no epochs left",
-        StopReason::TimeLimit => "no time left",
-        StopReason::Interrupted => "interrupted",
-    };
     output::print(&format!(
-        "{}: trained for {} epochs ({why})",
+        "{}: trained for {} epochs ({})",
         folder.display(),
-        report.history.len()
+        report.history.len(),
+        why_ended(report.stop)
     ))
 }

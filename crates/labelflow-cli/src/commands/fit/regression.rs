@@ -7,10 +7,11 @@ use labelflow::weak::{LabelRange, RuleDataset, TrueValues};
 use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, regression_metrics};
 use labelflow_data::{read_features, read_rules, read_values};
 
-use super::{FitFile, Training, required, with_flags};
+use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
 use crate::args::FitArgs;
 use crate::commands::eval::print_regression_metrics;
+use crate::evaluation_file::Scores;
 use crate::output;
 
 /// What is read, from the file and the flags.
@@ -25,15 +26,24 @@ pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
     refuse_flags_of_classification(&file, args)?;
     let config: LabelFlowRegressor = file.config(args)?;
     let folder = file.out(args)?;
+    let eval_every = file.eval_every(args);
     let inputs = Inputs::gather(&file, args)?;
     let dataset = inputs.dataset()?;
     let config = with_model_flags(config, args, dataset.n_rows());
     let truth = inputs.truth(&dataset)?;
+    let scores = |model: &FittedLabelFlowRegressor, truth: &TrueValues| {
+        let labels = model.predict_distribution(dataset.features())?;
+        Ok(Scores::Regression { rmse: regression_metrics(&labels, truth)?.rmse })
+    };
+    let scores = truth.as_ref().map(|truth| move |model: &_| scores(model, truth));
+    let model_at = |checkpoint| config.at_checkpoint(&dataset, checkpoint);
     let training = Training {
         digest: config.run_digest(&dataset),
         fit: &|start, observer| config.fit_with(&dataset, Vec::new(), start, observer),
         report: FittedLabelFlowRegressor::report,
         save: FittedLabelFlowRegressor::save,
+        judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
+        eval_every,
     };
     let model = training.run(&folder, args)?;
     if let Some(truth) = truth {

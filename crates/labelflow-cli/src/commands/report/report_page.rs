@@ -1,0 +1,153 @@
+//! The page: a section for each kind of input, and the charts as files.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use labelflow::weak::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
+use labelflow_data::{Predictions, read_labels, read_predictions, read_task_truth, read_values};
+
+use super::{Inputs, write as write_text};
+use crate::args::ReportArgs;
+use crate::chart::{Chart, SvgPlace, svg, write_png};
+use crate::labeler_report::LabelerReport;
+use crate::output;
+use crate::report::page::{Block, Page, Section};
+use crate::report::{
+    ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section,
+    tables_section, training_section, values_section,
+};
+use crate::signals_input::SignalsInput;
+
+/// Makes the whole page before anything is written.
+pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()> {
+    let page = Page { sections: sections(args, inputs)? }.with_unique_names();
+    if let Some(path) = &args.out {
+        check_place(path)?;
+    }
+    if let Some(folder) = &args.charts {
+        write_charts(folder, page.charts())?;
+    }
+    write_text(&html(&page), args.out.as_deref())
+}
+
+/// Before charts are written: better to know at once that there is no place for the page.
+fn check_place(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+        bail!("{}: expected a file in a folder that exists, found no such place", path.display());
+    }
+    Ok(())
+}
+
+fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Section>> {
+    let source = &args.signals.source;
+    let has_signals =
+        [&source.signals, &source.wrench, &source.task_votes].iter().any(|path| path.is_some());
+    if args.labels.is_some() && args.predictions.is_none() && !has_signals {
+        bail!("--labels needs --predictions or --signals: name the rows that they are labels of");
+    }
+    if args.signals_labels.is_some() && !has_signals {
+        bail!("--signals-labels needs --signals: name the rows that they are labels of");
+    }
+    let mut sections = Vec::new();
+    if !inputs.results.is_empty()
+        || (inputs.models.is_empty() && !has_signals && args.predictions.is_none())
+    {
+        sections.push(tables_section(&inputs.tables(args.systems.as_deref())?));
+    }
+    if !inputs.models.is_empty() {
+        let folders = inputs.models.iter().map(|path| ModelFolder::read(path));
+        let mut folders = folders.collect::<anyhow::Result<Vec<_>>>()?;
+        shorten_names(&mut folders);
+        sections.push(training_section(&folders));
+    }
+    if has_signals {
+        sections.push(signals(args)?);
+    }
+    if let Some(path) = &args.predictions {
+        sections.push(predictions(path, args.labels.as_deref())?);
+    }
+    Ok(sections)
+}
+
+/// The same numbers as `labelflow analyze` has.
+fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
+    let model = AnyLabelModel::from_name(&args.model)?;
+    let input = SignalsInput::read(&args.signals, &[])?;
+    let labels = match (&args.signals_labels, &args.predictions) {
+        (Some(path), _) => Some(path),
+        (None, None) => args.labels.as_ref(),
+        (None, Some(_)) => None,
+    };
+    let place = || match labels {
+        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
+        None => format!("{}", input.path.display()),
+    };
+    let truth = input.truth(labels.map(AsRef::as_ref))?;
+    let signals = &input.signals;
+    let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
+    let soft = fitted.predict_proba(signals)?;
+    let labelers = LabelerReport::of_all(signals, truth.as_ref(), &soft).with_context(place)?;
+    let mut section = signals_section(&SignalsReport {
+        signals,
+        labelers: &labelers,
+        model: &args.model,
+        truth: truth.as_ref(),
+        tasks: input.tasks.as_deref(),
+    });
+    for warning in label_warnings(signals, &soft, Some(&model))? {
+        section.blocks.insert(1, Block::Text(format!("Warning about {}: {warning}", model.name())));
+    }
+    Ok(section)
+}
+
+fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
+    let place = || match labels {
+        Some(labels) => format!("{}, {}", path.display(), labels.display()),
+        None => format!("{}", path.display()),
+    };
+    match read_predictions(path)? {
+        Predictions::Classes(predictions) => {
+            let read = |labels: &Path| match &predictions.tasks {
+                Some(tasks) => read_task_truth(labels, tasks, &predictions.classes),
+                None => read_labels(labels, &predictions.classes),
+            };
+            let truth = labels.map(read).transpose()?;
+            check_rows(predictions.labels.n_rows(), truth.as_ref().map(|truth| truth.n_rows()))
+                .with_context(place)?;
+            predictions_section(&predictions, truth.as_ref()).with_context(place)
+        }
+        Predictions::Values(values) => {
+            let truth = labels.map(read_values).transpose()?;
+            check_rows(values.mean.len(), truth.as_ref().map(|truth| truth.n_rows()))
+                .with_context(place)?;
+            values_section(&values, truth.as_ref()).with_context(place)
+        }
+    }
+}
+
+fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
+    match n_labels {
+        Some(n_labels) if n_labels != n_predicted => {
+            bail!(
+                "true labels: expected {n_predicted} rows, as many as were predicted, found {n_labels}"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let mut n_charts = 0;
+    for chart in charts {
+        let path = folder.join(&chart.name).with_added_extension("svg");
+        let text = svg(chart, SvgPlace::File);
+        labelflow_data::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
+        write_png(&path.with_extension("png"), chart)?;
+        n_charts += 1;
+    }
+    output::note(&format!("{n_charts} charts in {}", folder.display()));
+    Ok(())
+}

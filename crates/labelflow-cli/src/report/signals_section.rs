@@ -1,0 +1,329 @@
+//! What labelers do: coverage, overlaps and conflicts, estimated and true accuracy, and the rows on which they disagree most.
+
+use labelflow::weak::{LabelerPair, Truth, WeakSignals, labeler_pairs};
+
+use super::page::{Block, Figure, PageTable, Section};
+use crate::chart::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+use crate::labeler_report::LabelerReport;
+use crate::output::percent;
+
+/// The most labelers in a chart: those with the most votes.
+const MOST_LABELERS: usize = 40;
+/// The rows that are listed.
+const N_ROWS: usize = 10;
+
+/// What the section is made of.
+pub(crate) struct SignalsReport<'a> {
+    pub(crate) signals: &'a WeakSignals,
+    pub(crate) labelers: &'a [LabelerReport],
+    /// The label model that estimated the accuracies.
+    pub(crate) model: &'a str,
+    pub(crate) truth: Option<&'a Truth>,
+    /// The names of the rows, if they have any.
+    pub(crate) tasks: Option<&'a [String]>,
+}
+
+pub(crate) fn signals_section(report: &SignalsReport<'_>) -> Section {
+    let signals = report.signals;
+    let chosen = most_active(report.labelers);
+    let mut blocks = vec![Block::Figures(vec![
+        Figure::new("rows", signals.n_rows().to_string()),
+        Figure::new("rows without a vote", signals.n_uncovered().to_string()),
+        Figure::new("labelers", signals.n_signals().to_string()),
+        Figure::new("classes", signals.n_classes().to_string()),
+    ])];
+    if chosen.len() < signals.n_signals() {
+        let text = format!("The charts show the {} labelers with the most votes.", chosen.len());
+        blocks.push(Block::Text(text));
+    }
+    let pairs = Pairs::new(signals, &chosen);
+    blocks.push(Block::Charts(vec![
+        shares_chart(report, &chosen),
+        accuracy_chart(report, &chosen),
+        pairs.chart(
+            "signals-overlaps",
+            "Overlaps: rows on which both vote",
+            "Heat map of the share of rows on which both of two labelers vote; on the diagonal the share on which one votes",
+            |both, _| both,
+        ),
+        pairs.chart(
+            "signals-conflicts",
+            "Conflicts: rows on which two vote differently",
+            "Heat map of the share of rows on which two labelers vote for different classes",
+            |_, differ| differ,
+        ),
+    ]));
+    blocks.push(Block::Heading("Rows with the strongest conflict".to_owned()));
+    blocks.push(match conflict_table(report) {
+        Some(table) => Block::Table(table),
+        None => Block::Text("No two labelers vote differently on any row.".to_owned()),
+    });
+    Section { name: "signals", title: "Signals", blocks }
+}
+
+/// The labelers with the most votes, in their own order.
+fn most_active(labelers: &[LabelerReport]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..labelers.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(labelers[index].summary.n_votes));
+    order.truncate(MOST_LABELERS);
+    order.sort_unstable();
+    order
+}
+
+fn shares_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
+    const SHARES: [&str; 3] = ["coverage", "overlaps", "conflicts"];
+    let mut marks = Vec::new();
+    let mut rows = Vec::new();
+    for (place, &index) in chosen.iter().enumerate() {
+        let summary = &report.labelers[index].summary;
+        let shares = [summary.coverage, summary.overlaps, summary.conflicts];
+        for (style, (share, what)) in shares.iter().zip(SHARES).enumerate() {
+            let top = place as f64 + 0.14 + 0.24 * style as f64;
+            let value = format!("{}: {what} {} %", summary.name, percent(*share));
+            marks.push(Mark::Bar { x: [0.0, 100.0 * share], y: [top, top + 0.22], style, value });
+        }
+        let cells = shares.map(percent);
+        rows.push(std::iter::once(summary.name.clone()).chain(cells).collect());
+    }
+    let key =
+        |(style, text): (usize, &str)| Key { text: text.to_owned(), style, symbol: Symbol::Bar };
+    Chart {
+        name: "signals-coverage".to_owned(),
+        title: "Coverage, overlaps and conflicts".to_owned(),
+        description: "Bar chart of the shares of all rows on which each labeler votes, votes with another one, and votes against \
+                      another one."
+            .to_owned(),
+        x: Axis::percent("share of all rows, %"),
+        y: Axis::names("", names(report, chosen)),
+        size: height(chosen.len()),
+        marks,
+        legend: SHARES.into_iter().enumerate().map(key).collect(),
+        data: DataTable::new(["labeler", "coverage %", "overlaps %", "conflicts %"], rows),
+    }
+}
+
+/// Less room for each of many labelers.
+fn height(n_labelers: usize) -> ChartSize {
+    let room = if n_labelers > 12 { 24.0 } else { 36.0 };
+    ChartSize::Height((n_labelers as f64 * room).max(60.0))
+}
+
+fn names(report: &SignalsReport<'_>, chosen: &[usize]) -> Vec<String> {
+    chosen.iter().map(|&index| report.labelers[index].summary.name.clone()).collect()
+}
+
+fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
+    let mut marks = Vec::new();
+    let mut rows = Vec::new();
+    // The axis shows at least from chance to certainty.
+    let mut shares = vec![100.0 / report.signals.n_classes() as f64, 100.0];
+    for (place, &index) in chosen.iter().enumerate() {
+        let labeler = &report.labelers[index];
+        let name = &labeler.summary.name;
+        let y = place as f64 + 0.5;
+        let (estimated, found) = (labeler.learned_accuracy, labeler.summary.accuracy);
+        if let (Some(estimated), Some(found)) = (estimated, found) {
+            let [from, to] = [estimated, found].map(|share| [100.0 * share, y]);
+            marks.push(Mark::Guide { from, to });
+        }
+        for (style, what, share) in [(0, "estimated", estimated), (1, "true", found)] {
+            let Some(share) = share else { continue };
+            shares.push(100.0 * share);
+            let value = format!("{name}: {what} accuracy {} %", percent(share));
+            marks.push(Mark::Point { at: [100.0 * share, y], style, value, is_quiet: false });
+        }
+        let cells = [estimated, found].map(|share| share.map_or_else(|| "–".to_owned(), percent));
+        rows.push(std::iter::once(name.clone()).chain(cells).collect());
+    }
+    let mut legend = vec![Key {
+        text: format!("estimated by {}", report.model),
+        style: 0,
+        symbol: Symbol::Point,
+    }];
+    if report.truth.is_some() {
+        legend.push(Key { text: "by true labels".to_owned(), style: 1, symbol: Symbol::Point });
+    }
+    Chart {
+        name: "signals-accuracy".to_owned(),
+        title: "Accuracy of each labeler".to_owned(),
+        description: "Dot chart of the share of each labeler's votes that is right, as estimated from votes alone and, where true \
+                      labels are known, by them."
+            .to_owned(),
+        x: Axis::of_values("right votes, %", &shares),
+        y: Axis::names("", names(report, chosen)),
+        size: height(chosen.len()),
+        marks,
+        legend,
+        data: DataTable::new(["labeler", "estimated %", "by true labels %"], rows),
+    }
+}
+
+/// What each two labelers do together, as shares of all rows.
+struct Pairs {
+    names: Vec<String>,
+    /// Rows on which both vote, and on which they differ, by both labelers.
+    shares: Vec<Vec<(f64, f64)>>,
+}
+
+impl Pairs {
+    fn new(signals: &WeakSignals, chosen: &[usize]) -> Self {
+        let n_signals = signals.n_signals();
+        let n_rows = signals.n_rows() as f64;
+        let mut shares = vec![vec![(0.0, 0.0); n_signals]; n_signals];
+        let votes = signals.votes();
+        for (index, shares) in shares.iter_mut().enumerate() {
+            let n_votes = (0..signals.n_rows()).filter(|&row| votes.get(row, index).is_some());
+            shares[index].0 = n_votes.count() as f64 / n_rows;
+        }
+        let places = (0..n_signals).flat_map(|a| (a + 1..n_signals).map(move |b| (a, b)));
+        for ((a, b), pair) in places.zip(labeler_pairs(signals)) {
+            let LabelerPair { n_both, agreement, .. } = pair;
+            let both = n_both as f64 / n_rows;
+            let share = (both, both * (1.0 - agreement.unwrap_or(1.0)));
+            (shares[a][b], shares[b][a]) = (share, share);
+        }
+        let names = chosen.iter().map(|&index| signals.labelers()[index].clone()).collect();
+        let row = |&a: &usize| chosen.iter().map(|&b| shares[a][b]).collect();
+        Self { names, shares: chosen.iter().map(row).collect() }
+    }
+
+    fn chart(
+        &self,
+        name: &str,
+        title: &str,
+        description: &str,
+        which: impl Fn(f64, f64) -> f64,
+    ) -> Chart {
+        let mut marks = Vec::new();
+        let mut rows = Vec::new();
+        let strongest = self.shares.iter().flatten().map(|&(both, differ)| which(both, differ));
+        let strongest = strongest.fold(0.0, f64::max).max(1e-9);
+        for (row, (first, shares)) in self.names.iter().zip(&self.shares).enumerate() {
+            let mut cells = vec![first.clone()];
+            for (column, (second, &(both, differ))) in self.names.iter().zip(shares).enumerate() {
+                let share = which(both, differ);
+                let text = percent(share);
+                let value = format!("{first} and {second}: {text} % of rows");
+                cells.push(text.clone());
+                // The strongest field has the full colour.
+                let share = share / strongest;
+                marks.push(Mark::Cell { column, row, share, text, value });
+            }
+            rows.push(cells);
+        }
+        let header = std::iter::once("% of rows".to_owned()).chain(self.names.iter().cloned());
+        Chart {
+            name: name.to_owned(),
+            title: format!("{title}, %"),
+            description: format!("{description}."),
+            x: Axis::names("", self.names.clone()),
+            y: Axis::names("", self.names.clone()),
+            size: ChartSize::Height((self.names.len() as f64 * 36.0).clamp(60.0, 320.0)),
+            marks,
+            legend: Vec::new(),
+            data: DataTable { header: header.collect(), rows },
+        }
+    }
+}
+
+/// The rows in which the most pairs of labelers contradict each other; none where there is no contradiction.
+fn conflict_table(report: &SignalsReport<'_>) -> Option<PageTable> {
+    let signals = report.signals;
+    let votes = signals.votes();
+    let mut strongest: Vec<(usize, usize)> = Vec::new();
+    for row in 0..signals.n_rows() {
+        let mut counts = vec![0; signals.n_classes()];
+        (0..signals.n_signals()).filter_map(|s| votes.get(row, s)).for_each(|c| counts[c] += 1);
+        let n_votes: usize = counts.iter().sum();
+        let n_same: usize = counts.iter().map(|count| count * count).sum();
+        // Pairs of labelers with different votes: (n² − Σ n_c²) / 2.
+        let n_contradictions = (n_votes * n_votes - n_same) / 2;
+        if n_contradictions > 0 {
+            strongest.push((n_contradictions, row));
+        }
+    }
+    if strongest.is_empty() {
+        return None;
+    }
+    strongest.sort_by_key(|&(n_contradictions, row)| (std::cmp::Reverse(n_contradictions), row));
+    strongest.truncate(N_ROWS);
+    let mut header = vec!["row".to_owned(), "contradictions".to_owned()];
+    header.extend(signals.classes().iter().map(|class| format!("votes for {class}")));
+    header.extend(report.truth.map(|_| "true label".to_owned()));
+    let line = |&(n_contradictions, row): &(usize, usize)| {
+        let name = report.tasks.map_or_else(|| row.to_string(), |tasks| tasks[row].clone());
+        let mut cells = vec![name, n_contradictions.to_string()];
+        cells.extend((0..signals.n_classes()).map(|class| voters(signals, row, class)));
+        cells.extend(report.truth.map(|truth| signals.classes()[truth.labels()[row]].clone()));
+        cells
+    };
+    let rows = strongest.iter().map(line).collect();
+    Some(PageTable::new("Rows with the strongest conflict", DataTable { header, rows }))
+}
+
+/// Who votes for a class: a few names, or how many they are.
+fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
+    const MOST: usize = 4;
+    let votes = signals.votes();
+    let voters: Vec<&str> = (0..signals.n_signals())
+        .filter(|&signal| votes.get(row, signal) == Some(class))
+        .map(|signal| signals.labelers()[signal].as_str())
+        .collect();
+    match voters.len() {
+        0 => "–".to_owned(),
+        1..=MOST => voters.join(", "),
+        n_voters => format!("{n_voters} labelers"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow::weak::{SoftLabels, Votes};
+    use ndarray::{Array2, array};
+
+    use super::*;
+
+    fn signals() -> WeakSignals {
+        let votes = array![[0, 0, -1], [0, 1, 1], [1, -1, -1], [0, 1, 2]];
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn overlaps_and_conflicts_are_shares_of_all_rows() {
+        let pairs = Pairs::new(&signals(), &[0, 1, 2]);
+        let both: Vec<Vec<f64>> =
+            pairs.shares.iter().map(|row| row.iter().map(|share| share.0).collect()).collect();
+        assert_eq!(both, [[1.0, 0.75, 0.5], [0.75, 0.75, 0.5], [0.5, 0.5, 0.5]]);
+        let differ: Vec<f64> = pairs.shares[0].iter().map(|share| share.1).collect();
+        assert_eq!(differ, [0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn rows_with_the_most_contradictions_come_first() {
+        let signals = signals();
+        let soft = SoftLabels::normalized(Array2::ones((4, 3)));
+        let truth = Truth::new(vec![0, 1, 1, 2], 3).unwrap();
+        let labelers = LabelerReport::of_all(&signals, Some(&truth), &soft).unwrap();
+        let report = SignalsReport {
+            signals: &signals,
+            labelers: &labelers,
+            model: "majority-vote",
+            truth: Some(&truth),
+            tasks: None,
+        };
+        let table = conflict_table(&report).unwrap();
+        let rows: Vec<Vec<&str>> = table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| cell.text.as_str()).collect())
+            .collect();
+        let [first, second, third] = [0, 1, 2].map(|index| signals.labelers()[index].as_str());
+        let both = format!("{second}, {third}");
+        assert_eq!(
+            rows,
+            [vec!["3", "3", first, second, third, "2"], vec!["1", "2", first, &both, "–", "1"]]
+        );
+        let accuracies = accuracy_chart(&report, &[0, 1, 2]).data.rows;
+        assert_eq!(accuracies[0][1..], ["33.3", "50.0"]);
+    }
+}

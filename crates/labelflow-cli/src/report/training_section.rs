@@ -1,0 +1,185 @@
+//! How models were trained: the loss, its terms and evaluations over epochs, side by side for several models.
+
+use labelflow::{EpochRecord, ModelTask};
+
+use super::model_folder::ModelFolder;
+use super::page::{Block, PageCell, PageTable, Section};
+use crate::chart::{Chart, Curve, DataTable, show_number};
+use crate::evaluation_file::{Evaluation, Scores};
+use crate::output::percent;
+use crate::progress::why_ended;
+
+/// The name of the term that is no violation.
+const LIKELIHOOD: &str = "likelihood";
+
+/// The section of at least one model folder.
+pub(crate) fn training_section(folders: &[ModelFolder]) -> Section {
+    let mut charts = vec![chart(folders, "loss", "Loss", "loss", |record| Some(record.loss))];
+    for term in terms(folders) {
+        let (title, unit) = titles(&term, folders);
+        charts.push(chart(folders, &term, &title, unit, |record| record.terms.get(&term).copied()));
+    }
+    charts.extend(evaluation_charts(folders));
+    let mut blocks = vec![
+        Block::Table(models_table(folders)),
+        Block::Charts(charts),
+        Block::Details { summary: "Settings".to_owned(), table: settings_table(folders) },
+    ];
+    blocks.extend(
+        features_table(folders)
+            .map(|table| Block::Details { summary: "Features and classes".to_owned(), table }),
+    );
+    Section { name: "training", title: "Training", blocks }
+}
+
+/// The terms of all models, the likelihood first.
+fn terms(folders: &[ModelFolder]) -> Vec<String> {
+    let records = folders.iter().flat_map(|folder| folder.history.first());
+    let mut terms: Vec<String> = records.flat_map(|record| record.terms.keys().cloned()).collect();
+    terms.sort_by_key(|term| (term != LIKELIHOOD, term.clone()));
+    terms.dedup();
+    terms
+}
+
+fn titles(term: &str, folders: &[ModelFolder]) -> (String, &'static str) {
+    let is_completion = folders.iter().any(|folder| folder.manifest.task == ModelTask::Completion);
+    match term {
+        LIKELIHOOD => ("Negative log-likelihood".to_owned(), "bits per dimension"),
+        _ if is_completion => (format!("Term: {term}"), "without its weight"),
+        _ => (format!("Violation of {term}"), "penalty without its weight"),
+    }
+}
+
+fn chart(
+    folders: &[ModelFolder],
+    name: &str,
+    title: &str,
+    unit: &str,
+    value: impl Fn(&EpochRecord) -> Option<f64>,
+) -> Chart {
+    let curve = |folder: &ModelFolder| {
+        let points = folder.history.iter();
+        let point = |record: &EpochRecord| Some([record.epoch as f64, value(record)?]);
+        Curve { name: folder.name.clone(), points: points.filter_map(point).collect() }
+    };
+    let curves: Vec<Curve> = folders.iter().map(curve).collect();
+    Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves)
+}
+
+/// What evaluations say over epochs, of at least one model.
+fn evaluation_charts(folders: &[ModelFolder]) -> Vec<Chart> {
+    let chart = |name: &str, title: &str, unit: &str, score: fn(Scores) -> Option<f64>| {
+        let point = |line: &Evaluation| Some([line.epoch as f64, score(line.scores)?]);
+        let curve = |folder: &ModelFolder| Curve {
+            name: folder.name.clone(),
+            points: folder.evaluations.iter().filter_map(point).collect(),
+        };
+        let curves: Vec<Curve> = folders.iter().map(curve).collect();
+        let is_known = curves.iter().any(|curve| !curve.points.is_empty());
+        is_known
+            .then(|| Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves))
+    };
+    let charts = [
+        chart("accuracy", "Accuracy", "accuracy, %", |scores| {
+            scores.accuracy().map(|share| 100.0 * share)
+        }),
+        chart("calibration-error", "Calibration error", "calibration error, %", |scores| {
+            scores.ece().map(|share| 100.0 * share)
+        }),
+        chart("rmse", "Root mean squared error", "RMSE", Scores::rmse),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+fn models_table(folders: &[ModelFolder]) -> PageTable {
+    let header = [
+        "model",
+        "task",
+        "epochs",
+        "ended",
+        "loss at the end",
+        "classes",
+        "features",
+        "seed",
+        "last evaluation",
+    ];
+    let row = |folder: &ModelFolder| {
+        let manifest = &folder.manifest;
+        let loss = folder.history.last().map(|record| show_number(record.loss, None));
+        let labels = match (&manifest.range, manifest.classes.len()) {
+            (Some(_), _) => "real values".to_owned(),
+            (None, 0) => "–".to_owned(),
+            (None, n_classes) => n_classes.to_string(),
+        };
+        vec![
+            folder.name.clone(),
+            manifest.task.to_string(),
+            folder.history.len().to_string(),
+            why_ended(manifest.stop).to_owned(),
+            loss.unwrap_or_default(),
+            labels,
+            manifest.features.len().to_string(),
+            manifest.config.get("seed").map_or_else(String::new, ToString::to_string),
+            folder.evaluations.last().map_or_else(|| "–".to_owned(), show_evaluation),
+        ]
+    };
+    PageTable::new("Models", DataTable::new(header, folders.iter().map(row).collect()))
+}
+
+fn show_evaluation(evaluation: &Evaluation) -> String {
+    match evaluation.scores {
+        Scores::Classification { accuracy, .. } => format!("{} % right", percent(accuracy)),
+        Scores::Regression { rmse } => format!("RMSE {}", show_number(rmse, None)),
+    }
+}
+
+/// One line a setting; those in which models differ are bold.
+fn settings_table(folders: &[ModelFolder]) -> PageTable {
+    let settings: Vec<Vec<(String, String)>> = folders.iter().map(ModelFolder::settings).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in settings.iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let row = |name: &String| {
+        let value = |settings: &Vec<(String, String)>| {
+            let value = settings.iter().find(|(other, _)| other == name);
+            value.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
+        };
+        let values: Vec<String> = settings.iter().map(value).collect();
+        let is_bold = values.iter().any(|value| *value != values[0]);
+        let cells = values.into_iter().map(|text| PageCell { text, is_bold, remarks: Vec::new() });
+        std::iter::once(PageCell::from(name.clone())).chain(cells).collect()
+    };
+    let header = std::iter::once("setting".to_owned());
+    PageTable {
+        caption: "Settings".to_owned(),
+        header: header.chain(folders.iter().map(|folder| folder.name.clone())).collect(),
+        rows: names.into_iter().map(row).collect(),
+    }
+}
+
+/// The names of features and classes, unless there are none.
+fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
+    /// More names than this are not read by anybody.
+    const MOST: usize = 50;
+    let list = |names: &[String]| {
+        let more = names.len().saturating_sub(MOST);
+        let shown = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+        if more == 0 { shown } else { format!("{shown} and {more} more") }
+    };
+    let row = |folder: &ModelFolder| {
+        let manifest = &folder.manifest;
+        let classes = match &manifest.range {
+            Some(range) => format!("real values, {range}"),
+            None => list(&manifest.classes),
+        };
+        vec![folder.name.clone(), classes, list(&manifest.features), manifest.labelflow.clone()]
+    };
+    let data = DataTable::new(
+        ["model", "classes", "features", "written by version"],
+        folders.iter().map(row).collect(),
+    );
+    (!folders.is_empty()).then(|| PageTable::new("Features and classes", data))
+}

@@ -1,0 +1,205 @@
+//! How sure predicted real values are, and how near they are where true values are known.
+//!
+//! ```text
+//! calibration: the share of true values below the 5 %, 50 % and 95 % quantile against 5, 50 and 95 %
+//! coverage c: the root mean squared error on the c · n rows with the smallest deviation
+//! ```
+
+use labelflow::point_metrics;
+use labelflow::weak::TrueValues;
+use labelflow_data::ValueLabels;
+
+use super::page::{Block, Figure, PageTable, Section};
+use super::predictions_section::{by_descending, histogram, mean};
+use crate::chart::{Axis, Chart, ChartSize, Curve, DataTable, Mark, show_number};
+use crate::output::percent;
+
+/// Bars of the histogram.
+const N_BINS: usize = 20;
+/// The rows that are listed.
+const N_ROWS: usize = 10;
+/// The most points of a scatter plot.
+const MOST_POINTS: usize = 400;
+
+pub(crate) fn values_section(
+    labels: &ValueLabels,
+    truth: Option<&TrueValues>,
+) -> anyhow::Result<Section> {
+    let show = |number: f64| show_number(number, None);
+    let mut figures = vec![
+        Figure::new("rows", labels.mean.len().to_string()),
+        Figure::new("mean deviation", show(mean(&labels.std))),
+    ];
+    let mut charts = Vec::new();
+    if let Some(truth) = truth {
+        let metrics = point_metrics(&labels.mean, truth)?;
+        let held = held(labels, truth);
+        figures.push(Figure::new("root mean squared error", show(metrics.rmse)));
+        figures.push(Figure::new("mean absolute error", show(metrics.mae)));
+        figures.push(Figure::new("R²", format!("{:.3}", metrics.r2)));
+        figures.push(Figure::new("90 % intervals hold", format!("{} %", percent(held))));
+        charts.push(calibration(labels, truth));
+        charts.push(scatter(labels, truth));
+        charts.push(selective_error(labels, truth));
+    }
+    charts.push(deviations(labels));
+    let blocks = vec![
+        Block::Figures(figures),
+        Block::Charts(charts),
+        Block::Heading("Least certain rows".to_owned()),
+        Block::Table(least_certain(labels, truth)),
+    ];
+    Ok(Section { name: "predictions", title: "Predictions", blocks })
+}
+
+/// The share of true values between the quantiles of 5 and 95 %.
+fn held(labels: &ValueLabels, truth: &TrueValues) -> f64 {
+    let ends = labels.q05.iter().zip(&labels.q95).zip(truth.values());
+    let n_held = ends.filter(|((low, high), value)| (**low..=**high).contains(*value)).count();
+    n_held as f64 / truth.n_rows() as f64
+}
+
+fn calibration(labels: &ValueLabels, truth: &TrueValues) -> Chart {
+    let levels = [(5.0, &labels.q05), (50.0, &labels.q50), (95.0, &labels.q95)];
+    let mut marks = vec![Mark::Guide { from: [0.0, 0.0], to: [100.0, 100.0] }];
+    let mut rows = Vec::new();
+    for (level, quantiles) in levels {
+        let below =
+            quantiles.iter().zip(truth.values()).filter(|(quantile, value)| value <= quantile);
+        let share = 100.0 * below.count() as f64 / truth.n_rows() as f64;
+        let value = format!("{share:.1} % of true values are below the {level:.0} % quantile");
+        marks.push(Mark::Point { at: [level, share], style: 0, value, is_quiet: false });
+        rows.push(vec![format!("{level:.0}"), format!("{share:.1}")]);
+    }
+    Chart {
+        name: "predictions-calibration".to_owned(),
+        title: "Calibration of quantiles".to_owned(),
+        description: "Share of true values below the 5, 50 and 95 percent quantiles. On the diagonal it is what the quantile claims."
+            .to_owned(),
+        x: Axis::percent("quantile, %"),
+        y: Axis::percent("true values below it, %"),
+        size: ChartSize::Usual,
+        marks,
+        legend: Vec::new(),
+        data: DataTable::new(["quantile, %", "true values below it, %"], rows),
+    }
+}
+
+fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
+    let n_rows = truth.n_rows();
+    let every = n_rows.div_ceil(MOST_POINTS).max(1);
+    let both: Vec<f64> = labels.mean.iter().chain(truth.values()).copied().collect();
+    let (low, high) = truth.extremes();
+    let mut marks = vec![Mark::Guide { from: [low, low], to: [high, high] }];
+    let mut rows = Vec::new();
+    for row in (0..n_rows).step_by(every) {
+        let [predicted, value] = [labels.mean[row], truth.values()[row]];
+        let [x, y] = [predicted, value].map(|number| show_number(number, None));
+        let text = format!("row {row}: predicted {x}, true {y}");
+        marks.push(Mark::Point { at: [predicted, value], style: 0, value: text, is_quiet: false });
+        rows.push(vec![row.to_string(), x, y]);
+    }
+    Chart {
+        name: "predictions-true-values".to_owned(),
+        title: "True values against predicted means".to_owned(),
+        description: format!(
+            "Scatter plot of {} rows. On the diagonal a prediction is exact.",
+            rows.len()
+        ),
+        x: Axis::of_values("predicted mean", &both),
+        y: Axis::of_values("true value", &both),
+        size: ChartSize::Usual,
+        marks,
+        legend: Vec::new(),
+        data: DataTable::new(["row", "predicted mean", "true value"], rows),
+    }
+}
+
+fn selective_error(labels: &ValueLabels, truth: &TrueValues) -> Chart {
+    let mut order = by_descending(&labels.std);
+    order.reverse();
+    let n_rows = order.len() as f64;
+    let mut squares = 0.0;
+    let mut points = Vec::new();
+    for (index, &row) in order.iter().enumerate() {
+        squares += (labels.mean[row] - truth.values()[row]).powi(2);
+        // Rows of the same deviation are kept or left out together.
+        let next = order.get(index + 1).map(|&next| labels.std[next]);
+        if next != Some(labels.std[row]) {
+            let n_kept = (index + 1) as f64;
+            points.push([100.0 * n_kept / n_rows, (squares / n_kept).sqrt()]);
+        }
+    }
+    let curve = Curve { name: "root mean squared error".to_owned(), points };
+    let title = "Error when the least certain rows are left out";
+    Chart::of_curves(
+        "predictions-coverage",
+        title,
+        "rows kept, %",
+        "root mean squared error",
+        &[curve],
+    )
+}
+
+fn deviations(labels: &ValueLabels) -> Chart {
+    let (low, high) =
+        labels.std.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &std| {
+            (low.min(std), high.max(std))
+        });
+    let span = high - low;
+    // All alike: one bar.
+    let (n_bins, width) = match span > 1e-12 * high {
+        true => (N_BINS, span / N_BINS as f64),
+        false => (1, if high > 0.0 { high / 10.0 } else { 1.0 }),
+    };
+    let mut counts: Vec<(f64, usize)> =
+        (0..n_bins).map(|bin| (low + bin as f64 * width, 0)).collect();
+    for std in &labels.std {
+        let bin = (((std - low) / width) as usize).min(n_bins - 1);
+        counts[bin].1 += 1;
+    }
+    histogram("predictions-deviations", "How uncertain values are", "deviation", width, &counts)
+}
+
+fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable {
+    let order = by_descending(&labels.std);
+    let show = |number: f64| show_number(number, None);
+    let line = |&row: &usize| {
+        let numbers = [labels.mean[row], labels.std[row], labels.q05[row], labels.q95[row]];
+        let truth = truth.map(|truth| show(truth.values()[row]));
+        std::iter::once(row.to_string()).chain(numbers.map(show)).chain(truth).collect()
+    };
+    let mut header: Vec<String> =
+        ["row", "mean", "deviation", "5 % quantile", "95 % quantile"].map(str::to_owned).to_vec();
+    header.extend(truth.map(|_| "true value".to_owned()));
+    let rows = order.iter().take(N_ROWS).map(line).collect();
+    PageTable::new("Least certain rows", DataTable { header, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_answers() {
+        let labels = ValueLabels {
+            mean: vec![1.0, 2.0, 3.0, 4.0],
+            std: vec![0.1, 0.4, 0.4, 0.2],
+            q05: vec![0.0, 1.0, 2.0, 3.0],
+            q50: vec![1.0, 2.0, 3.0, 4.0],
+            q95: vec![2.0, 3.0, 4.0, 5.0],
+        };
+        // Below the first quantile, within, above the last, just at the median.
+        let truth = TrueValues::new(vec![-1.0, 2.5, 7.0, 4.0]).unwrap();
+        assert_eq!(held(&labels, &truth), 0.5);
+        let rows = calibration(&labels, &truth).data.rows;
+        assert_eq!(rows, [["5", "25.0"], ["50", "50.0"], ["95", "75.0"]]);
+        // Errors 2, 0, then 0.5 and 4 together.
+        let rows = selective_error(&labels, &truth).data.rows;
+        assert_eq!(rows, [["25", "2"], ["50", "1.414"], ["100", "2.25"]]);
+        let bars = deviations(&labels).data.rows;
+        assert_eq!(bars.iter().map(|row| row[1].as_str()).filter(|count| *count != "0").count(), 3);
+        let alike = ValueLabels { std: vec![0.3; 4], ..labels };
+        assert_eq!(deviations(&alike).data.rows.len(), 1);
+    }
+}
