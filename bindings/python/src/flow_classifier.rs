@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::weak::{Bounds, Features, WeakDataset};
-use labelflow::{DeviceKind, FittedLabelFlowClassifier, LabelFlowClassifier, Preset, StopReason};
+use labelflow::weak::{Bounds, CalibrationMethod, Features, Truth, WeakDataset};
+use labelflow::{
+    Certainty, DeviceKind, FittedLabelFlowClassifier, LabelFlowClassifier, Preset, StopReason,
+};
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -104,6 +107,60 @@ impl FlowClassifier {
         Ok(samples.into_pyarray(py))
     }
 
+    /// The same model after learning from labelled rows how sure it may be: with a method, calibrated probabilities; with a level, sets of
+    /// classes.
+    #[pyo3(signature = (features, labels, method=None, level=None, n_jobs=None))]
+    fn calibrated(
+        &self,
+        py: Python<'_>,
+        features: PyReadonlyArray2<'_, f32>,
+        labels: Vec<usize>,
+        method: Option<&str>,
+        level: Option<f64>,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Self> {
+        let method: Option<CalibrationMethod> = match method {
+            Some(name) => Some(settings("method", &serde_json::Value::from(name).to_string())?),
+            None => None,
+        };
+        let (model, features) = (self.0.clone(), table(&features, None)?);
+        let learn = move |_: &_| {
+            let truth = Truth::new(labels, model.classes().len())?;
+            let mut model = (*model).clone().with_certainty(Certainty::default())?;
+            if let Some(method) = method {
+                model = model.calibrated(method, &features, &truth)?;
+            }
+            match level {
+                Some(level) => model.with_sets(level, &features, &truth),
+                None => Ok(model),
+            }
+        };
+        Ok(Self(Arc::new(background::run(py, n_jobs, learn)?)))
+    }
+
+    /// Whether each row may have each class, `[n_rows, n_classes]`.
+    #[pyo3(signature = (features, n_jobs=None))]
+    fn predict_sets<'py>(
+        &self,
+        py: Python<'py>,
+        features: PyReadonlyArray2<'py, f32>,
+        n_jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<bool>>> {
+        let (model, features) = (self.0.clone(), table(&features, None)?);
+        let n_classes = model.classes().len();
+        let sets = background::run(py, n_jobs, move |_| model.predict_sets(&features))?;
+        let members = Array2::from_shape_fn((sets.len(), n_classes), |(row, class)| {
+            sets[row].contains(&class)
+        });
+        Ok(members.into_pyarray(py))
+    }
+
+    /// What was learned of how sure it may be, as JSON.
+    #[getter]
+    fn certainty(&self) -> String {
+        serde_json::to_string(self.0.certainty()).expect("numbers and names")
+    }
+
     /// Writes the model folder of the command line.
     fn save(&self, folder: PathBuf) -> PyResult<()> {
         self.0.save(&folder).map_err(exception)
@@ -151,7 +208,7 @@ impl FlowClassifier {
         serde_json::to_string(&self.0.report().history).expect("numbers and names")
     }
 
-    /// Why training ended: "converged", "max-epochs" or "interrupted".
+    /// Why training ended: "converged", "max-epochs", "time-limit" or "interrupted".
     #[getter]
     fn stop(&self) -> &'static str {
         stop_name(self.0.report().stop)

@@ -205,3 +205,45 @@ def test_scores_of_votes_need_no_truth(fitted, planted):
     expected = np.mean((planted.votes == predicted[:, None])[given])
     assert fitted.score(planted.X, planted.votes) == pytest.approx(expected)
     assert fitted.score(planted.X, labelflow.Signals(planted.votes)) == pytest.approx(expected)
+
+
+def test_calibration(fitted, planted):
+    model = pickle.loads(pickle.dumps(fitted))
+    raw = model.predict_proba(planted.X)
+    assert model.calibrate(planted.X, planted.truth, sets=0.8) is model
+    calibrated = model.predict_proba(planted.X)
+    rows = np.arange(len(planted.X))
+
+    def loss(p):
+        return -np.mean(np.log(np.maximum(p[rows, planted.truth], 1e-3)))
+
+    assert loss(calibrated) <= loss(raw)
+    np.testing.assert_array_equal(calibrated.argmax(axis=1), raw.argmax(axis=1))
+    sets = model.predict_set(planted.X)
+    assert sets.dtype == bool and sets.shape == raw.shape
+    assert abs(sets[rows, planted.truth].mean() - 0.8) < 0.01
+    same = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(same.predict_proba(planted.X), calibrated)
+    np.testing.assert_array_equal(same.predict_set(planted.X), sets)
+    model.calibrate(planted.X, planted.truth, method=None)
+    np.testing.assert_array_equal(model.predict_proba(planted.X), raw)
+    with pytest.raises(ConfigError, match="learned sets"):
+        model.predict_set(planted.X)
+
+
+def test_calibration_wrong(fitted, planted):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        fitted.calibrate(planted.X, planted.truth[:-1])
+    with pytest.raises(ValueError, match="expected some of the classes"):
+        fitted.calibrate(planted.X, planted.truth + 5)
+    with pytest.raises(ValueError, match="isotonic"):
+        fitted.calibrate(planted.X, planted.truth, method="platt")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        fitted.calibrate(planted.X, planted.truth, sets=1.0)
+
+
+def test_a_likelihood_weight_that_moves(planted):
+    spread = quick(likelihood_weight=1.0, final_likelihood_weight=-0.5).fit(planted.X, planted.votes)
+    deviation = {name: m.sample(planted.X, 30).std(axis=0).mean() for name, m in
+                 {"spread": spread, "paper": quick().fit(planted.X, planted.votes)}.items()}
+    assert deviation["spread"] > deviation["paper"]

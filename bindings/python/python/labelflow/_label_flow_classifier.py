@@ -50,7 +50,9 @@ class LabelFlowClassifier(FeatureClassifier):
     n_samples : int, default=10
         Samples that a prediction averages.
     likelihood_weight : float, default=1.0
-        The weight of the likelihood term.
+        The weight of the likelihood term; below 0, samples spread over all that the constraints allow.
+    final_likelihood_weight : float, default=None
+        The weight that it has moved to by the last epoch. None keeps it.
     scaling : {"standardize", "none"}, default="standardize"
         What is done to the features first.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
@@ -122,6 +124,7 @@ class LabelFlowClassifier(FeatureClassifier):
         d_hidden: int = 64,
         n_samples: int = 10,
         likelihood_weight: float = 1.0,
+        final_likelihood_weight: float | None = None,
         scaling: str = "standardize",
         device: str = "cpu",
         random_state: Any = 0,
@@ -146,6 +149,7 @@ class LabelFlowClassifier(FeatureClassifier):
         self.d_hidden = d_hidden
         self.n_samples = n_samples
         self.likelihood_weight = likelihood_weight
+        self.final_likelihood_weight = final_likelihood_weight
         self.scaling = scaling
         self.device = device
         self.random_state = random_state
@@ -172,6 +176,65 @@ class LabelFlowClassifier(FeatureClassifier):
         if not isinstance(n, (int, np.integer)) or n < 1:
             raise ValueError(f"n: expected a number of samples, at least 1, found {n!r}")
         return self.model_.sample(features, int(n), threads_of(self.n_jobs))
+
+    def calibrate(self, X: Any, y: Any, *, method: str | None = "temperature", sets: float | None = None) -> Any:
+        """Learns how sure the model may be, from labelled rows that it was not trained on.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+        y : array (n_rows,)
+            True labels, some of ``classes_``.
+        method : {"temperature", "isotonic", None}, default="temperature"
+            How :meth:`predict_proba` is calibrated: by one number, which changes no prediction, or by a curve for each
+            class, which wants some hundred rows. None leaves probabilities as the flow gives them.
+        sets : float, default=None
+            The share of rows whose true class :meth:`predict_set` shall hold, such as 0.9.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelflow import LabelFlowClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 2))
+        >>> y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+        >>> votes = np.where(rng.random((300, 3)) < 0.8, y[:, None], 1 - y[:, None])
+        >>> model = LabelFlowClassifier(max_epochs=40).fit(X[:200], votes[:200])
+        >>> model.calibrate(X[200:], y[200:], sets=0.9).predict_set(X[:5]).shape
+        (5, 2)
+        """
+        features = self._read(X)
+        labels = np.asarray(y)
+        if labels.shape != (len(features),):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{len(features)} rows of features and labels of shape {labels.shape}."
+            )
+        known = labels[:, np.newaxis] == self.classes_
+        if not known.any(axis=1).all():
+            unknown = labels[~known.any(axis=1)][0]
+            raise ValueError(f"y: expected some of the classes {list(self.classes_)}, found {unknown!r}")
+        places = np.argmax(known, axis=1).tolist()
+        self.model_ = self.model_.calibrated(features, places, method, sets, threads_of(self.n_jobs))
+        return self
+
+    def predict_set(self, X: Any) -> np.ndarray:
+        """The classes that each row may have, after :meth:`calibrate` with ``sets``.
+
+        Parameters
+        ----------
+        X : array or data frame (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows, n_classes) of bool
+            In the order of ``classes_``. A row without any looks like no class.
+        """
+        return self._at_samples().predict_sets(self._read(X), threads_of(self.n_jobs))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model folder of the command line, replacing a model that is there.
@@ -201,6 +264,7 @@ class LabelFlowClassifier(FeatureClassifier):
         estimator = cls(
             **{name: config[name] for name in ("n_steps", "d_hidden", "n_samples", "likelihood_weight", "scaling")},
             **training_parameters(config["training"]),
+            final_likelihood_weight=config.get("final_likelihood_weight"),
             constraints=config["constraints"],
             random_state=config["seed"],
         )
@@ -222,6 +286,8 @@ class LabelFlowClassifier(FeatureClassifier):
             "scaling": self.scaling,
             "training": training_settings(self, n_rows),
         }
+        if self.final_likelihood_weight is not None:
+            config["final_likelihood_weight"] = like("final_likelihood_weight", self.final_likelihood_weight, 1.0)
         if self.constraints is not None:
             config["constraints"] = [plain(dict(constraint)) for constraint in self.constraints]
         return config
@@ -239,11 +305,15 @@ class LabelFlowClassifier(FeatureClassifier):
         set_course(self, model)
         return model
 
+    def _at_samples(self) -> FlowClassifier:
+        """The model with the number of samples that is set now."""
+        self._check_is_fitted()
+        if json.loads(self.model_.config)["n_samples"] == self.n_samples:
+            return self.model_
+        return self.model_.with_samples(self.n_samples)
+
     def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        model = self.model_
-        if json.loads(model.config)["n_samples"] != self.n_samples:
-            model = model.with_samples(self.n_samples)
-        probabilities, lost = model.predict_proba(features, n_jobs)
+        probabilities, lost = self._at_samples().predict_proba(features, n_jobs)
         if lost:
             warn(
                 f"{len(lost)} of {len(features)} rows, the first of them row {lost[0]}, are so far from the training "
