@@ -11,6 +11,18 @@ pub(crate) enum Metric {
     /// In percent; more is better.
     #[default]
     Accuracy,
+    /// The expected calibration error, in percent; less is better.
+    Ece,
+    /// The Brier score; less is better.
+    Brier,
+    /// The log loss; less is better.
+    LogLoss,
+    /// The accuracy on the surest 80 % of rows, in percent; more is better.
+    SurestAccuracy,
+    /// The share of rows whose set of classes holds the true one, in percent; 90 is promised.
+    SetCoverage,
+    /// The mean number of classes in a set; less is better.
+    SetSize,
     /// The root mean squared error, in the label's units; less is better.
     Rmse,
     /// Of completions, × 10³: how near they come to complete shapes; less is better.
@@ -32,6 +44,14 @@ impl Metric {
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Accuracy => "mean accuracy over runs ± deviation, in percent",
+            Self::Ece => "expected calibration error ± deviation, in percent",
+            Self::Brier => "Brier score ± deviation",
+            Self::LogLoss => "log loss ± deviation",
+            Self::SurestAccuracy => "accuracy on the surest 80 % of rows ± deviation, in percent",
+            Self::SetCoverage => {
+                "sets of classes that hold the true one ± deviation, in percent; 90 promised"
+            }
+            Self::SetSize => "classes in a set ± deviation",
             Self::Rmse => "mean over runs of the root mean squared error ± deviation",
             Self::Mmd => "MMD × 10³: from complete shapes to completions",
             Self::Tmd => "TMD × 10²: between the completions of a scan",
@@ -46,6 +66,12 @@ impl Metric {
     pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Accuracy => "accuracy %",
+            Self::Ece => "ECE %",
+            Self::Brier => "Brier",
+            Self::LogLoss => "log loss",
+            Self::SurestAccuracy => "accuracy % of the surest 80 %",
+            Self::SetCoverage => "set coverage %",
+            Self::SetSize => "set size",
             Self::Rmse => "RMSE",
             Self::Mmd => "MMD × 10³",
             Self::Tmd => "TMD × 10²",
@@ -58,7 +84,12 @@ impl Metric {
 
     /// Whether numbers of different datasets can be averaged.
     pub(crate) fn has_common_unit(self) -> bool {
-        self == Self::Accuracy
+        match self {
+            Self::Accuracy | Self::Ece | Self::Brier | Self::LogLoss => true,
+            Self::SurestAccuracy | Self::SetCoverage | Self::SetSize => true,
+            Self::Rmse | Self::Mmd | Self::Tmd | Self::Uhd => false,
+            Self::MmdOfOne | Self::TmdFloor | Self::UhdFloor => false,
+        }
     }
 
     /// A number as it is printed: percentages with one digit, others with about four digits in all.
@@ -88,15 +119,18 @@ impl Metric {
     /// The best of some numbers, as printed: numbers that look the same are the same.
     pub(crate) fn best(self, numbers: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
-            Self::Accuracy | Self::Tmd => numbers.reduce(f64::max),
+            Self::Accuracy | Self::SurestAccuracy | Self::Tmd => numbers.reduce(f64::max),
+            Self::Ece | Self::Brier | Self::LogLoss | Self::SetSize => numbers.reduce(f64::min),
             Self::Rmse | Self::Mmd | Self::MmdOfOne | Self::Uhd => numbers.reduce(f64::min),
-            Self::TmdFloor | Self::UhdFloor => None,
+            Self::TmdFloor | Self::UhdFloor | Self::SetCoverage => None,
         }
     }
 
     fn n_digits(self, like: f64) -> usize {
         match self {
-            Self::Accuracy => 1,
+            Self::Accuracy | Self::Ece | Self::SurestAccuracy | Self::SetCoverage => 1,
+            Self::Brier | Self::LogLoss => 3,
+            Self::SetSize => 2,
             Self::Mmd | Self::Tmd | Self::Uhd => 2,
             Self::MmdOfOne | Self::TmdFloor | Self::UhdFloor => 2,
             Self::Rmse if like.abs() >= 100.0 => 1,

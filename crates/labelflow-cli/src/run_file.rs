@@ -33,6 +33,9 @@ pub(crate) struct RunFile {
     pub(crate) set: String,
     /// One run for each.
     pub(crate) seeds: Vec<u64>,
+    /// What classifiers are judged by. Default: accuracy.
+    #[serde(default)]
+    pub(crate) metrics: Vec<Metric>,
     /// Choices in loading the dataset.
     #[serde(default)]
     pub(crate) data: LoadOptions,

@@ -74,14 +74,15 @@ pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary
 /// One line a system that ran on several datasets. Where something is expected on each of them and all figures of the
 /// independent program are known, the mean is expected to reach that program's.
 fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
-    let mut systems: Vec<&String> = summaries.iter().map(|summary| &summary.system).collect();
-    systems.sort_unstable();
-    systems.dedup();
+    let mut columns: Vec<(&String, Metric)> =
+        summaries.iter().map(|summary| (&summary.system, summary.metric)).collect();
+    columns.sort_unstable();
+    columns.dedup();
     let mut means = Vec::new();
-    for system in systems {
-        let sets: Vec<&Summary> =
-            summaries.iter().filter(|summary| summary.system == *system).collect();
-        if sets.len() < 2 || !sets.iter().all(|summary| summary.metric.has_common_unit()) {
+    for (system, metric) in columns {
+        let belongs = |summary: &&Summary| summary.system == *system && summary.metric == metric;
+        let sets: Vec<&Summary> = summaries.iter().filter(belongs).collect();
+        if sets.len() < 2 || !metric.has_common_unit() {
             continue;
         }
         let known = |number: &dyn Fn(&Expectation) -> Option<f64>| {
@@ -95,7 +96,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
             set: format!("mean of {} sets", sets.len()),
             system: system.clone(),
             n_runs: sets.iter().map(|summary| summary.n_runs).sum(),
-            metric: sets[0].metric,
+            metric,
             value: mean_and_deviation(&sets, |summary| summary.value.0),
             ece: mean_of_known(&sets, |summary| summary.ece),
             seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,

@@ -112,7 +112,7 @@ pub use generalized_expectation::{
 pub use label_flow_classifier::{Certainty, FittedLabelFlowClassifier, LabelFlowClassifier};
 pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor};
 pub use metrics::{
-    ClassificationMetrics, IntervalMetrics, RegressionMetrics, classification_metrics,
+    ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics,
     point_metrics, regression_metrics,
 };
 pub use multilayer_perceptron::{

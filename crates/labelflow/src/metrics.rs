@@ -24,7 +24,21 @@ pub struct ClassificationMetrics {
     pub ece: f64,
     /// The mean over rows of −ln p_y.
     pub log_loss: f64,
+    /// The accuracy when the least certain rows are left out.
+    pub surest: [SurestRows; 3],
 }
+
+/// The accuracy on the rows that a model is surest of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SurestRows {
+    /// The share of rows that are kept.
+    pub share: f64,
+    /// How often they are right.
+    pub accuracy: f64,
+}
+
+/// The shares of rows that [`ClassificationMetrics::surest`] keeps.
+const SHARES: [f64; 3] = [0.9, 0.8, 0.5];
 
 /// Judges probabilities.
 pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<ClassificationMetrics> {
@@ -68,6 +82,22 @@ pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<Clas
         brier: brier / n_rows,
         ece: gaps.sum::<f64>() / n_rows,
         log_loss: log_loss / n_rows,
+        surest: surest_rows(labels, truth, &predicted),
+    })
+}
+
+fn surest_rows(labels: &SoftLabels, truth: &Truth, predicted: &[usize]) -> [SurestRows; 3] {
+    let values = labels.values();
+    let mut rows: Vec<(f64, bool)> = (0..labels.n_rows())
+        .map(|row| (values[(row, predicted[row])], predicted[row] == truth.labels()[row]))
+        .collect();
+    // Rows of equal certainty stay in their order.
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    SHARES.map(|share| {
+        let kept =
+            ((rows.len() as f64 * share).round() as usize).clamp(rows.len().min(1), rows.len());
+        let right = rows[..kept].iter().filter(|(_, right)| *right).count();
+        SurestRows { share, accuracy: right as f64 / kept as f64 }
     })
 }
 
@@ -188,5 +218,7 @@ mod tests {
         assert!((metrics.brier - (0.02 + 1.62 + 0.32 + 0.32) / 4.0).abs() < 1e-12);
         let expected = -(0.9f64.ln() + 0.1f64.ln() + 2.0 * 0.6f64.ln()) / 4.0;
         assert!((metrics.log_loss - expected).abs() < 1e-12);
+        // The surest half is right in one of two rows, the surest four fifths in two of three.
+        assert_eq!(metrics.surest.map(|rows| rows.accuracy), [0.75, 2.0 / 3.0, 0.5]);
     }
 }

@@ -49,13 +49,17 @@ fn show<M: Serialize>(
 }
 
 pub(crate) fn print_metrics(metrics: &ClassificationMetrics) -> anyhow::Result<()> {
-    let rows = [
+    let mut rows = vec![
         ["rows".to_owned(), metrics.n_rows.to_string()],
         ["accuracy %".to_owned(), percent(metrics.accuracy)],
         ["calibration error %".to_owned(), percent(metrics.ece)],
         ["Brier score".to_owned(), format!("{:.4}", metrics.brier)],
         ["log loss".to_owned(), format!("{:.4}", metrics.log_loss)],
     ];
+    for surest in metrics.surest {
+        let name = format!("accuracy % of the surest {:.0} % of rows", surest.share * 100.0);
+        rows.push([name, percent(surest.accuracy)]);
+    }
     output::print(&output::table(["metric", "value"], rows))
 }
 

@@ -260,7 +260,14 @@ impl Run<'_> {
         let (set, seed) = (&self.file.set, self.seed);
         match &self.task {
             RunTask::Classification(system, config) => {
-                system.evaluate(&load(set, folder, seed, &self.file.data)?, config, observer)
+                let problem = load(set, folder, seed, &self.file.data)?;
+                let mut evaluation = system.evaluate(&problem, config, models, observer)?;
+                let wanted = match self.file.metrics.as_slice() {
+                    [] => &[Metric::Accuracy],
+                    some => some,
+                };
+                evaluation.values.retain(|(metric, _)| wanted.contains(metric));
+                Ok(evaluation)
             }
             RunTask::Regression(system, config) => {
                 system.evaluate(&load_rules(set, folder, seed)?, config, observer)

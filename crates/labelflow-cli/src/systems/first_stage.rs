@@ -1,10 +1,13 @@
 //! What labels rows in the first place: by their features, or by what labelers say of them.
 
+use std::path::Path;
+use std::rc::Rc;
+
 use labelflow::weak::{
-    AdversarialMulticlass, AverageSignals, ClassBalance, ConstrainedLabels, Coverage,
-    DataProgramming, DawidSkene, Features, FlyingSquid, LabelModel, Labeler, LabelerErrors,
-    MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel, SoftLabels,
-    Ties, WeakSignals,
+    AdversarialMulticlass, AverageSignals, ClassBalance, ConformalSets, ConstrainedLabels,
+    Coverage, DataProgramming, DawidSkene, Features, FlyingSquid, LabelModel, Labeler,
+    LabelerErrors, MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote, SetMetrics,
+    SnorkelLabelModel, SoftLabels, Ties, WeakSignals,
 };
 use labelflow::{
     AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation,
@@ -12,6 +15,12 @@ use labelflow::{
     SupervisedClassifier,
 };
 use labelflow_data::{EvaluatedRows, WeakProblem};
+use ndarray::Array2;
+
+use super::flow_certainty::FlowCertainty;
+
+/// Where the weight of the likelihood ends when samples shall spread.
+const SPREAD_WEIGHT: f64 = -0.1;
 
 /// A method by its name in files and tables, in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +31,18 @@ pub(super) enum FirstStage {
     LlfFast,
     /// Label learning flow without the likelihood term.
     LlfWoNll,
+    /// Label learning flow whose samples spread over what the constraints allow.
+    LlfSpread,
+    /// Label learning flow with more samples a prediction.
+    LlfSamples,
+    /// And a temperature that follows from the labelers' bounds.
+    LlfBounds,
+    /// And a temperature learned from the true labels of the simulation rows.
+    LlfTemperature,
+    /// And curves learned from them.
+    LlfIsotonic,
+    /// The mean of several label learning flows.
+    LlfEnsemble,
     /// Adversarial label learning.
     All,
     /// Performance-guaranteed majority vote, on the test rows.
@@ -60,10 +81,16 @@ pub(super) enum FirstStage {
 }
 
 impl FirstStage {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 26] = [
         Self::Llf,
         Self::LlfFast,
         Self::LlfWoNll,
+        Self::LlfSpread,
+        Self::LlfSamples,
+        Self::LlfBounds,
+        Self::LlfTemperature,
+        Self::LlfIsotonic,
+        Self::LlfEnsemble,
         Self::All,
         Self::Pgmv,
         Self::Acml,
@@ -88,6 +115,12 @@ impl FirstStage {
             Self::Llf => "llf",
             Self::LlfFast => "llf-fast",
             Self::LlfWoNll => "llf-wo-nll",
+            Self::LlfSpread => "llf-spread",
+            Self::LlfSamples => "llf-samples",
+            Self::LlfBounds => "llf-bounds",
+            Self::LlfTemperature => "llf-temperature",
+            Self::LlfIsotonic => "llf-isotonic",
+            Self::LlfEnsemble => "llf-ensemble",
             Self::All => "all",
             Self::Pgmv => "pgmv",
             Self::Acml => "acml",
@@ -106,6 +139,12 @@ impl FirstStage {
             Self::FlyingSquid => "flying-squid",
             Self::Sl => "sl",
         }
+    }
+
+    /// Whether it is a label learning flow.
+    #[cfg(test)]
+    pub(super) fn is_flow(self) -> bool {
+        self.name().starts_with("llf")
     }
 
     /// What an end model is told of its labels, as the method's own experiments do it.
@@ -131,20 +170,42 @@ impl FirstStage {
         self,
         problem: &WeakProblem,
         config: &LabelFlowClassifier,
+        models: Option<&Path>,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<FittedFirstStage> {
         let (train, seed) = (&problem.train, config.seed);
         let (signals, bounds) = (train.signals(), train.bounds());
+        let mut flow = |certainty: FlowCertainty, config: &LabelFlowClassifier| {
+            let flow = Rc::new(certainty.fit(problem, config, models, observer)?);
+            let report = Some(flow.report().clone());
+            let scores = flow.clone();
+            Ok(FittedFirstStage {
+                by: By::Features(Box::new(move |features| flow.labels(features))),
+                scores: Some(Box::new(move |features| scores.scores(features))),
+                report,
+            })
+        };
         match self {
-            Self::Llf => fit_flow(problem, config, observer),
+            Self::Llf => flow(FlowCertainty::AsTrained, config),
             Self::LlfFast => {
                 let training = Preset::Fast.training(train.n_rows());
-                fit_flow(problem, &LabelFlowClassifier { training, ..config.clone() }, observer)
+                let config = LabelFlowClassifier { training, ..config.clone() };
+                flow(FlowCertainty::AsTrained, &config)
             }
             Self::LlfWoNll => {
                 let config = LabelFlowClassifier { likelihood_weight: 0.0, ..config.clone() };
-                fit_flow(problem, &config, observer)
+                flow(FlowCertainty::AsTrained, &config)
             }
+            Self::LlfSpread => {
+                let final_likelihood_weight = Some(SPREAD_WEIGHT);
+                let config = LabelFlowClassifier { final_likelihood_weight, ..config.clone() };
+                flow(FlowCertainty::Samples, &config)
+            }
+            Self::LlfSamples => flow(FlowCertainty::Samples, config),
+            Self::LlfBounds => flow(FlowCertainty::Bounds, config),
+            Self::LlfTemperature => flow(FlowCertainty::Temperature, config),
+            Self::LlfIsotonic => flow(FlowCertainty::Isotonic, config),
+            Self::LlfEnsemble => flow(FlowCertainty::Ensemble, config),
             Self::All => fit_adversarial(problem, seed),
             Self::Pgmv => {
                 let errors = measured_errors(problem)?;
@@ -216,11 +277,14 @@ impl FirstStage {
 /// A trained first stage.
 pub(super) struct FittedFirstStage {
     by: By,
+    /// What speaks for each class on a finer scale than probabilities, of methods that have one.
+    scores: Option<Scores>,
     /// The course of training, of methods that have one.
     pub(super) report: Option<Report>,
 }
 
 type Classify = Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>;
+type Scores = Box<dyn Fn(&Features) -> labelflow::Result<Array2<f64>>>;
 
 /// What of a row its labels come from.
 enum By {
@@ -239,6 +303,20 @@ impl FittedFirstStage {
             By::Features(classify) => classify(features)?,
             By::Signals(labeler) => labeler.predict_proba(signals)?,
         })
+    }
+
+    /// How good sets of classes are on the test rows, when their threshold is learned from the labelled simulation rows. Nothing for methods
+    /// without scores, or without such rows.
+    pub(super) fn sets(
+        &self,
+        problem: &WeakProblem,
+        level: f64,
+    ) -> anyhow::Result<Option<SetMetrics>> {
+        let (Some(scores), Some(known)) = (&self.scores, &problem.simulation) else {
+            return Ok(None);
+        };
+        let sets = ConformalSets::fit(scores(&known.features)?.view(), &known.truth, level)?;
+        Ok(Some(sets.judge(scores(&problem.test.features)?.view(), &problem.test.truth)?))
     }
 
     /// The training rows that an end model learns from, with their labels. A method that knows votes alone has nothing
@@ -265,11 +343,11 @@ impl FittedFirstStage {
 fn classifier(
     classify: impl Fn(&Features) -> labelflow::Result<SoftLabels> + 'static,
 ) -> anyhow::Result<FittedFirstStage> {
-    Ok(FittedFirstStage { by: By::Features(Box::new(classify)), report: None })
+    Ok(FittedFirstStage { by: By::Features(Box::new(classify)), scores: None, report: None })
 }
 
 fn labeler(labeler: impl Labeler + 'static) -> anyhow::Result<FittedFirstStage> {
-    Ok(FittedFirstStage { by: By::Signals(Box::new(labeler)), report: None })
+    Ok(FittedFirstStage { by: By::Signals(Box::new(labeler)), scores: None, report: None })
 }
 
 fn label_model<M: LabelModel>(model: M, signals: &WeakSignals) -> anyhow::Result<FittedFirstStage>
@@ -277,17 +355,6 @@ where
     M::Fitted: 'static,
 {
     labeler(model.fit(signals)?)
-}
-
-fn fit_flow(
-    problem: &WeakProblem,
-    config: &LabelFlowClassifier,
-    observer: &mut dyn Observer,
-) -> anyhow::Result<FittedFirstStage> {
-    let fitted = config.fit_with(&problem.train, Vec::new(), None, observer)?;
-    let report = Some(fitted.report().clone());
-    let by = By::Features(Box::new(move |features| fitted.predict_proba(features)));
-    Ok(FittedFirstStage { by, report })
 }
 
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
@@ -317,7 +384,7 @@ fn fit_expectation(
 }
 
 /// The labelled rows on which labelers are measured.
-fn simulation_rows(problem: &WeakProblem) -> anyhow::Result<&EvaluatedRows> {
+pub(super) fn simulation_rows(problem: &WeakProblem) -> anyhow::Result<&EvaluatedRows> {
     problem.simulation.as_ref().ok_or_else(|| {
         anyhow::anyhow!(
             "expected a set with labelled simulation rows, to measure the labelers on; found none, as in all sets of texts"
