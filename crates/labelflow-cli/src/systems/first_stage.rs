@@ -19,9 +19,6 @@ use ndarray::Array2;
 
 use super::flow_certainty::FlowCertainty;
 
-/// Where the weight of the likelihood ends when samples shall spread.
-const SPREAD_WEIGHT: f64 = -0.1;
-
 /// A method by its name in files and tables, in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FirstStage {
@@ -31,7 +28,7 @@ pub(super) enum FirstStage {
     LlfFast,
     /// Label learning flow without the likelihood term.
     LlfWoNll,
-    /// Label learning flow whose samples spread over what the constraints allow.
+    /// Label learning flow that spreads over what the constraints allow before it grows sure.
     LlfSpread,
     /// Label learning flow with more samples a prediction.
     LlfSamples,
@@ -196,11 +193,7 @@ impl FirstStage {
                 let config = LabelFlowClassifier { likelihood_weight: 0.0, ..config.clone() };
                 flow(FlowCertainty::AsTrained, &config)
             }
-            Self::LlfSpread => {
-                let final_likelihood_weight = Some(SPREAD_WEIGHT);
-                let config = LabelFlowClassifier { final_likelihood_weight, ..config.clone() };
-                flow(FlowCertainty::Samples, &config)
-            }
+            Self::LlfSpread => flow(FlowCertainty::Samples, &config.clone().spread_first()),
             Self::LlfSamples => flow(FlowCertainty::Samples, config),
             Self::LlfBounds => flow(FlowCertainty::Bounds, config),
             Self::LlfTemperature => flow(FlowCertainty::Temperature, config),
