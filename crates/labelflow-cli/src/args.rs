@@ -263,6 +263,9 @@ pub(crate) struct ModelArgs {
     /// The weight of the likelihood term; 0 leaves it out
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) likelihood_weight: Option<f64>,
+    /// For classification: spread over all that the constraints allow before growing sure, and average 100 samples
+    #[arg(long)]
+    pub(crate) spread_first: bool,
     /// Rows of a training step [default: all that fit]
     #[arg(long, value_name = "ROWS")]
     pub(crate) batch_size: Option<usize>,

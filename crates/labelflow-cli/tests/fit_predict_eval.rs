@@ -40,6 +40,16 @@ fn permuted(csv: &str) -> (String, Vec<usize>) {
 }
 
 #[test]
+fn spreading_first() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{FIT} --spread-first --likelihood-weight 0.5")).succeeded();
+    let model = sandbox.read("model/model.toml");
+    for part in ["likelihood_weight = -0.1", "final_likelihood_weight = 0.5", "n_samples = 100"] {
+        assert!(model.contains(part), "no {part}: {model}");
+    }
+}
+
+#[test]
 fn flags_alone_make_a_model() {
     let sandbox = Sandbox::with_problem();
     let ran = sandbox.labelflow(

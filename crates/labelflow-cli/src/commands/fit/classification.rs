@@ -67,6 +67,9 @@ fn with_model_flags(
     config.seed = flags.seed.unwrap_or(config.seed);
     config.training = with_flags(config.training, flags, n_rows);
     config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
+    if flags.spread_first {
+        config = config.spread_first();
+    }
     config.n_samples = flags.samples.unwrap_or(config.n_samples);
     config.device = flags.device.map_or(config.device, Into::into);
     config

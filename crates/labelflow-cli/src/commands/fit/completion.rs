@@ -70,6 +70,7 @@ fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {
         ("labels-for-eval", args.labels_for_eval.is_some()),
         ("eval-every", args.eval_every.is_some()),
         ("samples", args.model.samples.is_some()),
+        ("spread-first", args.model.spread_first),
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((name, _)) => {

@@ -59,6 +59,7 @@ fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Res
         ("classes", args.classes.is_some() || file.classes.is_some()),
         ("abstain", args.abstain.is_some() || file.abstain.is_some()),
         ("samples", args.model.samples.is_some()),
+        ("spread-first", args.model.spread_first),
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((name, _)) => bail!("--{name} is for classification; leave it out"),
