@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use labelflow::{
     Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
     FittedPointCloudCompleter, Observer, PointCloudCompleter, StopReason,
@@ -41,10 +41,17 @@ pub(crate) fn fit_or_load(
         other: observer,
     };
     let model = config.fit_with(dataset, start, &mut watchers)?;
-    model.save(folder)?;
-    if path.exists() {
-        std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+    let report = model.report();
+    if report.stop == StopReason::Interrupted {
+        // Kept as if it had ended, it would be taken for a whole one ever after.
+        bail!(
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            report.history.len(),
+            folder.display()
+        );
     }
+    model.save(folder)?;
+    Checkpoint::remove(&path)?;
     Ok(model)
 }
 
@@ -61,7 +68,11 @@ impl Observer for Watchers<'_> {
         let outcome = self.checkpoint.observe(event)?;
         match self.other.observe(event)? {
             std::ops::ControlFlow::Continue(()) => Ok(outcome),
-            end => Ok(end),
+            end => {
+                // Nothing of it is lost.
+                (event.snapshot)().save(&self.checkpoint.path)?;
+                Ok(end)
+            }
         }
     }
 }

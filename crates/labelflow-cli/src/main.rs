@@ -2,6 +2,7 @@
 
 mod args;
 mod bounds_setting;
+mod claimed_folder;
 mod cloud_files;
 mod commands;
 mod completer;

@@ -69,6 +69,11 @@ impl Checkpoint {
         atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
     }
 
+    /// Removes the checkpoint, if it is there, and what a killed run left of the next one.
+    pub fn remove(path: &Path) -> Result<()> {
+        atomic_file::remove(path)
+    }
+
     /// Reads a checkpoint.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;

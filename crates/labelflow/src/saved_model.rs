@@ -19,18 +19,21 @@ use crate::completion::Players;
 use crate::scaling::Scaler;
 use crate::{
     DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    FittedPointCloudCompleter, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
-    Report, Result, StopReason, atomic_file,
+    FittedPointCloudCompleter, FolderLock, LabelFlowClassifier, LabelFlowRegressor,
+    PointCloudCompleter, Report, Result, StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
 const FORMAT: u32 = 1;
 const MODEL: &str = "model.toml";
 const MODEL_NEW: &str = "model.toml.new";
-const WEIGHTS: &str = "weights.safetensors";
+pub(crate) const WEIGHTS: &str = "weights.safetensors";
 const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
+/// How often a model is read again that seems to be damaged, and how long it is left alone in between.
+const READS: usize = 2;
+const BETWEEN_READS: std::time::Duration = std::time::Duration::from_millis(10);
 /// The place that errors about a model in memory name.
 const IN_MEMORY: &str = "model";
 
@@ -78,6 +81,9 @@ struct Manifest<D, C> {
     labels: D,
     scaler: Option<Scaler>,
     config: C,
+    /// Where the model came from, as whoever trained it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<toml::Table>,
 }
 
 /// What a model in memory holds beside its weights.
@@ -142,6 +148,7 @@ impl Saved for FittedLabelFlowClassifier {
             labels: Classes { classes: self.classes.clone() },
             scaler: self.scaler.clone(),
             config: self.config.clone(),
+            origin: None,
         }
     }
 
@@ -204,6 +211,7 @@ impl Saved for FittedLabelFlowRegressor {
             labels: Values { range: self.range },
             scaler: self.scaler.clone(),
             config: self.config.clone(),
+            origin: None,
         }
     }
 
@@ -262,6 +270,7 @@ impl Saved for FittedPointCloudCompleter {
             labels: Points {},
             scaler: None,
             config: self.config.clone(),
+            origin: None,
         }
     }
 
@@ -286,7 +295,15 @@ macro_rules! saved_models {
         impl $model {
             /// Writes the model into a folder, replacing a model that is there.
             pub fn save(&self, folder: &Path) -> Result<()> {
-                save(self, folder)
+                save(self, folder, None)
+            }
+
+            /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
+            /// [`ModelRecord`] reads it.
+            pub fn save_with_origin(&self, folder: &Path, origin: &impl Serialize) -> Result<()> {
+                let origin = toml::Table::try_from(origin)
+                    .map_err(|error| Error::data("origin", "a table", error))?;
+                save(self, folder, Some(origin))
             }
 
             /// Reads a model, onto the device cpu.
@@ -318,16 +335,17 @@ struct Version {
 
 /// The part that models of all tasks share.
 #[derive(Deserialize)]
-struct Head {
-    task: ModelTask,
+pub(crate) struct Head {
+    pub(crate) task: ModelTask,
     weights_sha256: String,
 }
 
-fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
+fn save<M: Saved>(model: &M, folder: &Path, origin: Option<toml::Table>) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
+    let _lock = FolderLock::wait_to_save(folder)?;
     let weights = weights_of(model.network(), None);
-    let manifest = toml::to_string(&model.manifest(sha256(&weights)))
-        .expect("a manifest can be written as TOML");
+    let manifest = Manifest { origin, ..model.manifest(sha256(&weights)) };
+    let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
     let metrics: String = model
         .report()
         .history
@@ -351,17 +369,36 @@ fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
     }
     rename(folder, WEIGHTS_NEW, WEIGHTS)?;
     rename(folder, MODEL_NEW, MODEL)?;
-    rename(folder, METRICS_NEW, METRICS)
+    rename(folder, METRICS_NEW, METRICS)?;
+    atomic_file::sync_folder(folder);
+    Ok(())
 }
 
 fn load<M: Saved>(folder: &Path) -> Result<M> {
-    let manifests = manifest_paths(folder)?;
     let path = folder.join(WEIGHTS);
-    let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
-    let manifest_path = manifest_of(&manifests, &path, &sha256(&weights))?;
+    let (weights, manifest_path) = read_weights(folder, &path)?;
     let manifest: Manifest<M::Labels, M::Config> = read_manifest(&manifest_path, M::TASK)?;
     let (state, _): (State, _) = from_safetensors(&path, &weights)?;
     put_together(manifest, state, read_metrics(&folder.join(METRICS))?, &manifest_path, &path)
+}
+
+/// The weights, and the path of the `model.toml` that describes them.
+///
+/// A save may move both between two reads: then it is tried again.
+pub(crate) fn read_weights(folder: &Path, path: &Path) -> Result<(Vec<u8>, PathBuf)> {
+    let read = || -> Result<_> {
+        let manifests = manifest_paths(folder)?;
+        let weights = std::fs::read(path).map_err(Error::io(path, "reading"))?;
+        let manifest = manifest_of(&manifests, path, &sha256(&weights))?;
+        Ok((weights, manifest))
+    };
+    for _ in 0..READS {
+        if let Ok(found) = read() {
+            return Ok(found);
+        }
+        std::thread::sleep(BETWEEN_READS);
+    }
+    read()
 }
 
 /// A model from its parts; errors name the places that they came from.
@@ -464,7 +501,7 @@ fn read_head(path: &Path) -> Result<Head> {
 }
 
 /// What all versions share is read first: a later format may have other fields.
-fn head_of(place: &Path, text: &str) -> Result<Head> {
+pub(crate) fn head_of(place: &Path, text: &str) -> Result<Head> {
     let version: Version = parse(place, text)?;
     if version.format > FORMAT {
         let found =
@@ -490,11 +527,11 @@ fn check_task(place: &Path, found: ModelTask, expected: ModelTask) -> Result<()>
     Err(Error::format(place, format!("a model for {expected}"), format!("one for {found}")))
 }
 
-fn read_text(path: &Path) -> Result<String> {
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(Error::io(path, "reading"))
 }
 
-fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
     toml::from_str(text)
         .map_err(|error| Error::format(place, "a model of labelflow", error.message()))
 }
