@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use labelflow::{
     Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
     FittedPointCloudCompleter, Observer, PointCloudCompleter, StopReason,
 };
+
+use crate::claimed_folder::ClaimedFolder;
 
 /// The name of a checkpoint in a model folder.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -30,7 +32,7 @@ pub(crate) fn fit_or_load(
             return Ok(model.to_device(config.device)?);
         }
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let _claim = ClaimedFolder::open(folder)?;
     let path = folder.join(CHECKPOINT);
     let start = match path.exists() {
         true => Some(Checkpoint::load(&path)?).filter(|one| one.run == config.run_digest(dataset)),

@@ -11,6 +11,10 @@ mod data_folder;
 mod interrupt;
 mod labeler_report;
 mod metric;
+#[cfg(test)]
+#[path = "../../labelflow-data/tests/readers/mutation.rs"]
+#[allow(unreachable_pub)]
+mod mutation;
 mod output;
 mod progress;
 mod report;

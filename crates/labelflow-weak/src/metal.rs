@@ -133,6 +133,7 @@ impl LabelModel for MeTaL {
         signals.check_any_vote()?;
         let cliques = self.cliques(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;
+        SignalShape::of(signals).check_overlaps()?;
         let overlaps = Overlaps::of(&signals.votes());
         let fit = OverlapFit {
             overlaps: &overlaps,

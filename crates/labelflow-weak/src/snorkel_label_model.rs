@@ -171,6 +171,7 @@ impl LabelModel for SnorkelLabelModel {
         signals.check_any_vote()?;
         let precisions = self.precision.resolve(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;
+        SignalShape::of(signals).check_overlaps()?;
         let overlaps = Overlaps::of(&signals.votes());
         let fit = OverlapFit {
             overlaps: &overlaps,

@@ -258,8 +258,10 @@ fn distributions_or_an_error(name: &str, model: &TryFitPredict, signals: &WeakSi
 fn extreme_votes(case: u64) -> WeakSignals {
     let mut rng = ChaCha8Rng::seed_from_u64(case);
     let n_rows = [1, 2, 3, 40][rng.random_range(0..4)];
-    let n_signals = [1, 2, 3, 30][rng.random_range(0..4)];
     let n_classes = [2, 3, 10, 254][rng.random_range(0..4)];
+    // Some label models compare all votes with each other, which takes long where there are many classes.
+    let most = [30, 30, 8, 2][[2, 3, 10, 254].iter().position(|&n| n == n_classes).unwrap_or(0)];
+    let n_signals = [1, 2, 3, 30][rng.random_range(0..4)].min(most);
     let any_class = rng.random_range(0..n_classes) as u8;
     let kind = rng.random_range(0..6);
     let mut bytes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| match kind {

@@ -107,6 +107,8 @@ trait Saved: Sized {
     fn network(&self) -> &Self::Network;
     fn report(&self) -> &Report;
     fn manifest(&self, weights_sha256: String) -> Manifest<Self::Labels, Self::Config>;
+    /// How many numbers a network of the shape that the manifest describes has at the least; none if there is no such number.
+    fn n_weights_at_least(manifest: &Manifest<Self::Labels, Self::Config>) -> Option<usize>;
     /// A network of the shape that the manifest describes, on the cpu.
     fn empty_network(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Self::Network>;
     fn assemble(
@@ -150,6 +152,13 @@ impl Saved for FittedLabelFlowClassifier {
             config: self.config.clone(),
             origin: None,
         }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Option<usize> {
+        let config = &manifest.config;
+        // A merge has half of the labels.
+        let d_seen = manifest.features.len() + manifest.labels.classes.len() / 2;
+        n_hidden_weights(config.n_steps, config.d_hidden, d_seen)
     }
 
     fn empty_network(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Result<Self::Network> {
@@ -215,6 +224,11 @@ impl Saved for FittedLabelFlowRegressor {
         }
     }
 
+    fn n_weights_at_least(manifest: &Manifest<Values, LabelFlowRegressor>) -> Option<usize> {
+        let config = &manifest.config;
+        n_hidden_weights(config.n_steps, config.d_hidden, manifest.features.len())
+    }
+
     fn empty_network(manifest: &Manifest<Values, LabelFlowRegressor>) -> Result<Self::Network> {
         manifest.config.check_settings()?;
         if manifest.features.is_empty() {
@@ -272,6 +286,20 @@ impl Saved for FittedPointCloudCompleter {
             config: self.config.clone(),
             origin: None,
         }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Points, PointCloudCompleter>) -> Option<usize> {
+        let config = &manifest.config;
+        let networks =
+            [&config.feature_widths, &config.discriminator_widths, &config.discriminator_head];
+        let mut n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
+        for widths in networks {
+            n = n.checked_add(*widths.first().unwrap_or(&0))?;
+            for pair in widths.windows(2) {
+                n = n.checked_add(pair[0].checked_mul(pair[1])?)?;
+            }
+        }
+        Some(n)
     }
 
     fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
@@ -410,12 +438,27 @@ fn put_together<M: Saved>(
     weights_place: &Path,
 ) -> Result<M> {
     let broken = |error: Error| Error::format(manifest_place, "a usable model", error);
+    // Before a network is made: what a setting claims must not decide how much memory it takes.
+    let n_weights: usize = state.values().map(|data| data.num_elements()).sum();
+    if M::n_weights_at_least(&manifest).is_none_or(|least| least > n_weights) {
+        let expected = format!("the weights that {MODEL} describes");
+        return Err(Error::format(
+            weights_place,
+            expected,
+            format!("{n_weights} numbers, which are too few"),
+        ));
+    }
     let network = M::empty_network(&manifest).map_err(broken)?;
     let network = load_state(network, state).map_err(|error| {
         Error::format(weights_place, format!("the weights that {MODEL} describes"), error)
     })?;
     let report = Report { history, stop: manifest.stop };
     Ok(M::assemble(manifest, network, report))
+}
+
+/// The numbers of the two layers of feature-side networks, of which every step has at least one.
+fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<usize> {
+    n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
 }
 
 /// The weights as safetensors.

@@ -300,3 +300,34 @@ fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
         report.history.len()
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use labelflow::LabelFlowClassifier;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::mutation::damaged;
+
+    const VALID: &str = "task = \"classification\"\nfeatures = \"a.csv\"\nsignals = \"b.csv\"\nbounds = 0.2\nclasses = [\"a\", \"b\"]\n\
+        abstain = \"zero\"\nrange = [0, 1]\n[config]\nn_steps = 2\n[[config.constraints]]\nkind = \"range\"\nweight = 3.0\n";
+
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        let valid = [VALID.as_bytes().to_vec()];
+        std::fs::write(&path, VALID).unwrap();
+        let file = FitFile::read(&path).unwrap();
+        read_config::<LabelFlowClassifier>(&file.text).unwrap();
+        for case in 0..3000 {
+            let mut rng = ChaCha8Rng::seed_from_u64(case);
+            let bytes = damaged(&valid[rng.random_range(0..valid.len())], &valid, &mut rng);
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(file) = FitFile::read(&path) {
+                let _ = read_config::<LabelFlowClassifier>(&file.text);
+            }
+        }
+    }
+}
