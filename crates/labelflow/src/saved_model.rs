@@ -79,11 +79,11 @@ struct Manifest<D, C> {
     features: Vec<String>,
     #[serde(flatten)]
     labels: D,
-    scaler: Option<Scaler>,
-    config: C,
-    /// Where the model came from, as whoever trained it tells.
+    /// Where the model came from, as whoever trained it tells. Before the settings, so that a file that is cut lacks those and is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<toml::Table>,
+    scaler: Option<Scaler>,
+    config: C,
 }
 
 /// What a model in memory holds beside its weights.
