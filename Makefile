@@ -105,10 +105,10 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 	cd fuzz && for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
 
-# The one unsafe block of the fused operations is a call of gemm, whose instructions Miri does not know: see docs/reliability.md.
+# The one unsafe block of the fused operations is a call of gemm. What was found: docs/reliability.md.
 .PHONY: miri
-miri: ## Run the tests of the fused operations under the address sanitizer (nightly compiler, compiles for long)
-	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 cargo +nightly test -p labelflow-flow --target x86_64-unknown-linux-gnu --lib fused
+miri: ## Run the unit tests of the fused operations under Miri (nightly compiler with miri and rust-src; compiles for long)
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p labelflow-flow --lib fused
 
 # Finished runs are kept: an interrupted table goes on where it was. JOBS=8 makes eight runs at a time.
 JOBS ?= 1
