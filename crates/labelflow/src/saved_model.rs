@@ -327,7 +327,7 @@ macro_rules! saved_models {
             }
 
             /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
-            /// [`ModelRecord`] reads it.
+            /// [`ModelRecord`](crate::ModelRecord) reads it.
             pub fn save_with_origin(&self, folder: &Path, origin: &impl Serialize) -> Result<()> {
                 let origin = toml::Table::try_from(origin)
                     .map_err(|error| Error::data("origin", "a table", error))?;
