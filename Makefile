@@ -68,10 +68,47 @@ wheel: ## Build the Python wheel for users, in target/wheels
 nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 
-check: ## Format, lints, documentation: what a change must pass besides the tests
+check: ## Format, lints, documentation, dependencies: what a change must pass besides the tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
+	$(MAKE) deny
+
+# Known faults are looked up in a database on the network; all else is checked without it.
+.PHONY: deny
+deny: ## Check licences, known faults, sources and versions of dependencies, and that each has its reason in docs/dependencies.md
+	$(PYTHON) tools/check_dependencies.py
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+	cargo deny --log-level error check --hide-inclusion-graph licenses bans sources
+	@if cargo deny --log-level error fetch db >/dev/null 2>&1; then \
+		cargo deny --log-level error --offline check --hide-inclusion-graph advisories; \
+	else \
+		echo "SKIPPED: the database of known faults cannot be reached: advisories were NOT checked" >&2; \
+	fi
+
+# Half of the kills in training, half in commands that write.
+KILLS ?= 300
+.PHONY: kill-test
+kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300, a minute or two)
+	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) cargo nextest run --workspace --success-output immediate -E 'binary(kills)'
+
+# Targets are those of fuzz/Cargo.toml. Found inputs are left in fuzz/artifacts/TARGET.
+MINUTES ?= 10
+FUZZ_TARGETS ?= $(shell sed -n 's|^path = "targets/\(.*\)\.rs"|\1|p' fuzz/Cargo.toml)
+# Saved models have the tensor library compiled for fuzzing, which takes long: FUZZ_FEATURES= and FUZZ_TARGETS="csv ply" leave them out.
+FUZZ_FEATURES ?= --features models
+FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 -max_len=65536 -print_final_stats=1
+.PHONY: fuzz
+fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, cargo-fuzz; saved models compile for long)
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+	cd fuzz && cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) seeds
+	cd fuzz && for target in $(FUZZ_TARGETS); do \
+		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
+
+# The one unsafe block of the fused operations is a call of gemm. What was found: docs/reliability.md.
+.PHONY: miri
+miri: ## Run the unit tests of the fused operations under Miri (nightly compiler with miri and rust-src; compiles for long)
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p labelflow-flow --lib fused
 
 # Finished runs are kept: an interrupted table goes on where it was. JOBS=8 makes eight runs at a time.
 JOBS ?= 1

@@ -192,6 +192,13 @@ pub(crate) struct FitArgs {
     /// A TOML file with any of the settings below, and a table `config` for the model; flags win over it
     #[arg(value_name = "RUN.toml")]
     pub(crate) run: Option<PathBuf>,
+    /// Repeat the fit of a model: the same settings on the same files, which are checked; the weights come out the same to the last
+    /// bit [default of --out: MODEL_DIR-again]
+    #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
+        "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans",
+        "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
+    ])]
+    pub(crate) from: Option<PathBuf>,
     /// The input table: csv, tsv, parquet, npy or npz
     #[arg(long, value_name = "FILE")]
     pub(crate) features: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// What is in a folder, in the order of names; a file is itself.
+/// What is in a folder, in the order of names; a file is itself. Hidden files are no data: a killed command may leave one.
 pub(crate) fn entries(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -15,6 +15,10 @@ pub(crate) fn entries(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<Vec<_>>>()
         .with_context(reading)?;
+    let is_hidden = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    };
+    entries.retain(|path| !is_hidden(path));
     entries.sort();
     Ok(entries)
 }

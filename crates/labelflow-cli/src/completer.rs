@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::bail;
 use labelflow::{
     Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
     FittedPointCloudCompleter, Observer, PointCloudCompleter, StopReason,
 };
+
+use crate::claimed_folder::ClaimedFolder;
 
 /// The name of a checkpoint in a model folder.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -30,7 +32,7 @@ pub(crate) fn fit_or_load(
             return Ok(model.to_device(config.device)?);
         }
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let _claim = ClaimedFolder::open(folder)?;
     let path = folder.join(CHECKPOINT);
     let start = match path.exists() {
         true => Some(Checkpoint::load(&path)?).filter(|one| one.run == config.run_digest(dataset)),
@@ -41,10 +43,17 @@ pub(crate) fn fit_or_load(
         other: observer,
     };
     let model = config.fit_with(dataset, start, &mut watchers)?;
-    model.save(folder)?;
-    if path.exists() {
-        std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+    let report = model.report();
+    if report.stop == StopReason::Interrupted {
+        // Kept as if it had ended, it would be taken for a whole one ever after.
+        bail!(
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            report.history.len(),
+            folder.display()
+        );
     }
+    model.save(folder)?;
+    Checkpoint::remove(&path)?;
     Ok(model)
 }
 
@@ -61,7 +70,11 @@ impl Observer for Watchers<'_> {
         let outcome = self.checkpoint.observe(event)?;
         match self.other.observe(event)? {
             std::ops::ControlFlow::Continue(()) => Ok(outcome),
-            end => Ok(end),
+            end => {
+                // Nothing of it is lost.
+                (event.snapshot)().save(&self.checkpoint.path)?;
+                Ok(end)
+            }
         }
     }
 }

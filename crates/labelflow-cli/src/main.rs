@@ -3,6 +3,7 @@
 mod args;
 mod bounds_setting;
 mod chart;
+mod claimed_folder;
 mod cloud_files;
 mod commands;
 mod completer;
@@ -12,6 +13,10 @@ mod evaluation_file;
 mod interrupt;
 mod labeler_report;
 mod metric;
+#[cfg(test)]
+#[path = "../../labelflow-data/tests/readers/mutation.rs"]
+#[allow(unreachable_pub)]
+mod mutation;
 mod output;
 mod progress;
 mod report;

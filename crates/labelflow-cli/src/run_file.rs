@@ -109,3 +109,36 @@ impl RunFile {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::mutation::damaged;
+
+    const VALID: [&str; 3] = [
+        "table = \"t\"\nset = \"digits-planted\"\nseeds = [0, 1]\n[systems.mv]\npaper = 75.0\n[systems.llf]\nat_least = 1.5\n\
+         [config]\nn_steps = 2\nd_hidden = 8\n[config.training]\nmax_epochs = 3\n",
+        "table = \"t\"\nset = \"air-quality\"\nseeds = [3]\n[systems.llf]\n[config]\nweight_decay = 0.5\n",
+        "table = \"t\"\nset = \"chairs\"\nseeds = [0]\n[systems.oracle]\n[data]\nn_train_shapes = 4\n[config]\nd_latent = 4\n",
+    ];
+
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        let valid = VALID.map(|text| text.as_bytes().to_vec());
+        for bytes in &valid {
+            std::fs::write(&path, bytes).unwrap();
+            RunFile::read(&path).unwrap().flow_settings().unwrap();
+        }
+        for case in 0..3000 {
+            let mut rng = ChaCha8Rng::seed_from_u64(case);
+            let bytes = damaged(&valid[rng.random_range(0..valid.len())], &valid, &mut rng);
+            std::fs::write(&path, bytes).unwrap();
+            let _ = RunFile::read(&path).and_then(|file| file.flow_settings());
+        }
+    }
+}

@@ -225,6 +225,7 @@ fn the_checkpoint_of_another_run() {
     running.kill();
     // The kill may have left a half-written next one.
     let _ = std::fs::remove_file(sandbox.path("model/checkpoint.safetensors.partial"));
+    let _ = std::fs::remove_file(sandbox.path("model/.lock"));
     let other = format!("{FIT} --seed 1");
     let parts = ["model/checkpoint.safetensors", "other settings or data", "--restart"];
     sandbox.refuses(&format!("{other} --out model"), &parts);

@@ -1,10 +1,14 @@
 //! Files that are written whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
+
+/// How the names of temporary files begin and end.
+const PREFIX: &str = ".labelflow-";
+const SUFFIX: &str = ".partial";
 
 /// What [`write_atomically`] lends its closure: a buffered, seekable file.
 #[derive(Debug)]
@@ -92,19 +96,49 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// A temporary file with the permissions that an ordinary new file, or the one being replaced, would have.
+///
+/// It is locked as long as it is written, so that those of killed processes can be told from those of living ones.
 fn create_temporary(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    remove_abandoned(folder);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".labelflow-").suffix(".partial");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(folder)?;
+    let temporary = loop {
+        let temporary = builder.tempfile_in(folder)?;
+        match temporary.as_file().try_lock() {
+            // Between its creation and its lock, another process may have taken it for abandoned.
+            Ok(()) if temporary.path().exists() => break temporary,
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            // A file system without locks; nothing is taken for abandoned there.
+            Err(TryLockError::Error(_)) => break temporary,
+        }
+    };
     if let Ok(metadata) = fs::metadata(path) {
         fs::set_permissions(temporary.path(), metadata.permissions())?;
     }
     Ok(temporary)
+}
+
+/// Removes the temporary files that killed processes left in a folder: those that nobody has locked.
+fn remove_abandoned(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if !name.starts_with(PREFIX.as_bytes()) || !name.ends_with(SUFFIX.as_bytes()) {
+            continue;
+        }
+        // What cannot be removed does no harm.
+        if let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Makes the new name itself durable. Not every system can, and the content is already safe: failures are no error.
@@ -138,6 +172,44 @@ mod tests {
         assert_eq!(names_in(folder.path()), ["labels.csv"]);
         write_atomically(&path, |writer| writer.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names_in(folder.path()), ["labels.csv"]);
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.csv");
+        fs::write(folder.path().join(".labelflow-abc.partial"), "half").unwrap();
+        write_atomically(&path, |writer| {
+            writer.write_all(b"outer")?;
+            // Another write in the same folder, before this one has ended.
+            write_atomically(&folder.path().join("other.csv"), |other| other.write_all(b"inner"))
+                .map_err(io::Error::other)
+        })
+        .unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "outer");
+        let mut names = names_in(folder.path());
+        names.sort();
+        assert_eq!(names, ["labels.csv", "other.csv"]);
+    }
+
+    #[test]
+    fn many_writers_leave_whole_files_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.csv");
+        std::thread::scope(|scope| {
+            for writer in 0..6_u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let contents = vec![writer; 10_000 * usize::from(writer + 1)];
+                    for _ in 0..10 {
+                        write_atomically(path, |file| file.write_all(&contents)).unwrap();
+                    }
+                });
+            }
+        });
+        let contents = fs::read(&path).unwrap();
+        assert_eq!(contents, vec![contents[0]; 10_000 * usize::from(contents[0] + 1)]);
         assert_eq!(names_in(folder.path()), ["labels.csv"]);
     }
 

@@ -50,6 +50,7 @@ mod cloud_picture;
 mod cloud_tile;
 mod columns;
 mod completed_scan;
+mod compound_file;
 mod csv_file;
 pub mod embedded;
 mod error;

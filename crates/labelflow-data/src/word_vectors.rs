@@ -71,6 +71,7 @@ impl WordVectors {
             .flat_map(|document| document.as_ref().split_whitespace())
             .collect::<HashSet<_>>();
         let mut d_features = None;
+        let mut is_any = false;
         let mut vectors = Self { d_features: 0, places: HashMap::new(), values: Vec::new() };
         visit_lines(path, LONGEST_LINE, |number, line| {
             if number == 1
@@ -82,7 +83,9 @@ impl WordVectors {
             if line.is_empty() {
                 return Ok(());
             }
-            let Some((token, numbers)) = split_line(path, line, &mut d_features)? else {
+            let split = split_line(path, line, &mut d_features)?;
+            is_any = true;
+            let Some((token, numbers)) = split else {
                 return Ok(());
             };
             if wanted.remove(token) {
@@ -91,8 +94,10 @@ impl WordVectors {
             }
             Ok(())
         })?;
-        vectors.d_features =
-            d_features.ok_or_else(|| Error::content(path, "at least one word vector", "none"))?;
+        // The first line alone says nothing: it may claim any number of dimensions.
+        vectors.d_features = d_features
+            .filter(|_| is_any)
+            .ok_or_else(|| Error::content(path, "at least one word vector", "none"))?;
         Ok(vectors)
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use calamine::{Data, DataType, Range, Reader, Xls, XlsError};
 
+use crate::compound_file::CompoundFile;
 use crate::error::Place;
 use crate::foreign_decoder::guarded;
 use crate::{Error, Result};
@@ -19,6 +20,9 @@ impl XlsSheet {
     /// Reads the sheet with this name.
     pub fn read(path: &Path, sheet: &str) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        if !is_modest(&bytes) {
+            return Err(Error::content(path, "an Excel workbook", "a damaged one"));
+        }
         guarded(path, || {
             let refuse = |error: XlsError| Error::content(path, "an Excel workbook", error);
             let mut workbook = Xls::new(std::io::Cursor::new(bytes)).map_err(refuse)?;
@@ -68,6 +72,56 @@ impl XlsSheet {
     fn cell(&self, row: usize, column: usize) -> Option<&Data> {
         self.cells.get_value((u32::try_from(row).ok()?, u32::try_from(column).ok()?))
     }
+}
+
+/// Records of cells, which all start with the row and the column; the last one holds several cells of a row.
+const CELL_RECORDS: [u16; 11] =
+    [0x0006, 0x00d6, 0x00fd, 0x0201, 0x0203, 0x0204, 0x0205, 0x0207, 0x027e, 0x0406, MANY_NUMBERS];
+const MANY_NUMBERS: u16 = 0x00bd;
+/// What a sheet claims to reach from and to, in four numbers of two or four bytes.
+const DIMENSIONS: u16 = 0x0200;
+/// Cells that a sheet may have for each byte of the file, and besides: far more than any has.
+const CELLS_A_BYTE: u64 = 4;
+const MORE_CELLS: u64 = 1 << 16;
+
+/// Whether the decoder, which believes what a file says of its sectors and makes room for the whole rectangle that cells span, can be
+/// trusted with it: chains end, and no rectangle is far larger than the file.
+fn is_modest(bytes: &[u8]) -> bool {
+    let Some(file) = CompoundFile::read(bytes) else { return false };
+    let most = CELLS_A_BYTE * bytes.len() as u64 + MORE_CELLS;
+    let streams = ["Workbook", "Book"].into_iter().filter_map(|name| file.stream(name));
+    streams.into_iter().all(|stream| {
+        let (mut last_row, mut last_column) = (0, 0);
+        let mut rest = &stream[..];
+        while let [kind, kind_high, length, length_high, tail @ ..] = rest {
+            let kind = u16::from_le_bytes([*kind, *kind_high]);
+            let length = usize::from(u16::from_le_bytes([*length, *length_high]));
+            let Some((data, tail)) = tail.split_at_checked(length) else { break };
+            rest = tail;
+            let short = |place: usize| {
+                data.get(place..place + 2)
+                    .map_or(0, |pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])))
+            };
+            if kind == DIMENSIONS {
+                // Two bytes a row in old files, four in others.
+                let [from_row, to_row, from_column, to_column] = match data.len() {
+                    10 => [0, 2, 4, 6].map(short),
+                    _ => {
+                        [short(0) | short(2) << 16, short(4) | short(6) << 16, short(8), short(10)]
+                    }
+                };
+                let is_backward = from_row > to_row || from_column > to_column;
+                if is_backward || (to_row + 1) * (to_column + 1) > most {
+                    return false;
+                }
+            } else if CELL_RECORDS.contains(&kind) {
+                last_row = last_row.max(short(0));
+                let n_more = if kind == MANY_NUMBERS { data.len() as u64 / 6 } else { 0 };
+                last_column = last_column.max(short(2) + n_more);
+            }
+        }
+        (last_row + 1) * (last_column + 1) <= most
+    })
 }
 
 #[cfg(test)]

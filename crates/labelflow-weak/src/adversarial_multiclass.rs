@@ -90,6 +90,7 @@ impl AdversarialMulticlass {
         self.check()?;
         errors.check_shape(signals)?;
         let shape = SignalShape::of(signals);
+        shape.check_pairs()?;
         let patterns = VotePatterns::of(&signals.votes());
         let game = Game::new(&patterns, shape, &errors.rates());
         let mut adversary = Adversary::new(&game, self.slack(signals))?;
@@ -179,7 +180,7 @@ impl Labeler for FittedAdversarialMulticlass {
             let share = undecided / mixture.len() as f64;
             mixture.iter_mut().for_each(|p| *p += share);
         });
-        Ok(SoftLabels::normalized(mixtures))
+        SoftLabels::try_normalized(mixtures)
     }
 }
 

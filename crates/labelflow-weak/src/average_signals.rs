@@ -57,7 +57,7 @@ impl Labeler for FittedAverageSignals {
                 share_what_is_left(means);
             }),
         };
-        Ok(SoftLabels::normalized(means))
+        SoftLabels::try_normalized(means)
     }
 }
 

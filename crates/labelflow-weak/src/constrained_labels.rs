@@ -196,7 +196,7 @@ impl Labeler for FittedConstrainedLabels {
                 patterns.spread(votes, of_patterns.view())
             }
         };
-        Ok(SoftLabels::normalized(labels))
+        SoftLabels::try_normalized(labels)
     }
 }
 

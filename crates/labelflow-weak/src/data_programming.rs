@@ -213,7 +213,7 @@ impl Labeler for FittedDataProgramming {
         let posteriors = fill_rows(signals.n_rows(), signals.n_classes(), |row, posterior| {
             weights.posterior(votes.row_bytes(row), posterior);
         });
-        Ok(SoftLabels::normalized(posteriors))
+        SoftLabels::try_normalized(posteriors)
     }
 }
 

@@ -179,7 +179,7 @@ impl Labeler for FittedDawidSkene {
         let posteriors = fill_rows(signals.n_rows(), signals.n_classes(), |row, posterior| {
             logs.posterior(votes.row_bytes(row), posterior);
         });
-        Ok(SoftLabels::normalized(posteriors))
+        SoftLabels::try_normalized(posteriors)
     }
 }
 

@@ -174,6 +174,7 @@ impl LabelModel for FlyingSquid {
         let shape = SignalShape::of(signals);
         self.class_balance.check(shape.n_classes)?;
         shape.check_three_labelers()?;
+        shape.check_triplets()?;
         signals.check_any_vote()?;
         let patterns = VotePatterns::of(&signals.votes());
         let class_balance = self.class_balance.resolve(signals)?;
@@ -271,7 +272,7 @@ impl Labeler for FittedFlyingSquid {
             }
             self.combine(probabilities);
         });
-        Ok(SoftLabels::normalized(posteriors))
+        SoftLabels::try_normalized(posteriors)
     }
 }
 

@@ -30,6 +30,10 @@ pub trait Labeler {
 
 /// Fewer labelers can be explained in more than one way.
 const MIN_TO_COMPARE: usize = 3;
+/// A table of this size squared takes half a gigabyte.
+const MOST_COMPARED: usize = 8192;
+/// Of so many there are a billion triplets.
+const MOST_IN_TRIPLETS: usize = 2048;
 
 /// How many labelers and classes a labeler was fitted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +68,30 @@ impl SignalShape {
         let expected = format!("at least {MIN_TO_COMPARE} labelers");
         Err(Error::data("signals", expected, self.n_signals)
             .with_hint("with fewer, agreement does not tell who is right; use a majority vote"))
+    }
+
+    /// Checks that all votes of all labelers can be compared with each other: a table of that size squared is made of them.
+    pub(crate) fn check_overlaps(self) -> Result<()> {
+        self.check_most(self.n_signals * self.n_classes, MOST_COMPARED, "labelers times classes")
+    }
+
+    /// Checks that all labelers can be compared with each other.
+    pub(crate) fn check_pairs(self) -> Result<()> {
+        self.check_most(self.n_signals, MOST_COMPARED, "labelers")
+    }
+
+    /// Checks that every three labelers can be compared.
+    pub(crate) fn check_triplets(self) -> Result<()> {
+        self.check_most(self.n_signals, MOST_IN_TRIPLETS, "labelers")
+    }
+
+    fn check_most(self, found: usize, most: usize, what: &str) -> Result<()> {
+        if found <= most {
+            return Ok(());
+        }
+        Err(Error::data("signals", format!("at most {most} {what}"), found).with_hint(
+            "this label model compares all of them with each other; a majority vote or dawid-skene does not",
+        ))
     }
 
     /// The classes that need a model of their own against the rest: with two classes, class 1 decides both.

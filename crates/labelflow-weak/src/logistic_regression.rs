@@ -210,7 +210,7 @@ impl FittedLogisticRegression {
             normalize_logs(&mut scores);
             self.classes.iter().zip(scores).for_each(|(&class, p)| labels[class] = p);
         });
-        Ok(SoftLabels::normalized(labels))
+        SoftLabels::try_normalized(labels)
     }
 
     /// The classes that occurred in the fit, ascending.

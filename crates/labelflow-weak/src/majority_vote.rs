@@ -70,7 +70,7 @@ impl Labeler for FittedMajorityVote {
                 keep_winners(counts);
             }
         });
-        Ok(SoftLabels::normalized(weights))
+        SoftLabels::try_normalized(weights)
     }
 }
 

@@ -130,6 +130,7 @@ impl LabelModel for MeTaL {
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMeTaL> {
         self.check()?;
         SignalShape::of(signals).check_three_labelers()?;
+        SignalShape::of(signals).check_overlaps()?;
         signals.check_any_vote()?;
         let cliques = self.cliques(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;

@@ -218,7 +218,7 @@ impl Labeler for FittedMinimaxEntropy {
             .collect();
         let labels = Array2::from_shape_vec((patterns.len(), self.shape.n_classes), labels)
             .expect("each pattern has a label for each class");
-        Ok(SoftLabels::normalized(patterns.spread(&votes, labels.view())))
+        SoftLabels::try_normalized(patterns.spread(&votes, labels.view()))
     }
 }
 

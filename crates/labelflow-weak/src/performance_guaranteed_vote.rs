@@ -148,7 +148,7 @@ impl Labeler for FittedPerformanceGuaranteedVote {
             }
             share_what_is_left(shares);
         });
-        Ok(SoftLabels::normalized(shares))
+        SoftLabels::try_normalized(shares)
     }
 }
 

@@ -168,6 +168,7 @@ impl LabelModel for SnorkelLabelModel {
     fn fit(&self, signals: &WeakSignals) -> Result<FittedSnorkelLabelModel> {
         self.check()?;
         SignalShape::of(signals).check_three_labelers()?;
+        SignalShape::of(signals).check_overlaps()?;
         signals.check_any_vote()?;
         let precisions = self.precision.resolve(signals.n_signals())?;
         let class_balance = self.class_balance.resolve(signals)?;

@@ -46,6 +46,17 @@ impl SoftLabels {
         Self(weights)
     }
 
+    /// As [`normalized`](Self::normalized), with an error instead of a panic: a label model that was read from a file may hold anything.
+    pub(crate) fn try_normalized(weights: Array2<f64>) -> Result<Self> {
+        let is_weight = |&weight: &f64| weight >= 0.0 && weight.is_finite();
+        if weights.iter().all(is_weight) {
+            return Ok(Self::normalized(weights));
+        }
+        let found = weights.iter().find(|weight| !is_weight(weight)).copied().unwrap_or(f64::NAN);
+        Err(Error::data("labels", "weights that are finite and not negative", found)
+            .with_hint("the label model is damaged, or its settings are extreme"))
+    }
+
     /// The probabilities, `[n_rows, n_classes]`.
     pub fn values(&self) -> ArrayView2<'_, f64> {
         self.0.view()

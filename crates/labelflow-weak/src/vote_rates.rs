@@ -123,7 +123,7 @@ impl VoteRates {
         let posteriors = fill_rows(signals.n_rows(), n_classes, |row, posterior| {
             logs.posterior(votes.row_bytes(row), posterior);
         });
-        Ok(SoftLabels::normalized(posteriors))
+        SoftLabels::try_normalized(posteriors)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What every label model must do, one function a law.
 
+#![allow(clippy::print_stderr)]
+
 use labelflow_weak::{
     ABSTAIN, Abstentions, AdversarialMulticlass, AverageSignals, Bounds, ConstrainedLabels,
     Coverage, DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, LabelerErrors,
@@ -13,29 +15,32 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 type FitPredict = Box<dyn Fn(&WeakSignals) -> SoftLabels + Send + Sync>;
+type TryFitPredict = Box<dyn Fn(&WeakSignals) -> labelflow_weak::Result<SoftLabels> + Send + Sync>;
 
-/// Every label model, as a function from signals to labels.
+/// Every label model, as a function from signals that are fit for use to labels.
 fn models() -> Vec<(&'static str, FitPredict)> {
-    fn boxed<M>(model: M) -> FitPredict
+    let sure = |model: TryFitPredict| -> FitPredict {
+        Box::new(move |signals| model(signals).expect("the signals are fit for use"))
+    };
+    fallible_models().into_iter().map(|(name, model)| (name, sure(model))).collect()
+}
+
+/// Every label model, as a function from any signals to labels or an error.
+fn fallible_models() -> Vec<(&'static str, TryFitPredict)> {
+    fn boxed<M>(model: M) -> TryFitPredict
     where
         M: LabelModel + Send + Sync + 'static,
     {
-        Box::new(move |signals| {
-            let fitted = model.fit(signals).expect("the signals are fit for use");
-            fitted.predict_proba(signals).expect("the signals are those of the fit")
-        })
+        Box::new(move |signals| model.fit(signals)?.predict_proba(signals))
     }
     /// A method that needs to know how good the labelers are is told what a majority vote would make of them.
-    fn informed<L, F>(fit: F) -> FitPredict
+    fn informed<L, F>(fit: F) -> TryFitPredict
     where
         L: Labeler,
         F: Fn(&WeakSignals, &SoftLabels) -> labelflow_weak::Result<L> + Send + Sync + 'static,
     {
         let majority = boxed(MajorityVote::default());
-        Box::new(move |signals| {
-            let fitted = fit(signals, &majority(signals)).expect("the signals are fit for use");
-            fitted.predict_proba(signals).expect("the signals are those of the fit")
-        })
+        Box::new(move |signals| fit(signals, &majority(signals)?)?.predict_proba(signals))
     }
     let winners = MajorityVote { share: Share::Winners };
     let answers = DawidSkene { abstentions: Abstentions::Answer, ..DawidSkene::default() };
@@ -232,6 +237,106 @@ fn other_labelers_or_classes_are_an_error() {
     check_fitted(PerformanceGuaranteedVote::default().fit(&signals, &errors).expect("a fit"));
     check_fitted(AdversarialMulticlass::default().fit(&signals, &errors).expect("a fit"));
     check_fitted(ConstrainedLabels::default().fit(&signals, &bounds).expect("a fit"));
+}
+
+/// Labels that are distributions, or an error that says something; whether there were labels.
+fn distributions_or_an_error(name: &str, model: &TryFitPredict, signals: &WeakSignals) -> bool {
+    match model(signals) {
+        Ok(labels) => {
+            assert_eq!(labels.n_rows(), signals.n_rows(), "{name}");
+            assert_distributions(name, &labels);
+            true
+        }
+        Err(error) => {
+            assert!(error.to_string().contains("expected"), "{name}: {error}");
+            false
+        }
+    }
+}
+
+/// Votes that hardly ever occur: of one class, of one labeler, on one row, against each other, with one abstention or one vote.
+fn extreme_votes(case: u64) -> WeakSignals {
+    let mut rng = ChaCha8Rng::seed_from_u64(case);
+    let n_rows = [1, 2, 3, 40][rng.random_range(0..4)];
+    let n_classes = [2, 3, 10, 254][rng.random_range(0..4)];
+    // Some label models compare all votes with each other, which takes long where there are many classes.
+    let most = [30, 30, 8, 2][[2, 3, 10, 254].iter().position(|&n| n == n_classes).unwrap_or(0)];
+    let n_signals = [1, 2, 3, 30][rng.random_range(0..4)].min(most);
+    let any_class = rng.random_range(0..n_classes) as u8;
+    let kind = rng.random_range(0..6);
+    let mut bytes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| match kind {
+        0 => any_class,
+        1 => (row % n_classes) as u8,
+        2 => ((row + signal) % n_classes) as u8,
+        3 | 4 => ABSTAIN,
+        _ if rng.random_bool(0.5) => ABSTAIN,
+        _ => rng.random_range(0..n_classes) as u8,
+    });
+    // Every kind has a vote; the fourth has no other.
+    bytes[[rng.random_range(0..n_rows), rng.random_range(0..n_signals)]] = any_class;
+    if kind == 4 {
+        bytes.column_mut(0).fill(any_class);
+    }
+    votes(bytes, n_classes)
+}
+
+#[test]
+fn extreme_votes_give_distributions_or_an_error() {
+    let models = fallible_models();
+    let (mut n_cases, mut n_labelled) = (0, 0);
+    for signals in (0..150).map(extreme_votes) {
+        for (name, model) in &models {
+            n_cases += 1;
+            n_labelled += usize::from(distributions_or_an_error(name, model, &signals));
+        }
+    }
+    eprintln!(
+        "{n_cases} cases of {} label models: {n_labelled} labelled, the others refused",
+        models.len()
+    );
+}
+
+#[test]
+fn certain_probabilities_give_distributions_or_an_error() {
+    let models = fallible_models();
+    let (mut n_cases, mut n_labelled) = (0, 0);
+    for case in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(case);
+        let shape = ([1, 2, 20][rng.random_range(0..3)], [1, 2, 8][rng.random_range(0..3)]);
+        // As large and as small as a probability gets, and what is next to that.
+        let values = [0.0, 1.0, f32::MIN_POSITIVE, 1e-30, 1.0 - f32::EPSILON, f32::NAN];
+        let n_values = if case % 2 == 0 { 2 } else { values.len() };
+        let mut class1 =
+            Array2::from_shape_simple_fn(shape, || values[rng.random_range(0..n_values)]);
+        class1[[0, 0]] = 1.0;
+        let signals = WeakSignals::from_class1_probabilities(class1).expect("probabilities");
+        for (name, model) in &models {
+            n_cases += 1;
+            n_labelled += usize::from(distributions_or_an_error(name, model, &signals));
+        }
+    }
+    eprintln!(
+        "{n_cases} cases of {} label models: {n_labelled} labelled, the others refused",
+        models.len()
+    );
+}
+
+#[test]
+fn ten_thousand_labelers() {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let bytes = Array2::from_shape_fn((20, 10_000), |(row, _)| match rng.random_range(0..10) {
+        0..8 => ABSTAIN,
+        8 => (row % 2) as u8,
+        _ => rng.random_range(0..2) as u8,
+    });
+    let signals = votes(bytes, 2);
+    // It solves a program for every labeler in every step: minutes, and nothing that fewer labelers would not show.
+    let is_slow = |name: &str| name == "performance-guaranteed vote";
+    for (name, model) in fallible_models().into_iter().filter(|(name, _)| !is_slow(name)) {
+        let start = std::time::Instant::now();
+        let is_labelled = distributions_or_an_error(name, &model, &signals);
+        eprintln!("{name}: labelled {is_labelled}, {:.1} s", start.elapsed().as_secs_f64());
+    }
 }
 
 proptest! {

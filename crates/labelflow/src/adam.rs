@@ -14,6 +14,8 @@ use burn::tensor::{DType, Device, Element, Gradients, Tensor, TensorData};
 use num_traits::Float;
 use rayon::prelude::*;
 
+use crate::{Error, Result};
+
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 // Written out: burn's default is 1e-5.
@@ -48,13 +50,19 @@ impl Adam {
         }
     }
 
-    /// The optimiser of a checkpoint.
-    pub(crate) fn from_state(state: AdamState, device: &Device) -> Self {
-        Self {
+    /// The optimiser of a checkpoint, for a module with `n_weights` trained values.
+    pub(crate) fn from_state(state: AdamState, n_weights: usize, device: &Device) -> Result<Self> {
+        for moment in [&state.first_moment, &state.second_moment] {
+            if moment.shape().to_vec() != [n_weights] {
+                let found = format!("moments of the shape {:?}", moment.shape());
+                return Err(Error::data("checkpoint", format!("{n_weights} moments"), found));
+            }
+        }
+        Ok(Self {
             first_moment: Tensor::from_data(state.first_moment, device),
             second_moment: Tensor::from_data(state.second_moment, device),
             n_steps: state.n_steps,
-        }
+        })
     }
 
     /// The state before the first step, for a module with `n_weights` trained values.

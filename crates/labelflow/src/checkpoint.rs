@@ -7,12 +7,15 @@ use burn::tensor::{DType, TensorData};
 use labelflow_flow::State;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::adam::AdamState;
 use crate::{EpochRecord, Error, Result, atomic_file};
 
 /// The one key of a file's metadata. (One, since the format writes several in no fixed order.)
 const METADATA: &str = "labelflow";
+/// How the metadata begins: what follows on the line is the hash of all the rest.
+const DIGEST: &str = "# sha256 ";
 const FIRST_MOMENT: &str = "first_moment";
 const SECOND_MOMENT: &str = "second_moment";
 const WEIGHTS: &str = "weights.";
@@ -42,6 +45,17 @@ struct Header {
     history: Vec<EpochRecord>,
 }
 
+/// The hash of a header and all tensors, with their names and shapes.
+fn digest(header: &str, tensors: &BTreeMap<String, &TensorData>) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(header);
+    for (name, data) in tensors {
+        hasher.update(format!("\n{name} {:?} {:?}\n", data.dtype(), data.shape().to_vec()));
+        hasher.update(data.as_bytes());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The name of an optimiser's tensor.
 fn moment(optimizer: usize, name: &str) -> String {
     format!("adam.{optimizer}.{name}")
@@ -66,19 +80,35 @@ impl Checkpoint {
             tensors.insert(moment(index, SECOND_MOMENT), &optimizer.second_moment);
         }
         let header = toml::to_string(&header).expect("a header of numbers and strings");
+        let header = format!("{DIGEST}{}\n{header}", digest(&header, &tensors));
         atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
+    }
+
+    /// Removes the checkpoint, if it is there, and what a killed run left of the next one.
+    pub fn remove(path: &Path) -> Result<()> {
+        atomic_file::remove(path)
     }
 
     /// Reads a checkpoint.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;
         let (mut tensors, header) = from_safetensors(path, &bytes)?;
+        drop(bytes);
         let not_a_checkpoint = |what: &str| {
             Error::format(path, "a checkpoint of labelflow", format!("a file without {what}"))
         };
         let header = header.ok_or_else(|| not_a_checkpoint("metadata"))?;
+        let (found, header) = header
+            .strip_prefix(DIGEST)
+            .and_then(|rest| rest.split_once('\n'))
+            .ok_or_else(|| not_a_checkpoint("its hash"))?;
+        let named = tensors.iter().map(|(name, data)| (name.clone(), data)).collect();
+        if digest(header, &named) != found {
+            let found = "a damaged one, whose hash differs";
+            return Err(Error::format(path, "a whole checkpoint of labelflow", found));
+        }
         let header: Header =
-            toml::from_str(&header).map_err(|_| not_a_checkpoint("readable metadata"))?;
+            toml::from_str(header).map_err(|_| not_a_checkpoint("readable metadata"))?;
         let mut take = |name: String| tensors.remove(&name).ok_or_else(|| not_a_checkpoint(&name));
         let optimizer = |(index, &n_steps): (usize, &usize)| {
             Ok(AdamState {

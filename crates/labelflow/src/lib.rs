@@ -60,6 +60,7 @@ mod constraints;
 mod device;
 mod end_model;
 mod error;
+mod folder_lock;
 mod generalized_expectation;
 #[cfg(test)]
 mod golden;
@@ -67,6 +68,7 @@ mod label_flow_classifier;
 mod label_flow_regressor;
 mod linear_classifier;
 mod metrics;
+mod model_record;
 mod multilayer_perceptron;
 mod objective;
 mod observer;
@@ -106,6 +108,7 @@ pub use constraints::{
 pub use device::DeviceKind;
 pub use end_model::{EndModel, FittedEndModel};
 pub use error::{Error, Result};
+pub use folder_lock::FolderLock;
 pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
@@ -115,6 +118,7 @@ pub use metrics::{
     ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics,
     point_metrics, regression_metrics,
 };
+pub use model_record::ModelRecord;
 pub use multilayer_perceptron::{
     FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
 };

@@ -1,14 +1,17 @@
 //! A fitted label model on disk: one JSON file.
 //!
 //! ```text
-//! { "format": 1, "labelflow": "0.1.0", "labelers": […], "classes": […], "model": "dawid-skene", "fitted": {…} }
+//! { "format": 1, "labelflow": "0.1.0", "sha256": "…", "labelers": […], "classes": […], "model": "dawid-skene", "fitted": {…} }
 //! ```
+//!
+//! The hash is that of the same text with an empty hash: a file that was damaged is refused, rather than labelled with.
 
 use std::path::Path;
 
 use labelflow_weak::{FittedLabelModel, Labeler, SignalValues, SoftLabels, Votes, WeakSignals};
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::{Error, Result, atomic_file};
 
@@ -48,10 +51,19 @@ pub struct SavedLabelModel {
 struct Contents {
     format: u32,
     labelflow: String,
+    sha256: String,
     labelers: Vec<String>,
     classes: Vec<String>,
     #[serde(flatten)]
     fitted: FittedLabelModel,
+}
+
+impl Contents {
+    /// The hash of the text that has none yet.
+    fn digest(&self) -> String {
+        let text = serde_json::to_string(self).expect("numbers and names");
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// The part of the file that all versions share.
@@ -97,13 +109,15 @@ impl SavedLabelModel {
 
     /// What the file holds.
     pub fn to_json(&self) -> Result<String> {
-        let contents = Contents {
+        let mut contents = Contents {
             format: FORMAT,
             labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            sha256: String::new(),
             labelers: self.labelers.clone(),
             classes: self.classes.clone(),
             fitted: self.fitted.clone(),
         };
+        contents.sha256 = contents.digest();
         let text = serde_json::to_string(&contents).expect("numbers and names");
         // JSON has no infinity: it would be written as null, and found out only when it is read.
         if serde_json::from_str::<Contents>(&text).is_err() {
@@ -124,8 +138,12 @@ impl SavedLabelModel {
             let found = format!("format {format}, written by labelflow {labelflow}");
             return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
         }
-        let Contents { labelers, classes, fitted, .. } =
-            serde_json::from_str(text).map_err(broken)?;
+        let mut contents: Contents = serde_json::from_str(text).map_err(broken)?;
+        let found = std::mem::take(&mut contents.sha256);
+        if contents.digest() != found {
+            return Err(Error::format(place, EXPECTED, "one that was changed: its hash differs"));
+        }
+        let Contents { labelers, classes, fitted, .. } = contents;
         Ok(Self { fitted, labelers, classes })
     }
 

@@ -19,18 +19,21 @@ use crate::completion::Players;
 use crate::scaling::Scaler;
 use crate::{
     Certainty, DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    FittedPointCloudCompleter, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
-    Report, Result, StopReason, atomic_file,
+    FittedPointCloudCompleter, FolderLock, LabelFlowClassifier, LabelFlowRegressor,
+    PointCloudCompleter, Report, Result, StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
 const FORMAT: u32 = 1;
 const MODEL: &str = "model.toml";
 const MODEL_NEW: &str = "model.toml.new";
-const WEIGHTS: &str = "weights.safetensors";
+pub(crate) const WEIGHTS: &str = "weights.safetensors";
 const WEIGHTS_NEW: &str = "weights.safetensors.new";
 const METRICS: &str = "metrics.jsonl";
 const METRICS_NEW: &str = "metrics.jsonl.new";
+/// How often a model is read again that seems to be damaged, and how long it is left alone in between.
+const READS: usize = 2;
+const BETWEEN_READS: std::time::Duration = std::time::Duration::from_millis(10);
 /// The place that errors about a model in memory name.
 const IN_MEMORY: &str = "model";
 
@@ -76,6 +79,9 @@ struct Manifest<D, C> {
     features: Vec<String>,
     #[serde(flatten)]
     labels: D,
+    /// Where the model came from, as whoever trained it tells. Before the settings, so that a file that is cut lacks those and is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<toml::Table>,
     scaler: Option<Scaler>,
     config: C,
 }
@@ -101,6 +107,8 @@ trait Saved: Sized {
     fn network(&self) -> &Self::Network;
     fn report(&self) -> &Report;
     fn manifest(&self, weights_sha256: String) -> Manifest<Self::Labels, Self::Config>;
+    /// How many numbers a network of the shape that the manifest describes has at the least; none if there is no such number.
+    fn n_weights_at_least(manifest: &Manifest<Self::Labels, Self::Config>) -> Option<usize>;
     /// A network of the shape that the manifest describes, on the cpu.
     fn empty_network(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Self::Network>;
     fn assemble(
@@ -144,7 +152,15 @@ impl Saved for FittedLabelFlowClassifier {
             labels: Classes { classes: self.classes.clone(), certainty: self.certainty.clone() },
             scaler: self.scaler.clone(),
             config: self.config.clone(),
+            origin: None,
         }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Option<usize> {
+        let config = &manifest.config;
+        // A merge has half of the labels.
+        let d_seen = manifest.features.len() + manifest.labels.classes.len() / 2;
+        n_hidden_weights(config.n_steps, config.d_hidden, d_seen)
     }
 
     fn empty_network(manifest: &Manifest<Classes, LabelFlowClassifier>) -> Result<Self::Network> {
@@ -210,7 +226,13 @@ impl Saved for FittedLabelFlowRegressor {
             labels: Values { range: self.range },
             scaler: self.scaler.clone(),
             config: self.config.clone(),
+            origin: None,
         }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Values, LabelFlowRegressor>) -> Option<usize> {
+        let config = &manifest.config;
+        n_hidden_weights(config.n_steps, config.d_hidden, manifest.features.len())
     }
 
     fn empty_network(manifest: &Manifest<Values, LabelFlowRegressor>) -> Result<Self::Network> {
@@ -268,7 +290,22 @@ impl Saved for FittedPointCloudCompleter {
             labels: Points {},
             scaler: None,
             config: self.config.clone(),
+            origin: None,
         }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Points, PointCloudCompleter>) -> Option<usize> {
+        let config = &manifest.config;
+        let networks =
+            [&config.feature_widths, &config.discriminator_widths, &config.discriminator_head];
+        let mut n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
+        for widths in networks {
+            n = n.checked_add(*widths.first().unwrap_or(&0))?;
+            for pair in widths.windows(2) {
+                n = n.checked_add(pair[0].checked_mul(pair[1])?)?;
+            }
+        }
+        Some(n)
     }
 
     fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
@@ -292,7 +329,15 @@ macro_rules! saved_models {
         impl $model {
             /// Writes the model into a folder, replacing a model that is there.
             pub fn save(&self, folder: &Path) -> Result<()> {
-                save(self, folder)
+                save(self, folder, None)
+            }
+
+            /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
+            /// [`ModelRecord`](crate::ModelRecord) reads it.
+            pub fn save_with_origin(&self, folder: &Path, origin: &impl Serialize) -> Result<()> {
+                let origin = toml::Table::try_from(origin)
+                    .map_err(|error| Error::data("origin", "a table", error))?;
+                save(self, folder, Some(origin))
             }
 
             /// Reads a model, onto the device cpu.
@@ -324,16 +369,17 @@ struct Version {
 
 /// The part that models of all tasks share.
 #[derive(Deserialize)]
-struct Head {
-    task: ModelTask,
+pub(crate) struct Head {
+    pub(crate) task: ModelTask,
     weights_sha256: String,
 }
 
-fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
+fn save<M: Saved>(model: &M, folder: &Path, origin: Option<toml::Table>) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
+    let _lock = FolderLock::wait_to_save(folder)?;
     let weights = weights_of(model.network(), None);
-    let manifest = toml::to_string(&model.manifest(sha256(&weights)))
-        .expect("a manifest can be written as TOML");
+    let manifest = Manifest { origin, ..model.manifest(sha256(&weights)) };
+    let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
     let metrics: String = model
         .report()
         .history
@@ -357,17 +403,36 @@ fn save<M: Saved>(model: &M, folder: &Path) -> Result<()> {
     }
     rename(folder, WEIGHTS_NEW, WEIGHTS)?;
     rename(folder, MODEL_NEW, MODEL)?;
-    rename(folder, METRICS_NEW, METRICS)
+    rename(folder, METRICS_NEW, METRICS)?;
+    atomic_file::sync_folder(folder);
+    Ok(())
 }
 
 fn load<M: Saved>(folder: &Path) -> Result<M> {
-    let manifests = manifest_paths(folder)?;
     let path = folder.join(WEIGHTS);
-    let weights = std::fs::read(&path).map_err(Error::io(&path, "reading"))?;
-    let manifest_path = manifest_of(&manifests, &path, &sha256(&weights))?;
+    let (weights, manifest_path) = read_weights(folder, &path)?;
     let manifest: Manifest<M::Labels, M::Config> = read_manifest(&manifest_path, M::TASK)?;
     let (state, _): (State, _) = from_safetensors(&path, &weights)?;
     put_together(manifest, state, read_metrics(&folder.join(METRICS))?, &manifest_path, &path)
+}
+
+/// The weights, and the path of the `model.toml` that describes them.
+///
+/// A save may move both between two reads: then it is tried again.
+pub(crate) fn read_weights(folder: &Path, path: &Path) -> Result<(Vec<u8>, PathBuf)> {
+    let read = || -> Result<_> {
+        let manifests = manifest_paths(folder)?;
+        let weights = std::fs::read(path).map_err(Error::io(path, "reading"))?;
+        let manifest = manifest_of(&manifests, path, &sha256(&weights))?;
+        Ok((weights, manifest))
+    };
+    for _ in 0..READS {
+        if let Ok(found) = read() {
+            return Ok(found);
+        }
+        std::thread::sleep(BETWEEN_READS);
+    }
+    read()
 }
 
 /// A model from its parts; errors name the places that they came from.
@@ -379,12 +444,27 @@ fn put_together<M: Saved>(
     weights_place: &Path,
 ) -> Result<M> {
     let broken = |error: Error| Error::format(manifest_place, "a usable model", error);
+    // Before a network is made: what a setting claims must not decide how much memory it takes.
+    let n_weights: usize = state.values().map(|data| data.num_elements()).sum();
+    if M::n_weights_at_least(&manifest).is_none_or(|least| least > n_weights) {
+        let expected = format!("the weights that {MODEL} describes");
+        return Err(Error::format(
+            weights_place,
+            expected,
+            format!("{n_weights} numbers, which are too few"),
+        ));
+    }
     let network = M::empty_network(&manifest).map_err(broken)?;
     let network = load_state(network, state).map_err(|error| {
         Error::format(weights_place, format!("the weights that {MODEL} describes"), error)
     })?;
     let report = Report { history, stop: manifest.stop };
     Ok(M::assemble(manifest, network, report))
+}
+
+/// The numbers of the two layers of feature-side networks, of which every step has at least one.
+fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<usize> {
+    n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
 }
 
 /// The weights as safetensors.
@@ -470,7 +550,7 @@ fn read_head(path: &Path) -> Result<Head> {
 }
 
 /// What all versions share is read first: a later format may have other fields.
-fn head_of(place: &Path, text: &str) -> Result<Head> {
+pub(crate) fn head_of(place: &Path, text: &str) -> Result<Head> {
     let version: Version = parse(place, text)?;
     if version.format > FORMAT {
         let found =
@@ -496,11 +576,11 @@ fn check_task(place: &Path, found: ModelTask, expected: ModelTask) -> Result<()>
     Err(Error::format(place, format!("a model for {expected}"), format!("one for {found}")))
 }
 
-fn read_text(path: &Path) -> Result<String> {
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(Error::io(path, "reading"))
 }
 
-fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
     toml::from_str(text)
         .map_err(|error| Error::format(place, "a model of labelflow", error.message()))
 }

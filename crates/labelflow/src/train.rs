@@ -273,6 +273,11 @@ pub(crate) fn train<B: Bijection>(
     if let Some(checkpoint) = checkpoint {
         (flow, adam, history) = resume(flow, &checkpoint, &device)?;
         if let Some(labels) = checkpoint.memory.get(TRACKED_LABELS) {
+            let expected = [n_rows, task.d_labels];
+            if labels.shape().to_vec() != expected {
+                let found = format!("labels of the shape {:?}", labels.shape().to_vec());
+                return Err(Error::data("checkpoint", format!("{expected:?} labels"), found));
+            }
             tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
         }
     }
@@ -403,7 +408,7 @@ fn resume<B: Bijection>(
         let found = format!("{} optimisers", checkpoint.optimizers.len());
         return Err(Error::data("checkpoint", "one optimiser", found));
     };
-    let adam = Adam::from_state(adam.clone(), &device.clone().inner());
+    let adam = Adam::from_state(adam.clone(), n_parameters(&flow), &device.clone().inner())?;
     Ok((flow, adam, checkpoint.history.clone()))
 }
 

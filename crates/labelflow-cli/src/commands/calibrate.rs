@@ -1,14 +1,18 @@
 //! `labelflow calibrate`: a trained classifier learns how sure it may be.
 
+use std::path::Path;
+
 use anyhow::{Context, bail};
 use labelflow::weak::{CalibrationMethod, Features, Truth};
 use labelflow::{
-    Certainty, ClassificationMetrics, FittedLabelFlowClassifier, classification_metrics,
+    Certainty, ClassificationMetrics, FittedLabelFlowClassifier, ModelRecord,
+    classification_metrics,
 };
 use labelflow_data::{read_features, read_labels};
 
 use crate::Outcome;
 use crate::args::{CalibrateArgs, CalibrationName, DeviceName};
+use crate::claimed_folder::ClaimedFolder;
 use crate::commands::predict::Model;
 use crate::output::{self, percent};
 
@@ -27,9 +31,18 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
     let [before, after_metrics] = [&before, &after].map(|model| judge(model, &features, &truth));
-    after.save(&args.model)?;
+    save(&after, &args.model)?;
     show(&before?, &after_metrics?, &after)?;
     Ok(Outcome::Done)
+}
+
+/// Saves a model where it was, with what is known of its origin.
+fn save(model: &FittedLabelFlowClassifier, folder: &Path) -> anyhow::Result<()> {
+    let _claim = ClaimedFolder::open(folder)?;
+    Ok(match ModelRecord::read(folder)?.origin::<toml::Table>(folder)? {
+        Some(origin) => model.save_with_origin(folder, &origin)?,
+        None => model.save(folder)?,
+    })
 }
 
 fn learned(

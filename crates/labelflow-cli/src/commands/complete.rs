@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::CompleteArgs;
+use crate::claimed_folder::ClaimedFolder;
 use crate::cloud_files::cloud_files;
 use crate::{interrupt, output};
 
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
         seed: args.seed,
     };
     let scans = scan_files(&args.scans)?;
+    let _claim = ClaimedFolder::open(&args.out)?;
     interrupt::listen();
     let mut reports = Vec::with_capacity(scans.len());
     let mut pictured = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use labelflow::weak::{RuleDataset, SoftLabels, TrueValues, Truth};
 use labelflow_data::furniture::{Furniture, FurnitureCategory, FurnitureSizes, write_furniture};
 use labelflow_data::{
@@ -14,6 +13,7 @@ use ndarray::Array2;
 
 use crate::Outcome;
 use crate::args::{DataArgs, DataCommand, SynthKind};
+use crate::claimed_folder::ClaimedFolder;
 use crate::data_folder::data_folder;
 use crate::output;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
         }
         DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
         DataCommand::Synth { kind, rows, classes, labelers, seed, out } => {
-            std::fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
+            let _claim = ClaimedFolder::open(out)?;
             synth(*kind, *rows, *classes, *labelers, *seed, out)
         }
     }

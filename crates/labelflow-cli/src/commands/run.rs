@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Outcome;
 use crate::args::RunArgs;
+use crate::claimed_folder::ClaimedFolder;
 use crate::data_folder::data_folder;
 use crate::metric::Metric;
 use crate::progress::{Progress, over_runs};
@@ -74,6 +75,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let files =
         args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let runs = plan(&files, args)?;
+    let kept = [&args.keep, &args.models].into_iter().flatten();
+    let claims = kept.map(|folder| ClaimedFolder::open(folder));
+    let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
     if let Some(path) = &args.json {
         output::write_json(path, &results)?;

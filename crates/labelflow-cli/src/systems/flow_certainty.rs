@@ -5,7 +5,7 @@ use std::path::Path;
 use labelflow::weak::{
     Calibration, CalibrationMethod, Features, SoftLabels, Temperature, WeakDataset,
 };
-use labelflow::{FittedLabelFlowClassifier, LabelFlowClassifier, Observer, Report};
+use labelflow::{FittedLabelFlowClassifier, LabelFlowClassifier, Observer, Report, StopReason};
 use labelflow_data::WeakProblem;
 use ndarray::Array2;
 
@@ -128,8 +128,9 @@ fn fit_or_load(
         return Ok(FittedLabelFlowClassifier::load(folder)?.to_device(config.device)?);
     }
     let flow = config.fit_with(dataset, Vec::new(), None, observer)?;
-    if let Some(folder) = &folder {
-        flow.save(folder)?;
+    // One that was interrupted would be taken for a whole one ever after.
+    if let Some(folder) = folder.filter(|_| flow.report().stop != StopReason::Interrupted) {
+        flow.save(&folder)?;
     }
     Ok(flow)
 }

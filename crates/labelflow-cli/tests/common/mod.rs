@@ -3,6 +3,8 @@
 // Every test file uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod writers;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;

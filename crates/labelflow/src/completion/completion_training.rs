@@ -212,13 +212,14 @@ impl Course {
         let [generator, discriminator] = <[_; 2]>::try_from(checkpoint.optimizers)
             .map_err(|_| Error::data("checkpoint", "two optimisers", found))?;
         let inner = device.clone().inner();
+        let players = load_state(self.players, checkpoint.state).map_err(foreign)?;
         Ok(Self {
-            players: load_state(self.players, checkpoint.state).map_err(foreign)?,
             average: load_state(self.average, checkpoint.memory).map_err(foreign)?,
             optimizers: [
-                Adam::from_state(generator, &inner),
-                Adam::from_state(discriminator, &inner),
+                Adam::from_state(generator, n_parameters(&players.generator), &inner)?,
+                Adam::from_state(discriminator, n_parameters(&players.discriminator), &inner)?,
             ],
+            players,
             history: checkpoint.history,
         })
     }

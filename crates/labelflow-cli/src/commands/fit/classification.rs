@@ -9,6 +9,7 @@ use labelflow_data::{
     AbstainConvention, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
 };
 
+use super::origin::{Origin, Repetition};
 use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
 use crate::args::FitArgs;
@@ -27,7 +28,11 @@ struct Inputs {
     labels_for_eval: Option<PathBuf>,
 }
 
-pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    file: FitFile,
+    args: &FitArgs,
+    repeated: Option<&Repetition>,
+) -> anyhow::Result<Outcome> {
     let config: LabelFlowClassifier = file.config(args)?;
     let folder = file.out(args)?;
     let eval_every = file.eval_every(args);
@@ -42,20 +47,23 @@ pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
     };
     let scores = truth.as_ref().map(|truth| move |model: &_| scores(model, truth));
     let model_at = |checkpoint| config.at_checkpoint(&dataset, checkpoint);
+    let digest = config.run_digest(&dataset);
     let training = Training {
-        digest: config.run_digest(&dataset),
+        origin: inputs.origin(&digest)?,
+        repeated,
+        digest,
         fit: &|start, observer| config.fit_with(&dataset, Vec::new(), start, observer),
         report: FittedLabelFlowClassifier::report,
-        save: FittedLabelFlowClassifier::save,
+        save: |model, folder, origin| model.save_with_origin(folder, origin),
         judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
         eval_every,
     };
-    let model = training.run(&folder, args)?;
+    let (model, outcome) = training.run(&folder, args)?;
     if let Some(truth) = truth {
         let labels = model.predict_proba(dataset.features())?;
         print_metrics(&classification_metrics(&labels, &truth)?)?;
     }
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 fn with_model_flags(
@@ -86,6 +94,14 @@ impl Inputs {
             abstain: args.abstain.map(Into::into).or(file.abstain).unwrap_or_default(),
             labels_for_eval: args.labels_for_eval.clone().or(file.labels_for_eval),
         })
+    }
+
+    fn origin(&self, digest: &str) -> anyhow::Result<Origin> {
+        Origin::new(digest)?
+            .input("features", Some(&self.features))?
+            .input("signals", Some(&self.signals))?
+            .input("labels-for-eval", self.labels_for_eval.as_deref())?
+            .signals(&self.bounds, &self.classes, self.abstain)
     }
 
     fn truth(&self, dataset: &WeakDataset) -> anyhow::Result<Option<Truth>> {

@@ -10,6 +10,7 @@ use labelflow_data::{
     read_partnet_split,
 };
 
+use super::origin::{Origin, Repetition};
 use super::{FitFile, Training, required};
 use crate::Outcome;
 use crate::args::{FitArgs, PresetName};
@@ -17,20 +18,24 @@ use crate::cloud_files::{cloud_files, entries};
 use crate::data_folder::data_folder;
 use crate::output;
 
-pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    file: FitFile,
+    args: &FitArgs,
+    repeated: Option<&Repetition>,
+) -> anyhow::Result<Outcome> {
     refuse_flags_of_tables(args)?;
     let config = with_model_flags(file.config(args)?, args);
     let folder = file.out(args)?;
-    let shapes = required(&args.shapes, &file.shapes, "shapes")?;
+    let shapes_path = required(&args.shapes, &file.shapes, "shapes")?;
     let scans = args.scans.clone().or(file.scans.clone());
-    let dataset = match scans {
+    let dataset = match &scans {
         Some(scans) => {
-            let shapes = read_shapes(&shapes, args)?;
+            let shapes = read_shapes(&shapes_path, args)?;
             let shapes = shapes.into_iter().map(|shape| shape.points().clone()).collect();
-            CompletionDataset::from_scans(read_scans(&scans)?, shapes)?
+            CompletionDataset::from_scans(read_scans(scans)?, shapes)?
         }
         None => {
-            let shapes = read_shapes(&shapes, args)?;
+            let shapes = read_shapes(&shapes_path, args)?;
             if let Some(whole) = shapes.iter().find(|shape| shape.present_parts().len() < 2) {
                 bail!(
                     "shape '{}': expected several parts, of which some can be taken away, found one; \
@@ -46,16 +51,21 @@ pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
         dataset.n_partials(),
         dataset.n_shapes()
     ));
+    let digest = config.run_digest(&dataset);
     let training = Training {
-        digest: config.run_digest(&dataset),
+        origin: Origin::new(&digest)?
+            .input("shapes", Some(&shapes_path))?
+            .input("scans", scans.as_deref())?,
+        repeated,
+        digest,
         fit: &|start, observer| config.fit_with(&dataset, start, observer),
         report: FittedPointCloudCompleter::report,
-        save: FittedPointCloudCompleter::save,
+        save: |model, folder, origin| model.save_with_origin(folder, origin),
         judge: None,
         eval_every: None,
     };
-    training.run(&folder, args)?;
-    Ok(Outcome::Done)
+    let (_, outcome) = training.run(&folder, args)?;
+    Ok(outcome)
 }
 
 fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use labelflow::{Checkpoint, EpochEvent, Observer, StopReason};
 
-use super::remove;
 use crate::evaluation_file::{EVALUATION, Evaluation, Scores, read_evaluations, write_evaluations};
 
 /// How models of one task are judged, where there are labels to judge by.
@@ -73,7 +72,12 @@ impl Evaluations {
             self.lines.push(Evaluation { epoch, scores: (judge.scores)(model)? });
         }
         if self.lines.is_empty() {
-            return remove(&self.path);
+            return match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error).with_context(|| format!("removing {}", self.path.display()))
+                }
+                _ => Ok(()),
+            };
         }
         write_evaluations(&self.path, &self.lines)
             .with_context(|| format!("writing {}", self.path.display()))

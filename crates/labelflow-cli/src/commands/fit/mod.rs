@@ -3,6 +3,7 @@
 mod classification;
 mod completion;
 mod evaluations;
+mod origin;
 mod regression;
 
 use std::ops::ControlFlow;
@@ -11,16 +12,18 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use labelflow::{
-    BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelTask, Observer, Preset, Report,
-    StopReason, TimeLimit, TrainConfig,
+    BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelRecord, ModelTask, Observer, Preset,
+    Report, StopReason, TimeLimit, TrainConfig,
 };
 use labelflow_data::AbstainConvention;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use self::origin::{Origin, Repetition};
 use crate::Outcome;
 use crate::args::{FitArgs, ModelArgs};
 use crate::bounds_setting::BoundsSetting;
+use crate::claimed_folder::ClaimedFolder;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
 use crate::output;
@@ -52,14 +55,17 @@ struct FitFile {
 }
 
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
-    let file = match &args.run {
-        Some(path) => FitFile::read(path)?,
-        None => FitFile::default(),
+    let repeated = args.from.as_deref().map(Repetition::read).transpose()?;
+    let file = match (&repeated, &args.run) {
+        (Some(repeated), _) => repeated.file(),
+        (None, Some(path)) => FitFile::read(path)?,
+        (None, None) => FitFile::default(),
     };
+    let repeated = repeated.as_ref();
     match file.task(args)? {
-        ModelTask::Classification => classification::run(file, args),
-        ModelTask::Regression => regression::run(file, args),
-        ModelTask::Completion => completion::run(file, args),
+        ModelTask::Classification => classification::run(file, args, repeated),
+        ModelTask::Regression => regression::run(file, args, repeated),
+        ModelTask::Completion => completion::run(file, args, repeated),
     }
 }
 
@@ -118,7 +124,7 @@ impl FitFile {
 
     /// The settings of a learner.
     fn config<C: DeserializeOwned + Default>(&self, args: &FitArgs) -> anyhow::Result<C> {
-        match &args.run {
+        match args.from.as_ref().or(args.run.as_ref()) {
             None => Ok(C::default()),
             Some(path) => {
                 read_config(&self.text).with_context(|| format!("reading {}", path.display()))
@@ -131,7 +137,13 @@ impl FitFile {
     }
 
     fn out(&self, args: &FitArgs) -> anyhow::Result<PathBuf> {
-        let out = args.out.clone().or(self.out.clone());
+        // Beside the model that is repeated, which stays: it may turn out to be another one.
+        let again = args.from.as_ref().map(|model| {
+            let mut name = model.file_name().unwrap_or_default().to_owned();
+            name.push("-again");
+            model.with_file_name(name)
+        });
+        let out = args.out.clone().or(self.out.clone()).or(again);
         out.context("--out is missing: name the model folder")
     }
 }
@@ -159,10 +171,13 @@ type Fit<'a, M> = dyn Fn(Option<Checkpoint>, &mut dyn Observer) -> labelflow::Re
 
 /// What a learner of any task is trained with: its run digest, and how it is fitted, reported on and saved.
 struct Training<'a, M> {
+    origin: Origin,
+    /// The fit that this one repeats, if it does.
+    repeated: Option<&'a Repetition>,
     digest: String,
     fit: &'a Fit<'a, M>,
     report: fn(&M) -> &Report,
-    save: fn(&M, &Path) -> labelflow::Result<()>,
+    save: fn(&M, &Path, &Origin) -> labelflow::Result<()>,
     /// How the model is judged as training goes on, if there are labels.
     judge: Option<Judge<'a, M>>,
     /// The number of epochs from one evaluation to the next, if there are any.
@@ -171,19 +186,30 @@ struct Training<'a, M> {
 
 impl<M> Training<'_, M> {
     /// Trains from the checkpoint in the folder, if there is one, and leaves the model there.
-    fn run(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
-        let is_new = !folder.exists();
+    fn run(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<(M, Outcome)> {
+        if let Some(repeated) = self.repeated
+            && !repeated.origin.is_same_run(&self.digest)
+        {
+            bail!("the data or the settings are no longer those of the model to repeat");
+        }
         // Before training: better to know at once that there is no place for its result.
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("creating {}", folder.display()))?;
-        let model = self.train_and_save(folder, args).inspect_err(|_| {
-            if is_new {
-                // Only an empty folder can be removed: a checkpoint stays.
-                let _ = std::fs::remove_dir(folder);
-            }
-        })?;
+        let _claim = ClaimedFolder::open(folder)?;
+        let model = self.train_and_save(folder, args)?;
         summarize((self.report)(&model), folder)?;
-        Ok(model)
+        Ok((model, self.compare(folder)?))
+    }
+
+    /// Whether a repetition gave the same weights.
+    fn compare(&self, folder: &Path) -> anyhow::Result<Outcome> {
+        let Some(repeated) = self.repeated else {
+            return Ok(Outcome::Done);
+        };
+        let is_same = ModelRecord::read(folder)?.weights_sha256 == repeated.record.weights_sha256;
+        output::print(match is_same {
+            true => "the same weights, to the last bit",
+            false => "other weights than those of the model that was repeated",
+        })?;
+        Ok(if is_same { Outcome::Done } else { Outcome::Missed })
     }
 
     fn train_and_save(&self, folder: &Path, args: &FitArgs) -> anyhow::Result<M> {
@@ -203,6 +229,11 @@ impl<M> Training<'_, M> {
             let time = time.with_context(|| format!("--max-minutes {minutes}"))?;
             watchers.push(Box::new(TimeLimit::after(time)));
         }
+        if let Some(repeated) = self.repeated
+            && repeated.record.stop == StopReason::TimeLimit
+        {
+            watchers.push(Box::new(EpochLimit(repeated.record.n_epochs)));
+        }
         let mut observer = CheckpointAtEnd { watchers, path: checkpoint.clone() };
         let model = (self.fit)(start, &mut observer)?;
         drop(observer);
@@ -214,12 +245,12 @@ impl<M> Training<'_, M> {
                 folder.display()
             );
         }
-        (self.save)(&model, folder)?;
+        (self.save)(&model, folder, &self.origin)?;
         evaluations.finish(&model, report.history.len(), self.judge.as_ref())?;
         if report.stop == StopReason::TimeLimit {
             output::note("the checkpoint stays: the same command goes on from it");
         } else {
-            remove(&checkpoint)?;
+            Checkpoint::remove(&checkpoint)?;
         }
         Ok(model)
     }
@@ -241,10 +272,22 @@ impl Observer for CheckpointAtEnd<'_> {
     }
 }
 
+/// Ends training where that of a model ended whose time was up.
+struct EpochLimit(usize);
+
+impl Observer for EpochLimit {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+        Ok(match event.record.epoch + 1 >= self.0 {
+            true => ControlFlow::Break(StopReason::TimeLimit),
+            false => ControlFlow::Continue(()),
+        })
+    }
+}
+
 /// The checkpoint to go on from, if this run left one.
 fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Option<Checkpoint>> {
     if restart {
-        remove(path)?;
+        Checkpoint::remove(path)?;
     }
     if !path.exists() {
         return Ok(None);
@@ -261,15 +304,6 @@ fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Opti
     Ok(Some(checkpoint))
 }
 
-fn remove(path: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("removing {}", path.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
     output::print(&format!(
         "{}: trained for {} epochs ({})",
@@ -277,4 +311,35 @@ fn summarize(report: &Report, folder: &Path) -> anyhow::Result<()> {
         report.history.len(),
         why_ended(report.stop)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow::LabelFlowClassifier;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::mutation::damaged;
+
+    const VALID: &str = "task = \"classification\"\nfeatures = \"a.csv\"\nsignals = \"b.csv\"\nbounds = 0.2\nclasses = [\"a\", \"b\"]\n\
+        abstain = \"zero\"\nrange = [0, 1]\n[config]\nn_steps = 2\n[[config.constraints]]\nkind = \"range\"\nweight = 3.0\n";
+
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        let valid = [VALID.as_bytes().to_vec()];
+        std::fs::write(&path, VALID).unwrap();
+        let file = FitFile::read(&path).unwrap();
+        read_config::<LabelFlowClassifier>(&file.text).unwrap();
+        for case in 0..3000 {
+            let mut rng = ChaCha8Rng::seed_from_u64(case);
+            let bytes = damaged(&valid[rng.random_range(0..valid.len())], &valid, &mut rng);
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(file) = FitFile::read(&path) {
+                let _ = read_config::<LabelFlowClassifier>(&file.text);
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ use labelflow::weak::{LabelRange, RuleDataset, TrueValues};
 use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, regression_metrics};
 use labelflow_data::{read_features, read_rules, read_values};
 
+use super::origin::{Origin, Repetition};
 use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
 use crate::args::FitArgs;
@@ -22,7 +23,11 @@ struct Inputs {
     labels_for_eval: Option<PathBuf>,
 }
 
-pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    file: FitFile,
+    args: &FitArgs,
+    repeated: Option<&Repetition>,
+) -> anyhow::Result<Outcome> {
     refuse_flags_of_classification(&file, args)?;
     let config: LabelFlowRegressor = file.config(args)?;
     let folder = file.out(args)?;
@@ -37,20 +42,23 @@ pub(super) fn run(file: FitFile, args: &FitArgs) -> anyhow::Result<Outcome> {
     };
     let scores = truth.as_ref().map(|truth| move |model: &_| scores(model, truth));
     let model_at = |checkpoint| config.at_checkpoint(&dataset, checkpoint);
+    let digest = config.run_digest(&dataset);
     let training = Training {
-        digest: config.run_digest(&dataset),
+        origin: inputs.origin(&digest)?,
+        repeated,
+        digest,
         fit: &|start, observer| config.fit_with(&dataset, Vec::new(), start, observer),
         report: FittedLabelFlowRegressor::report,
-        save: FittedLabelFlowRegressor::save,
+        save: |model, folder, origin| model.save_with_origin(folder, origin),
         judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
         eval_every,
     };
-    let model = training.run(&folder, args)?;
+    let (model, outcome) = training.run(&folder, args)?;
     if let Some(truth) = truth {
         let labels = model.predict_distribution(dataset.features())?;
         print_regression_metrics(&regression_metrics(&labels, &truth)?)?;
     }
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Result<()> {
@@ -93,6 +101,15 @@ impl Inputs {
             range: range.map(|(lower, upper)| LabelRange::new(lower, upper)).transpose()?,
             labels_for_eval: args.labels_for_eval.clone().or(file.labels_for_eval.clone()),
         })
+    }
+
+    fn origin(&self, digest: &str) -> anyhow::Result<Origin> {
+        let range = self.range.map(|range| [range.lower(), range.upper()]);
+        Ok(Origin::new(digest)?
+            .input("features", Some(&self.features))?
+            .input("rules", Some(&self.rules))?
+            .input("labels-for-eval", self.labels_for_eval.as_deref())?
+            .range(range))
     }
 
     fn dataset(&self) -> anyhow::Result<RuleDataset> {

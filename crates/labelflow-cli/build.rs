@@ -1,0 +1,14 @@
+//! Keeps the versions of all dependencies at hand: `fit` records their hash in the models it writes.
+
+use std::path::Path;
+
+fn main() {
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // In the workspace, or in a package, which has its own.
+    let places = [here.join("../../Cargo.lock"), here.join("Cargo.lock")];
+    let lock = places.iter().find_map(|path| std::fs::read(path).ok()).unwrap_or_default();
+    std::fs::write(Path::new(&out).join("Cargo.lock"), lock).expect("OUT_DIR can be written");
+    println!("cargo::rerun-if-changed=../../Cargo.lock");
+    println!("cargo::rerun-if-changed=build.rs");
+}

@@ -1,0 +1,220 @@
+//! Where a model came from: what `model.toml` keeps of a fit, and how it is repeated.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::{ModelRecord, ModelTask};
+use labelflow_data::AbstainConvention;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::FitFile;
+use crate::bounds_setting::BoundsSetting;
+use crate::cloud_files::entries;
+
+/// The versions of all dependencies that this program was built with.
+const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
+
+/// What a fit was given, beside the settings of the model, which `model.toml` has anyway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// The SHA-256 of `Cargo.lock`.
+    lock_sha256: String,
+    /// Settings and data as they were understood; a checkpoint has the same.
+    run_digest: String,
+    /// Where the paths start.
+    folder: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    classes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abstain: Option<AbstainConvention>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[f64; 2]>,
+    inputs: Vec<Input>,
+}
+
+/// A file or a folder that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Input {
+    /// The flag that names it.
+    flag: String,
+    path: PathBuf,
+    /// None of a set by its name, whose content is in the digest of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+impl Origin {
+    pub(super) fn new(run_digest: &str) -> anyhow::Result<Self> {
+        Ok(Self {
+            lock_sha256: hex(Sha256::digest(LOCK)),
+            run_digest: run_digest.to_owned(),
+            folder: std::env::current_dir().context("the current folder")?,
+            bounds: None,
+            classes: Vec::new(),
+            abstain: None,
+            range: None,
+            inputs: Vec::new(),
+        })
+    }
+
+    /// With a file or folder that was read.
+    pub(super) fn input(mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Self> {
+        if let Some(path) = path {
+            let sha256 = match path.exists() {
+                true => Some(sha256_of(path)?),
+                false => None,
+            };
+            self.inputs.push(Input { flag: flag.to_owned(), path: path.to_owned(), sha256 });
+        }
+        Ok(self)
+    }
+
+    /// With how signals were read.
+    pub(super) fn signals(
+        mut self,
+        bounds: &BoundsSetting,
+        classes: &[String],
+        abstain: AbstainConvention,
+    ) -> anyhow::Result<Self> {
+        self.classes = classes.to_vec();
+        self.abstain = Some(abstain);
+        match bounds {
+            BoundsSetting::Number(bound) => self.bounds = Some(*bound),
+            BoundsSetting::Named(name) if name == "auto" => {}
+            BoundsSetting::Named(path) => return self.input("bounds", Some(Path::new(path))),
+        }
+        Ok(self)
+    }
+
+    /// With the range of labels, if it was given.
+    pub(super) fn range(mut self, range: Option<[f64; 2]>) -> Self {
+        self.range = range;
+        self
+    }
+
+    /// Whether the same settings and data were understood.
+    pub(super) fn is_same_run(&self, digest: &str) -> bool {
+        self.run_digest == digest
+    }
+
+    fn path(&self, flag: &str) -> Option<PathBuf> {
+        let input = self.inputs.iter().find(|input| input.flag == flag)?;
+        Some(match input.sha256 {
+            Some(_) => self.folder.join(&input.path),
+            None => input.path.clone(),
+        })
+    }
+
+    /// Every input is there and is what it was.
+    fn check(&self, model: &Path) -> anyhow::Result<()> {
+        for input in &self.inputs {
+            let Some(expected) = &input.sha256 else { continue };
+            let path = self.folder.join(&input.path);
+            let place = || format!("--{}, which {} was trained on", input.flag, model.display());
+            if !path.exists() {
+                bail!("{}: no such file: {}", path.display(), place());
+            }
+            let found = sha256_of(&path)?;
+            if found != *expected {
+                bail!(
+                    "{}: expected sha256 {expected}, found {found}: another {}",
+                    path.display(),
+                    place()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A fit to be repeated.
+pub(super) struct Repetition {
+    pub(super) origin: Origin,
+    pub(super) record: ModelRecord,
+}
+
+impl Repetition {
+    /// What a model folder says of its own fit.
+    pub(super) fn read(model: &Path) -> anyhow::Result<Self> {
+        let record = ModelRecord::read(model)?;
+        let origin: Option<Origin> = record.origin(model)?;
+        let Some(origin) = origin else {
+            bail!(
+                "{}: expected a model that `labelflow fit` wrote and that says what it was trained on, found one that does not",
+                model.display()
+            );
+        };
+        if record.labelflow != env!("CARGO_PKG_VERSION") {
+            crate::output::note(&format!(
+                "{} was trained by labelflow {}, this is {}: its weights may come out different",
+                model.display(),
+                record.labelflow,
+                env!("CARGO_PKG_VERSION")
+            ));
+        } else if origin.lock_sha256 != hex(Sha256::digest(LOCK)) {
+            crate::output::note(&format!(
+                "{} was trained with other versions of dependencies: its weights may come out different",
+                model.display()
+            ));
+        }
+        origin.check(model)?;
+        Ok(Self { origin, record })
+    }
+
+    /// As if a RUN.toml had said it all.
+    pub(super) fn file(&self) -> FitFile {
+        let origin = &self.origin;
+        let is_classification = self.record.task == ModelTask::Classification;
+        let bounds = match (origin.bounds, origin.path("bounds")) {
+            (Some(bound), _) => BoundsSetting::Number(bound),
+            (None, Some(path)) => BoundsSetting::Named(path.display().to_string()),
+            (None, None) => BoundsSetting::Named("auto".to_owned()),
+        };
+        FitFile {
+            task: Some(self.record.task),
+            features: origin.path("features"),
+            signals: origin.path("signals"),
+            rules: origin.path("rules"),
+            range: origin.range,
+            shapes: origin.path("shapes"),
+            scans: origin.path("scans"),
+            bounds: is_classification.then_some(bounds),
+            classes: (!origin.classes.is_empty()).then(|| origin.classes.clone()),
+            abstain: origin.abstain,
+            labels_for_eval: origin.path("labels-for-eval"),
+            eval_every: None,
+            out: None,
+            config: toml::Table::new(),
+            text: self.record.config_toml(),
+        }
+    }
+}
+
+/// The hash of a file, or of the names and hashes of all files below a folder.
+fn sha256_of(path: &Path) -> anyhow::Result<String> {
+    let mut hasher = Sha256::new();
+    if path.is_dir() {
+        for entry in entries(path)? {
+            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            hasher.update(format!("{name}\0{}\n", sha256_of(&entry)?));
+        }
+        return Ok(hex(hasher.finalize()));
+    }
+    let reading = || format!("reading {}", path.display());
+    let mut file = std::fs::File::open(path).with_context(reading)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer).with_context(reading)? {
+            0 => return Ok(hex(hasher.finalize())),
+            n => hasher.update(&buffer[..n]),
+        }
+    }
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

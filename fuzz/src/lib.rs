@@ -1,0 +1,31 @@
+//! What the fuzz targets share: the readers of the random tests, each as a target of its own.
+
+#[path = "../../crates/labelflow-data/tests/readers/mod.rs"]
+pub mod readers;
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+pub use libfuzzer_sys::fuzz_target;
+
+/// A folder in memory where there is one: a fuzzer writes a file thousands of times a second.
+pub fn folder() -> &'static PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let memory = PathBuf::from("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let folder = parent.join(format!("labelflow-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        folder
+    })
+}
+
+/// A target that hands its bytes to a reader.
+#[macro_export]
+macro_rules! reader {
+    ($name:literal) => {
+        $crate::fuzz_target!(|bytes: &[u8]| {
+            $crate::readers::Reader::named($name).read($crate::folder(), bytes);
+        });
+    };
+}

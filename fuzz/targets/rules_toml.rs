@@ -1,0 +1,2 @@
+#![no_main]
+labelflow_fuzz::reader!("rules_toml");
