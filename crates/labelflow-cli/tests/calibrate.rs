@@ -36,6 +36,8 @@ fn a_temperature_keeps_labels_and_lowers_the_loss() {
     let calibrated = sandbox.read("out.csv");
     assert_ne!(calibrated, raw);
     assert_eq!(column(&calibrated, "label"), column(&raw, "label"));
+    // Where it came from is not forgotten.
+    assert!(sandbox.read("model/model.toml").contains("[origin]"));
     // A second time it learns anew, and can forget.
     let again = sandbox.labelflow(CALIBRATE).succeeded();
     assert_eq!(again.stdout, ran.stdout);

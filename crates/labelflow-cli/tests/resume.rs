@@ -168,7 +168,7 @@ fn out_of_time() {
 fn evaluations_change_nothing_else_and_belong_to_one_model() {
     let sandbox = Sandbox::with_problem();
     let fit = FIT.replace("--epochs 300", "--epochs 20");
-    sandbox.labelflow(&format!("{fit} --out plain")).succeeded();
+    sandbox.labelflow(&format!("{fit} --labels-for-eval labels.csv --out plain")).succeeded();
     let evaluated = format!("{fit} --labels-for-eval labels.csv --eval-every 8 --out evaluated");
     sandbox.labelflow(&evaluated).succeeded();
     for name in ["weights.safetensors", "metrics.jsonl", "model.toml"] {

@@ -39,10 +39,11 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 /// Saves a model where it was, with what is known of its origin.
 fn save(model: &FittedLabelFlowClassifier, folder: &Path) -> anyhow::Result<()> {
     let _claim = ClaimedFolder::open(folder)?;
-    Ok(match ModelRecord::read(folder)?.origin::<toml::Table>(folder)? {
+    match ModelRecord::read(folder)?.origin::<toml::Table>(folder)? {
         Some(origin) => model.save_with_origin(folder, &origin)?,
         None => model.save(folder)?,
-    })
+    }
+    Ok(())
 }
 
 fn learned(
