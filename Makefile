@@ -19,7 +19,7 @@ test: nextest ## Run all tests, those of the Python package on a wheel in a fres
 # The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
 PYTHON ?= python3
 PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
-PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy
+PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown
 
 .PHONY: python-test
 python-test:
@@ -55,8 +55,9 @@ $(BROWSER_TESTS)/ready: Makefile
 las-test: nextest ## Run the tests of LAS and LAZ files (compiles for minutes)
 	cargo nextest run -p labelflow-data --features las -E 'test(las_file) + test(cloud_file)'
 
-docs: python-test ## Write the API reference of the Python package from its docstrings
+docs: python-test ## Write the API reference of the Python package from its docstrings, and all documentation as pages in target/docs
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py
+	$(PYTHON_TESTS)/bin/python tools/build_docs.py target/docs
 
 wheel: ## Build the Python wheel for users, in target/wheels
 	$(PYTHON) -m venv $(CARGO_TARGET_DIR)/maturin

@@ -19,14 +19,27 @@ def test_blocks(path):
         exec(compile(block, str(path), "exec"), namespace)
 
 
-def test_the_reference_is_up_to_date():
+def tool(name):
     import importlib.util
 
-    place = GUIDES.parents[1] / "tools" / "api_reference.py"
-    spec = importlib.util.spec_from_file_location("api_reference", place)
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
+    place = GUIDES.parents[1] / "tools" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_up_to_date():
+    reference = tool("api_reference")
     assert reference.TARGET.read_text() == reference.page(), "run `make docs`"
+
+
+def test_pages_have_no_broken_links(tmp_path):
+    pytest.importorskip("markdown")
+    tool("build_docs").main(tmp_path)
+    first = (tmp_path / "index.html").read_text()
+    assert 'href="docs/files.html' in first and "</html>" in first
+    assert len(list(tmp_path.rglob("*.html"))) > 15
 
 
 @pytest.mark.parametrize("path", sorted(GUIDES.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
