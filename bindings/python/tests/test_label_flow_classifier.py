@@ -210,7 +210,7 @@ def test_scores_of_votes_need_no_truth(fitted, planted):
 def test_calibration(fitted, planted):
     model = pickle.loads(pickle.dumps(fitted))
     raw = model.predict_proba(planted.X)
-    assert model.calibrate(planted.X, planted.truth, sets=0.8) is model
+    assert model.calibrate(planted.X, planted.truth, method="temperature", sets=0.8) is model
     calibrated = model.predict_proba(planted.X)
     rows = np.arange(len(planted.X))
 

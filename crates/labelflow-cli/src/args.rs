@@ -337,7 +337,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: PathBuf,
     /// How probabilities are calibrated
-    #[arg(long, value_enum, default_value = "temperature")]
+    #[arg(long, value_enum, default_value = "auto")]
     pub(crate) method: CalibrationName,
     /// Also learn sets of classes that hold the true one of this share of rows, such as 0.9; `predict` then writes them
     #[arg(long, value_name = "SHARE")]
@@ -346,9 +346,11 @@ pub(crate) struct CalibrateArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CalibrationName {
+    /// Isotonic from a hundred rows on, else a temperature
+    Auto,
     /// One number; the predicted classes stay
     Temperature,
-    /// A curve for each class; wants some hundred rows
+    /// A curve for each class; wants a hundred rows or more
     Isotonic,
     /// Forget what was learned: probabilities as the model gives them
     None,

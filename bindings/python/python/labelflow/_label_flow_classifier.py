@@ -177,7 +177,7 @@ class LabelFlowClassifier(FeatureClassifier):
             raise ValueError(f"n: expected a number of samples, at least 1, found {n!r}")
         return self.model_.sample(features, int(n), threads_of(self.n_jobs))
 
-    def calibrate(self, X: Any, y: Any, *, method: str | None = "temperature", sets: float | None = None) -> Any:
+    def calibrate(self, X: Any, y: Any, *, method: str | None = "auto", sets: float | None = None) -> Any:
         """Learns how sure the model may be, from labelled rows that it was not trained on.
 
         Parameters
@@ -185,9 +185,10 @@ class LabelFlowClassifier(FeatureClassifier):
         X : array or data frame (n_rows, n_features)
         y : array (n_rows,)
             True labels, some of ``classes_``.
-        method : {"temperature", "isotonic", None}, default="temperature"
+        method : {"auto", "temperature", "isotonic", None}, default="auto"
             How :meth:`predict_proba` is calibrated: by one number, which changes no prediction, or by a curve for each
-            class, which wants some hundred rows. None leaves probabilities as the flow gives them.
+            class, which wants a hundred rows or more; "auto" chooses by their number. None leaves probabilities as the
+            flow gives them.
         sets : float, default=None
             The share of rows whose true class :meth:`predict_set` shall hold, such as 0.9.
 

@@ -52,14 +52,15 @@ fn learned(
     features: &Features,
     truth: &Truth,
 ) -> anyhow::Result<FittedLabelFlowClassifier> {
-    let model = match args.method {
-        CalibrationName::None => model,
-        CalibrationName::Temperature => {
-            model.calibrated(CalibrationMethod::Temperature, features, truth)?
-        }
-        CalibrationName::Isotonic => {
-            model.calibrated(CalibrationMethod::Isotonic, features, truth)?
-        }
+    let method = match args.method {
+        CalibrationName::Auto => Some(CalibrationMethod::Auto),
+        CalibrationName::Temperature => Some(CalibrationMethod::Temperature),
+        CalibrationName::Isotonic => Some(CalibrationMethod::Isotonic),
+        CalibrationName::None => None,
+    };
+    let model = match method {
+        Some(method) => model.calibrated(method, features, truth)?,
+        None => model,
     };
     Ok(match args.sets {
         Some(level) => model.with_sets(level, features, truth)?,

@@ -21,12 +21,17 @@ use crate::{Error, Result, SoftLabels, Truth};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CalibrationMethod {
-    /// One number, which never changes the most probable class.
+    /// Isotonic from a hundred rows on, else a temperature.
     #[default]
+    Auto,
+    /// One number, which never changes the most probable class.
     Temperature,
-    /// A curve for each class; wants some hundred rows.
+    /// A curve for each class; wants a hundred rows or more.
     Isotonic,
 }
+
+/// Labelled rows from which on curves are better than one number; docs/uncertainty.md compares them.
+const ENOUGH_FOR_CURVES: usize = 100;
 
 /// What turns probabilities into calibrated ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,9 +59,14 @@ impl Calibration {
     /// ```
     pub fn fit(method: CalibrationMethod, labels: &SoftLabels, truth: &Truth) -> Result<Self> {
         check_rows(labels, truth)?;
-        Ok(match method {
-            CalibrationMethod::Temperature => Self::Temperature(Temperature::fit(labels, truth)?),
-            CalibrationMethod::Isotonic => Self::Isotonic(Isotonic::fit(labels, truth)?),
+        let has_curves = match method {
+            CalibrationMethod::Auto => labels.n_rows() >= ENOUGH_FOR_CURVES,
+            CalibrationMethod::Temperature => false,
+            CalibrationMethod::Isotonic => true,
+        };
+        Ok(match has_curves {
+            true => Self::Isotonic(Isotonic::fit(labels, truth)?),
+            false => Self::Temperature(Temperature::fit(labels, truth)?),
         })
     }
 
@@ -95,4 +105,26 @@ fn check_shape([n_rows, n_classes]: [usize; 2], truth: &Truth) -> Result<()> {
         return Err(Error::data("true labels", expected, truth.n_classes()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn few_rows_give_one_number_and_many_give_curves() {
+        let fit = |n_rows: usize| {
+            let labels = Array2::from_shape_fn((n_rows, 2), |(row, class)| {
+                let p = (row + 1) as f64 / (n_rows + 2) as f64;
+                [p, 1.0 - p][class]
+            });
+            let truth = (0..n_rows).map(|row| usize::from(row % 3 == 0)).collect();
+            let labels = SoftLabels::new(labels).unwrap();
+            Calibration::fit(CalibrationMethod::Auto, &labels, &Truth::new(truth, 2).unwrap())
+        };
+        assert!(matches!(fit(99).unwrap(), Calibration::Temperature(_)));
+        assert!(matches!(fit(100).unwrap(), Calibration::Isotonic(_)));
+    }
 }
