@@ -2,7 +2,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test las-test check wheel docs table1 table2 table3 table4 beyond growth bench bench-peers
+.PHONY: help demo test las-test check wheel docs table1 table2 table3 table4 uncertainty beyond growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -131,6 +131,10 @@ table3: ## The paper's third table: regression from rules on three sets, five se
 table4: ## The paper's fourth table: completion, with simple references (hours on a CPU; LABELFLOW_DATA names the data)
 	$(RUN) runs/table4/*.toml --keep target/table4 --models target/table4-models --json target/table4.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table4.json && exit $$status
+
+uncertainty: ## Ways to be certain, over the eleven sets of the first table, five seeds (LABELFLOW_DATA names the data; a day on a CPU)
+	$(RUN) runs/uncertainty/*.toml --keep target/uncertainty --models target/uncertainty-models --json target/uncertainty.json && \
+		$(REPORT) target/uncertainty.json
 
 beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
