@@ -38,6 +38,8 @@ pub(super) enum FirstStage {
     LlfTemperature,
     /// And curves learned from them.
     LlfIsotonic,
+    /// Label learning flow that spreads first, with curves learned from the true labels of the simulation rows.
+    LlfCalibrated,
     /// The mean of several label learning flows.
     LlfEnsemble,
     /// Adversarial label learning.
@@ -78,7 +80,7 @@ pub(super) enum FirstStage {
 }
 
 impl FirstStage {
-    pub(super) const ALL: [Self; 26] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::Llf,
         Self::LlfFast,
         Self::LlfWoNll,
@@ -87,6 +89,7 @@ impl FirstStage {
         Self::LlfBounds,
         Self::LlfTemperature,
         Self::LlfIsotonic,
+        Self::LlfCalibrated,
         Self::LlfEnsemble,
         Self::All,
         Self::Pgmv,
@@ -117,6 +120,7 @@ impl FirstStage {
             Self::LlfBounds => "llf-bounds",
             Self::LlfTemperature => "llf-temperature",
             Self::LlfIsotonic => "llf-isotonic",
+            Self::LlfCalibrated => "llf-calibrated",
             Self::LlfEnsemble => "llf-ensemble",
             Self::All => "all",
             Self::Pgmv => "pgmv",
@@ -198,6 +202,7 @@ impl FirstStage {
             Self::LlfBounds => flow(FlowCertainty::Bounds, config),
             Self::LlfTemperature => flow(FlowCertainty::Temperature, config),
             Self::LlfIsotonic => flow(FlowCertainty::Isotonic, config),
+            Self::LlfCalibrated => flow(FlowCertainty::Isotonic, &config.clone().spread_first()),
             Self::LlfEnsemble => flow(FlowCertainty::Ensemble, config),
             Self::All => fit_adversarial(problem, seed),
             Self::Pgmv => {
