@@ -151,7 +151,6 @@ fn one_shape_is_learned_by_heart() {
     let target = sample("target");
     let dataset = CompletionDataset::from_scans(
         vec![partial(&shape, 32); 4],
-        // The same points at every visit: there are as many as are drawn, but they are drawn with replacement.
         vec![shape.points().clone(); 4],
     )
     .unwrap();
@@ -213,7 +212,7 @@ fn completions_beat_copies_of_the_scans() {
     let dataset = CompletionDataset::from_parts(chairs("train", 64), 0).unwrap();
     let config = CodeCompleter::pcl2pcl().small();
     let trained = scores(&config.fit(&dataset).unwrap());
-    assert!(trained.matching < trained.copied);
+    assert!(trained.matching < 0.85 * trained.copied);
     assert_eq!(trained.difference, 0.0);
     let nothing = |stage: &StageTraining| StageTraining { learning_rate: 1e-12, ..stage.clone() };
     let untrained = CodeCompleter {
@@ -228,9 +227,14 @@ fn completions_beat_copies_of_the_scans() {
 #[test]
 fn noise_makes_completions_differ() {
     let dataset = CompletionDataset::from_parts(chairs("train", 64), 0).unwrap();
-    let trained = scores(&CodeCompleter::mm_pcl2pcl().small().fit(&dataset).unwrap());
+    let model = CodeCompleter::mm_pcl2pcl().small().fit(&dataset).unwrap();
+    let recovery = model.report().history.last().unwrap().terms["recovery"];
+    eprintln!("recovery {recovery}");
+    // Noise that nothing reads back is 2/√π from what is read, when that is as good as drawn anew.
+    assert!(recovery < 0.9 * std::f64::consts::FRAC_2_SQRT_PI);
+    let trained = scores(&model);
     assert!(trained.matching < trained.copied);
-    assert!(trained.difference > 0.0);
+    assert!(trained.difference > 1e-3);
 }
 
 #[test]

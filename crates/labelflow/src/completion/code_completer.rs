@@ -157,16 +157,18 @@ impl CodeCompleter {
         Self {
             n_partial_points: 64,
             n_points: 96,
-            encoder_widths: vec![16, 32, 32],
+            encoder_widths: vec![16, 32, 64],
             decoder_widths: vec![64],
             d_noise: self.d_noise.min(8),
+            // The cost of a cloud is a sum over its points: with few of them as large a divergence would outweigh it.
+            divergence_weight: 0.005 * self.divergence_weight,
             generator_widths: vec![32],
             discriminator_widths: vec![32],
             statistics_batches: 10,
             autoencoder: code_stage.clone(),
             variational: code_stage,
             players: StageTraining {
-                max_epochs: 30,
+                max_epochs: 120,
                 batch_size: 16,
                 learning_rate: 2e-3,
                 ..self.players
