@@ -353,18 +353,15 @@ impl Saved for FittedCodeCompleter {
 
     fn n_weights_at_least(manifest: &Manifest<Points, CodeCompleter>) -> Option<usize> {
         let config = &manifest.config;
-        let last = *config.decoder_widths.last().unwrap_or(&1);
-        let code = *config.encoder_widths.last().unwrap_or(&1);
-        let decoder = last.checked_mul(config.n_points)?.checked_mul(3)?;
-        let generator = code.checked_add(config.d_noise)?;
-        n_layer_weights([
-            &config.encoder_widths,
-            &config.decoder_widths,
-            &config.generator_widths,
-            &config.discriminator_widths,
-        ])?
-        .checked_add(decoder)?
-        .checked_add(generator)
+        let (d_noise, d_code) = (config.d_noise, *config.encoder_widths.last()?);
+        let chains = [
+            [&[3], &config.encoder_widths[..]].concat(),
+            [&[d_code], &config.decoder_widths[..], &[config.n_points.checked_mul(3)?]].concat(),
+            [&[d_code.checked_add(d_noise)?], &config.generator_widths[..], &[d_code]].concat(),
+            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
+            vec![d_noise, d_code],
+        ];
+        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
     }
 
     fn empty_network(manifest: &Manifest<Points, CodeCompleter>) -> Result<CodeNetwork> {
@@ -531,16 +528,16 @@ fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<us
     n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
 }
 
-/// The numbers of networks' layers at the least: the first width, and the products of those that follow each other.
+/// The numbers of networks' layers at the least.
 fn n_layer_weights<const N: usize>(networks: [&Vec<usize>; N]) -> Option<usize> {
-    let mut n: usize = 0;
-    for widths in networks {
-        n = n.checked_add(*widths.first().unwrap_or(&0))?;
-        for pair in widths.windows(2) {
-            n = n.checked_add(pair[0].checked_mul(pair[1])?)?;
-        }
-    }
-    Some(n)
+    networks.into_iter().try_fold(0, |n: usize, widths| {
+        n.checked_add(*widths.first().unwrap_or(&0))?.checked_add(n_products(widths)?)
+    })
+}
+
+/// The weights of layers from each of these widths to the next, without biases.
+fn n_products(widths: &[usize]) -> Option<usize> {
+    widths.windows(2).try_fold(0, |n: usize, pair| n.checked_add(pair[0].checked_mul(pair[1])?))
 }
 
 /// The weights as safetensors.
