@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use labelflow::{
-    Checkpoint, CheckpointFile, CompletionDataset, DeviceKind, EpochEvent,
-    FittedPointCloudCompleter, Observer, PointCloudCompleter, StopReason,
+    Checkpoint, CheckpointFile, Completer, CompletionDataset, CompletionLearner, DeviceKind,
+    EpochEvent, Observer, StopReason,
 };
 
 use crate::claimed_folder::ClaimedFolder;
@@ -17,32 +17,32 @@ const CHECKPOINT_EVERY: usize = 10;
 
 /// The model in a folder if it has these settings, else one that is trained now, from the folder's checkpoint if there is one, and left
 /// there. Without a folder nothing is kept.
-pub(crate) fn fit_or_load(
-    config: &PointCloudCompleter,
+pub(crate) fn fit_or_load<L: CompletionLearner>(
+    learner: &L,
     dataset: &CompletionDataset,
     folder: Option<&Path>,
     observer: &mut dyn Observer,
-) -> anyhow::Result<FittedPointCloudCompleter> {
+) -> anyhow::Result<L::Fitted> {
     let Some(folder) = folder else {
-        return Ok(config.fit_with(dataset, None, observer)?);
+        return Ok(learner.fit_with(dataset, None, observer)?);
     };
     if folder.join("model.toml").exists() {
-        let model = FittedPointCloudCompleter::load(folder)?;
-        if *model.config() == (PointCloudCompleter { device: DeviceKind::Cpu, ..config.clone() }) {
-            return Ok(model.to_device(config.device)?);
+        let model = L::Fitted::load(folder)?;
+        if *model.config() == learner.clone().with_device(DeviceKind::Cpu) {
+            return Ok(model.to_device(learner.device())?);
         }
     }
     let _claim = ClaimedFolder::open(folder)?;
     let path = folder.join(CHECKPOINT);
     let start = match path.exists() {
-        true => Some(Checkpoint::load(&path)?).filter(|one| one.run == config.run_digest(dataset)),
+        true => Some(Checkpoint::load(&path)?).filter(|one| one.run == learner.run_digest(dataset)),
         false => None,
     };
     let mut watchers = Watchers {
         checkpoint: CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY },
         other: observer,
     };
-    let model = config.fit_with(dataset, start, &mut watchers)?;
+    let model = learner.fit_with(dataset, start, &mut watchers)?;
     let report = model.report();
     if report.stop == StopReason::Interrupted {
         // Kept as if it had ended, it would be taken for a whole one ever after.

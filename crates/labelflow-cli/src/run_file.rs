@@ -43,6 +43,9 @@ pub(crate) struct RunFile {
     #[serde(default)]
     #[allow(dead_code, reason = "a key that the file may have; it is read by read_config")]
     config: toml::Table,
+    /// What systems that complete in codes have otherwise than as published.
+    #[serde(default)]
+    pub(crate) codes: toml::Table,
     /// The whole file.
     #[serde(skip)]
     text: String,

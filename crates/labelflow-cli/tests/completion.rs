@@ -119,3 +119,54 @@ fn wrong_inputs_are_errors() {
     sandbox.write("point.xyz", "1 2 3\n");
     sandbox.labelflow("complete model point.xyz -n 1 --out out").succeeded();
 }
+
+/// Systems that complete in codes stand in tables beside the others; their models are kept, and `complete` says that they are none of its own.
+#[test]
+fn systems_with_codes_are_compared_by_name() {
+    let run = "
+table = \"t\"
+set = \"tables\"
+seeds = [0]
+[systems.pcl2pcl]
+[systems.mm-pcl2pcl]
+[systems.copy-input]
+[data]
+n_train_shapes = 6
+n_test_shapes = 3
+[codes]
+encoder_widths = [8, 12]
+decoder_widths = [16]
+statistics_batches = 2
+[config]
+n_partial_points = 32
+n_points = 64
+";
+    let sandbox = Sandbox::new().file("run.toml", run).file("scan.xyz", scan());
+    let command = "run run.toml --epochs 2 --models models --json out.json";
+    sandbox.labelflow(command).succeeded();
+    let results = sandbox.json("out.json");
+    let value = |system: &str, metric: &str| {
+        let of = |one: &&serde_json::Value| one["system"] == system && one["metric"] == metric;
+        results.as_array().unwrap().iter().find(of).unwrap()["value"].as_f64().unwrap()
+    };
+    assert_eq!(value("pcl2pcl", "tmd"), 0.0);
+    assert!(value("mm-pcl2pcl", "tmd") > 0.0);
+    assert!(value("pcl2pcl", "mmd").is_finite() && value("copy-input", "uhd") == 0.0);
+    let folders: Vec<String> = std::fs::read_dir(sandbox.path("models"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("mm-pcl2pcl"))
+        .collect();
+    let [folder] = folders.as_slice() else { panic!("{folders:?}") };
+    let complete = format!("complete models/{folder} scan.xyz --out out");
+    sandbox.refuses(&complete, &["code-completion"]);
+    // The kept models give the same again.
+    sandbox.labelflow("run run.toml --epochs 2 --models models --json again.json").succeeded();
+    let again = sandbox.json("again.json");
+    for (one, other) in results.as_array().unwrap().iter().zip(again.as_array().unwrap()) {
+        assert_eq!(one["value"], other["value"]);
+    }
+    sandbox
+        .file("bad.toml", run.replace("statistics_batches", "no_such"))
+        .refuses("run bad.toml", &["codes", "no_such"]);
+}

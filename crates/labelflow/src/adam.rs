@@ -27,6 +27,8 @@ pub struct Adam {
     first_moment: Tensor<1>,
     second_moment: Tensor<1>,
     n_steps: usize,
+    /// β₁
+    beta_1: f64,
 }
 
 /// The state of the optimiser, off its device.
@@ -62,6 +64,7 @@ impl Adam {
             first_moment: Tensor::from_data(state.first_moment, device),
             second_moment: Tensor::from_data(state.second_moment, device),
             n_steps: state.n_steps,
+            beta_1: BETA_1,
         })
     }
 
@@ -71,7 +74,14 @@ impl Adam {
             first_moment: Tensor::zeros([n_weights], device),
             second_moment: Tensor::zeros([n_weights], device),
             n_steps: 0,
+            beta_1: BETA_1,
         }
+    }
+
+    /// With another β₁, how much of the last direction is remembered. Players of adversarial training often remember less.
+    #[must_use]
+    pub(crate) fn with_beta_1(self, beta_1: f64) -> Self {
+        Self { beta_1, ..self }
     }
 
     /// The module after one step along a [flat gradient](flat_gradient).
@@ -89,12 +99,13 @@ impl Adam {
     /// [`step`](Self::step) as a composition of tensor operations.
     fn composed_step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
         let t = self.n_steps as i32;
-        let m = self.first_moment.clone() * BETA_1 + gradient.clone() * (1.0 - BETA_1);
+        let beta_1 = self.beta_1;
+        let m = self.first_moment.clone() * beta_1 + gradient.clone() * (1.0 - beta_1);
         let v = self.second_moment.clone() * BETA_2 + gradient.square() * (1.0 - BETA_2);
         self.first_moment = m.clone();
         self.second_moment = v.clone();
         let deviation = v.sqrt() / (1.0 - BETA_2.powi(t)).sqrt() + EPSILON;
-        let change = m / deviation * (-lr / (1.0 - BETA_1.powi(t)));
+        let change = m / deviation * (-lr / (1.0 - beta_1.powi(t)));
         add_flat(module, change)
     }
 
@@ -115,7 +126,8 @@ impl Adam {
             gradient: into_vec(gradient),
             first_moment: take(&mut self.first_moment),
             second_moment: take(&mut self.second_moment),
-            rate: from_f64(lr / (1.0 - BETA_1.powi(t))),
+            beta_1: from_f64(self.beta_1),
+            rate: from_f64(lr / (1.0 - self.beta_1.powi(t))),
             correction: from_f64((1.0 - BETA_2.powi(t)).sqrt().recip()),
             start: 0,
         };
@@ -147,6 +159,7 @@ struct InPlace<T> {
     gradient: Vec<T>,
     first_moment: Vec<T>,
     second_moment: Vec<T>,
+    beta_1: T,
     /// lr / (1 − β₁ᵗ)
     rate: T,
     /// 1 / √(1 − β₂ᵗ)
@@ -178,40 +191,49 @@ impl<T: Number> InPlace<T> {
         let gradient = &self.gradient[range.clone()];
         let first = &mut self.first_moment[range.clone()];
         let second = &mut self.second_moment[range];
-        update(weights, gradient, first, second, self.rate, self.correction);
+        let moments = Moments { first, second, beta_1: self.beta_1 };
+        update(weights, gradient, moments, self.rate, self.correction);
     }
+}
+
+/// The moments of some weights.
+struct Moments<'a, T> {
+    first: &'a mut [T],
+    second: &'a mut [T],
+    beta_1: T,
 }
 
 /// One step on weights that lie in memory, with lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ) of the t-th step.
 fn update<T: Float + Send + Sync>(
     weights: &mut [T],
     gradient: &[T],
-    first: &mut [T],
-    second: &mut [T],
+    moments: Moments<'_, T>,
     rate: T,
     correction: T,
 ) {
     /// What one task updates: less is not worth waking a thread for.
     const LEN: usize = 1 << 15;
     if weights.len() <= LEN {
-        return update_part(weights, gradient, first, second, rate, correction);
+        return update_part(weights, gradient, moments, rate, correction);
     }
+    let Moments { first, second, beta_1 } = moments;
     let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
     let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
     parts.for_each(|((weights, gradient), (first, second))| {
-        update_part(weights, gradient, first, second, rate, correction);
+        let moments = Moments { first, second, beta_1 };
+        update_part(weights, gradient, moments, rate, correction);
     });
 }
 
 fn update_part<T: Float>(
     weights: &mut [T],
     gradient: &[T],
-    first: &mut [T],
-    second: &mut [T],
+    moments: Moments<'_, T>,
     rate: T,
     correction: T,
 ) {
-    let [beta_1, beta_2, epsilon] = [BETA_1, BETA_2, EPSILON].map(from_f64::<T>);
+    let Moments { first, second, beta_1 } = moments;
+    let [beta_2, epsilon] = [BETA_2, EPSILON].map(from_f64::<T>);
     let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
     let moments = first.iter_mut().zip(second);
     let all = weights.iter_mut().zip(gradient).zip(moments);
@@ -252,8 +274,9 @@ impl<T: Float + Send + Sync> SliceAdam<T> {
         self.n_steps = self.n_steps.saturating_add(1);
         let rate = from_f64(lr / (1.0 - BETA_1.powi(self.n_steps)));
         let correction = from_f64((1.0 - BETA_2.powi(self.n_steps)).sqrt().recip());
-        let (first, second) = (&mut self.first_moment, &mut self.second_moment);
-        update(weights, gradient, first, second, rate, correction);
+        let (first, second) = (&mut self.first_moment[..], &mut self.second_moment[..]);
+        let moments = Moments { first, second, beta_1: from_f64(BETA_1) };
+        update(weights, gradient, moments, rate, correction);
     }
 }
 
@@ -334,6 +357,27 @@ mod tests {
                 assert!((one - other).abs() < 1e-6, "{name}: {one} and {other}");
             }
         }
+    }
+
+    /// With β₁ = 0 nothing of earlier gradients is left in the direction.
+    #[test]
+    fn the_first_beta_is_what_is_remembered() {
+        let device = Device::flex();
+        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1 };
+        let start = config.init(0, &device.clone().autodiff());
+        let n_weights = n_parameters(&start);
+        let ones = || Tensor::<1>::ones([n_weights], &device);
+        let after = |beta_1: f64| {
+            let mut adam = Adam::new(n_weights, &device).with_beta_1(beta_1);
+            let there = adam.step(start.clone(), ones(), 1e-2);
+            state(&adam.step(there, -ones(), 1e-2))
+        };
+        for (name, first) in state(&start) {
+            for (forgot, first) in after(0.0)[&name].iter::<f32>().zip(first.iter::<f32>()) {
+                assert!((forgot - first).abs() < 1e-6, "{name}");
+            }
+        }
+        assert_ne!(after(0.0), after(0.9));
     }
 
     #[test]

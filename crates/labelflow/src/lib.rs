@@ -98,8 +98,9 @@ pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;
 pub use completion::{
-    CompletionDataset, CompletionOptions, CompletionTraining, FittedPointCloudCompleter,
-    FrameSearch, LatentSource, PointCloudCompleter, ScanFrame,
+    CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
+    CompletionTraining, FittedCodeCompleter, FittedPointCloudCompleter, FrameSearch, LatentSource,
+    PointCloudCompleter, ScanFrame, StageTraining,
 };
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{

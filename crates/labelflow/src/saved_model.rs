@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
-use crate::completion::Players;
+use crate::completion::{CodeNetwork, Players};
 use crate::scaling::Scaler;
 use crate::{
-    Certainty, DeviceKind, EpochRecord, Error, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    FittedPointCloudCompleter, FolderLock, LabelFlowClassifier, LabelFlowRegressor,
-    PointCloudCompleter, Report, Result, StopReason, atomic_file,
+    Certainty, CodeCompleter, DeviceKind, EpochRecord, Error, FittedCodeCompleter,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter, FolderLock,
+    LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter, Report, Result, StopReason,
+    atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -47,6 +48,8 @@ pub enum ModelTask {
     Regression,
     /// Complete point clouds from partial ones.
     Completion,
+    /// The same, by the codes of an autoencoder.
+    CodeCompletion,
 }
 
 impl ModelTask {
@@ -63,6 +66,7 @@ impl std::fmt::Display for ModelTask {
             Self::Classification => "classification",
             Self::Regression => "regression",
             Self::Completion => "completion",
+            Self::CodeCompletion => "code-completion",
         })
     }
 }
@@ -298,14 +302,8 @@ impl Saved for FittedPointCloudCompleter {
         let config = &manifest.config;
         let networks =
             [&config.feature_widths, &config.discriminator_widths, &config.discriminator_head];
-        let mut n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
-        for widths in networks {
-            n = n.checked_add(*widths.first().unwrap_or(&0))?;
-            for pair in widths.windows(2) {
-                n = n.checked_add(pair[0].checked_mul(pair[1])?)?;
-            }
-        }
-        Some(n)
+        let n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
+        n.checked_add(n_layer_weights(networks)?)
     }
 
     fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
@@ -320,6 +318,64 @@ impl Saved for FittedPointCloudCompleter {
     ) -> Self {
         let config = PointCloudCompleter { device: DeviceKind::Cpu, ..manifest.config };
         Self { config, players, report }
+    }
+}
+
+impl Saved for FittedCodeCompleter {
+    const TASK: ModelTask = ModelTask::CodeCompletion;
+    type Labels = Points;
+    type Config = CodeCompleter;
+    type Network = CodeNetwork;
+
+    fn network(&self) -> &CodeNetwork {
+        &self.network
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Points, CodeCompleter> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
+            labels: Points {},
+            scaler: None,
+            config: self.config.clone(),
+            origin: None,
+        }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Points, CodeCompleter>) -> Option<usize> {
+        let config = &manifest.config;
+        let (d_noise, d_code) = (config.d_noise, *config.encoder_widths.last()?);
+        let chains = [
+            [&[3], &config.encoder_widths[..]].concat(),
+            [&[d_code], &config.decoder_widths[..], &[config.n_points.checked_mul(3)?]].concat(),
+            [&[d_code.checked_add(d_noise)?], &config.generator_widths[..], &[d_code]].concat(),
+            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
+            vec![d_noise, d_code],
+        ];
+        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
+    }
+
+    fn empty_network(manifest: &Manifest<Points, CodeCompleter>) -> Result<CodeNetwork> {
+        manifest.config.check_settings()?;
+        Ok(CodeNetwork::init(&manifest.config, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Points, CodeCompleter>,
+        network: CodeNetwork,
+        report: Report,
+    ) -> Self {
+        let config = CodeCompleter { device: DeviceKind::Cpu, ..manifest.config };
+        Self { config, network, report }
     }
 }
 
@@ -358,7 +414,12 @@ macro_rules! saved_models {
     )+};
 }
 
-saved_models!(FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter);
+saved_models!(
+    FittedLabelFlowClassifier,
+    FittedLabelFlowRegressor,
+    FittedPointCloudCompleter,
+    FittedCodeCompleter
+);
 
 /// The part of `model.toml` that all versions share.
 #[derive(Deserialize)]
@@ -465,6 +526,18 @@ fn put_together<M: Saved>(
 /// The numbers of the two layers of feature-side networks, of which every step has at least one.
 fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<usize> {
     n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
+}
+
+/// The numbers of networks' layers at the least.
+fn n_layer_weights<const N: usize>(networks: [&Vec<usize>; N]) -> Option<usize> {
+    networks.into_iter().try_fold(0, |n: usize, widths| {
+        n.checked_add(*widths.first().unwrap_or(&0))?.checked_add(n_products(widths)?)
+    })
+}
+
+/// The weights of layers from each of these widths to the next, without biases.
+fn n_products(widths: &[usize]) -> Option<usize> {
+    widths.windows(2).try_fold(0, |n: usize, pair| n.checked_add(pair[0].checked_mul(pair[1])?))
 }
 
 /// The weights as safetensors.

@@ -15,9 +15,10 @@ use labelflow::weak::{
     WeakSignals,
 };
 use labelflow::{
-    BatchSize, Checkpoint, CompletionDataset, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    FittedPointCloudCompleter, LabelFlowClassifier, LabelFlowRegressor, ModelRecord,
-    PointCloudCompleter, SavedLabelModel, TrainConfig,
+    BatchSize, Checkpoint, CodeCompleter, CompletionDataset, FittedCodeCompleter,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
+    LabelFlowClassifier, LabelFlowRegressor, ModelRecord, PointCloudCompleter, SavedLabelModel,
+    TrainConfig,
 };
 use labelflow_data::{PlantedGaussian, PlantedRegression};
 use mutation::damaged;
@@ -57,13 +58,16 @@ fn regressor() -> (FittedLabelFlowRegressor, Features) {
     (config.fit(&dataset).unwrap(), dataset.features().clone())
 }
 
-fn completer() -> FittedPointCloudCompleter {
+fn shapes() -> CompletionDataset {
     let furniture = labelflow_data::furniture::Furniture {
         category: labelflow_data::furniture::FurnitureCategory::Table,
         seed: 0,
     };
     let shapes = (0..3).map(|index| furniture.model("train", index).unwrap().shape(2).unwrap());
-    let dataset = CompletionDataset::from_parts(shapes.collect(), 0).unwrap();
+    CompletionDataset::from_parts(shapes.collect(), 0).unwrap()
+}
+
+fn completer() -> FittedPointCloudCompleter {
     let mut config = PointCloudCompleter {
         n_partial_points: 8,
         n_points: 16,
@@ -77,7 +81,24 @@ fn completer() -> FittedPointCloudCompleter {
     };
     config.training.max_epochs = 1;
     config.training.batch_size = 2;
-    config.fit(&dataset).unwrap()
+    config.fit(&shapes()).unwrap()
+}
+
+fn code_completer() -> FittedCodeCompleter {
+    let mut config = CodeCompleter {
+        n_partial_points: 8,
+        n_points: 16,
+        encoder_widths: vec![4, 4],
+        decoder_widths: vec![4],
+        d_noise: 2,
+        generator_widths: vec![4],
+        discriminator_widths: vec![4],
+        ..CodeCompleter::mm_pcl2pcl().small()
+    };
+    for stage in [&mut config.autoencoder, &mut config.variational, &mut config.players] {
+        stage.max_epochs = 1;
+    }
+    config.fit(&shapes()).unwrap()
 }
 
 fn each_case(name: &str, valid: &[Vec<u8>], mut read: impl FnMut(&[u8])) -> usize {
@@ -145,6 +166,9 @@ fn damaged_models() {
     });
     n_all += each_case("completer in memory", &[completer().to_bytes()], |bytes| {
         let _ = FittedPointCloudCompleter::from_bytes(bytes);
+    });
+    n_all += each_case("code completer in memory", &[code_completer().to_bytes()], |bytes| {
+        let _ = FittedCodeCompleter::from_bytes(bytes);
     });
     n_all += damaged_checkpoints(folder.path(), &dataset);
     n_all += damaged_label_models();

@@ -115,9 +115,9 @@ impl Model {
                     let model = FittedLabelFlowRegressor::load(folder)?;
                     Self::Regressor(model.to_device(device.into())?)
                 }
-                ModelTask::Completion => bail!(
-                    "expected a model for classification or regression, found one for completion, which \
-                     `labelflow complete` takes"
+                task @ (ModelTask::Completion | ModelTask::CodeCompletion) => bail!(
+                    "expected a model for classification or regression, found one for {task}; `labelflow complete` \
+                     takes those for completion"
                 ),
             })
         };

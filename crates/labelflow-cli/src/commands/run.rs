@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{
-    IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, PointCloudCompleter,
-    StopReason,
-};
+use labelflow::{IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, StopReason};
 use labelflow_data::{ShapeSet, load, load_rules};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -23,7 +20,9 @@ use crate::metric::Metric;
 use crate::progress::{Progress, over_runs};
 use crate::run_file::{Expectation, FlowSettings, RunFile};
 use crate::summary::{self, Summary, summarize};
-use crate::systems::{CompletionSystem, Evaluation, RegressionSystem, System, scores_in_units};
+use crate::systems::{
+    CompletionSettings, CompletionSystem, Evaluation, RegressionSystem, System, scores_in_units,
+};
 use crate::{interrupt, output};
 
 /// One system on one dataset with one seed.
@@ -39,7 +38,7 @@ struct Run<'a> {
 enum RunTask {
     Classification(System, LabelFlowClassifier),
     Regression(RegressionSystem, LabelFlowRegressor),
-    Completion(CompletionSystem, PointCloudCompleter),
+    Completion(CompletionSystem, Box<CompletionSettings>),
 }
 
 /// What machines read of a run.
@@ -104,7 +103,7 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
         // Before hours of other runs.
         let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
         for name in file.systems.keys() {
-            let task = |seed| RunTask::new(name, settings.clone(), args, seed);
+            let task = |seed| RunTask::new(name, settings.clone(), &file.codes, args, seed);
             task(0).with_context(|| format!("{}", path.display()))?;
             if args.systems.as_ref().is_some_and(|chosen| !chosen.contains(name)) {
                 continue;
@@ -124,6 +123,7 @@ impl RunTask {
     fn new(
         system: &str,
         settings: FlowSettings,
+        codes: &toml::Table,
         args: &RunArgs,
         seed: u64,
     ) -> anyhow::Result<Self> {
@@ -142,9 +142,10 @@ impl RunTask {
             }
             FlowSettings::Completer(mut config) => {
                 config.seed = seed;
-                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
                 config.device = args.device.map_or(config.device, Into::into);
-                Self::Completion(CompletionSystem::from_name(system)?, config)
+                let system = CompletionSystem::from_name(system)?;
+                let settings = CompletionSettings::new(system, config, codes)?;
+                Self::Completion(system, Box::new(settings.with_epochs(args.epochs)))
             }
         })
     }
@@ -154,7 +155,10 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
-            Self::Completion(_, config) => toml::to_string(config),
+            Self::Completion(system, settings) if system.has_codes() => {
+                toml::to_string(&settings.codes)
+            }
+            Self::Completion(_, settings) => toml::to_string(&settings.flow),
         }
         .expect("settings can be written as TOML")
     }
@@ -276,12 +280,12 @@ impl Run<'_> {
             RunTask::Regression(system, config) => {
                 system.evaluate(&load_rules(set, folder, seed)?, config, observer)
             }
-            RunTask::Completion(system, config) => {
+            RunTask::Completion(system, settings) => {
                 let set = ShapeSet::from_name(set).context("a set of shapes")?;
                 let problem = set.load(folder, &self.file.data)?;
                 let name = self.file_name();
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
-                let judged = system.evaluate(&problem, config, model.as_deref(), observer)?;
+                let judged = system.evaluate(&problem, settings, model.as_deref(), observer)?;
                 Ok(Evaluation {
                     values: scores_in_units(&judged.scores),
                     ece: None,

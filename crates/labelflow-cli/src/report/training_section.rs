@@ -32,9 +32,9 @@ pub(crate) fn training_section(folders: &[ModelFolder]) -> Section {
     Section { name: "training", title: "Training", blocks }
 }
 
-/// The terms of all models, the likelihood first.
+/// The terms of all models and all of their stages, the likelihood first.
 fn terms(folders: &[ModelFolder]) -> Vec<String> {
-    let records = folders.iter().flat_map(|folder| folder.history.first());
+    let records = folders.iter().flat_map(|folder| &folder.history);
     let mut terms: Vec<String> = records.flat_map(|record| record.terms.keys().cloned()).collect();
     terms.sort_by_key(|term| (term != LIKELIHOOD, term.clone()));
     terms.dedup();
@@ -42,7 +42,9 @@ fn terms(folders: &[ModelFolder]) -> Vec<String> {
 }
 
 fn titles(term: &str, folders: &[ModelFolder]) -> (String, &'static str) {
-    let is_completion = folders.iter().any(|folder| folder.manifest.task == ModelTask::Completion);
+    let is_completion = folders.iter().any(|folder| {
+        matches!(folder.manifest.task, ModelTask::Completion | ModelTask::CodeCompletion)
+    });
     match term {
         LIKELIHOOD => ("Negative log-likelihood".to_owned(), "bits per dimension"),
         _ if is_completion => (format!("Term: {term}"), "without its weight"),

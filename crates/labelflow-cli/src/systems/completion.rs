@@ -4,10 +4,14 @@ use labelflow::weak::point_clouds::{
     CompletionScores, MMD_UNIT, NearestTree, PartialCloud, PartialCut, PointSet, SamplingFloor,
     Shape, TMD_UNIT, UHD_UNIT, resample, shape_stream,
 };
-use labelflow::{CompletionDataset, CompletionOptions, Observer, PointCloudCompleter, Report};
+use labelflow::{
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, Observer,
+    PointCloudCompleter, Report,
+};
 use labelflow_data::ShapeProblem;
 use rayon::prelude::*;
 
+use super::CompletionSettings;
 use crate::metric::Metric;
 
 /// The completions of each partial cloud, as in the paper.
@@ -22,6 +26,10 @@ pub(crate) enum CompletionSystem {
     LlfWoNll,
     /// Without the likelihood only.
     LlfWoNllOnly,
+    /// One completion in the codes of an autoencoder.
+    Pcl2Pcl,
+    /// Several of them, from noise.
+    MmPcl2Pcl,
     /// The partial cloud itself.
     CopyInput,
     /// The training shape whose surface is nearest to the partial cloud.
@@ -41,10 +49,12 @@ pub(crate) struct CompletionEvaluation {
 }
 
 impl CompletionSystem {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Llf,
         Self::LlfWoNll,
         Self::LlfWoNllOnly,
+        Self::Pcl2Pcl,
+        Self::MmPcl2Pcl,
         Self::CopyInput,
         Self::NearestShape,
         Self::TenNearest,
@@ -57,6 +67,8 @@ impl CompletionSystem {
             Self::Llf => "llf",
             Self::LlfWoNll => "llf-wo-nll",
             Self::LlfWoNllOnly => "llf-wo-nll-only",
+            Self::Pcl2Pcl => "pcl2pcl",
+            Self::MmPcl2Pcl => "mm-pcl2pcl",
             Self::CopyInput => "copy-input",
             Self::NearestShape => "nearest-shape",
             Self::TenNearest => "ten-nearest",
@@ -77,20 +89,33 @@ impl CompletionSystem {
         matches!(self, Self::ResampledTruth | Self::Oracle)
     }
 
+    /// Whether it completes in the codes of an autoencoder.
+    pub(crate) fn has_codes(self) -> bool {
+        matches!(self, Self::Pcl2Pcl | Self::MmPcl2Pcl)
+    }
+
     /// Completes a partial cloud of each test shape and judges the completions.
     pub(crate) fn evaluate(
         self,
         problem: &ShapeProblem,
-        config: &PointCloudCompleter,
+        settings: &CompletionSettings,
         model: Option<&std::path::Path>,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<CompletionEvaluation> {
+        let config = &settings.flow;
         let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
         let partials: Vec<PartialCloud> =
             problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
         let (completions, report) = match self {
             Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => {
-                self.learned(problem, config, model, &partials, observer)?
+                let flow = self.flow(config);
+                learned(&flow, N_COMPLETIONS, problem, config.seed, model, &partials, observer)?
+            }
+            Self::Pcl2Pcl | Self::MmPcl2Pcl => {
+                let codes = &settings.codes;
+                // Without noise all completions would be the same.
+                let n = if codes.d_noise == 0 { 1 } else { N_COMPLETIONS };
+                learned(codes, n, problem, config.seed, model, &partials, observer)?
             }
             _ => (self.simple(problem, config.n_points, &partials)?, None),
         };
@@ -115,25 +140,6 @@ impl CompletionSystem {
         let floor = SamplingFloor::mean(&floors)?;
         let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
         Ok(CompletionEvaluation { scores, report })
-    }
-
-    /// Trains the flow, or goes on with a model that was kept, and completes.
-    fn learned(
-        self,
-        problem: &ShapeProblem,
-        config: &PointCloudCompleter,
-        model: Option<&std::path::Path>,
-        partials: &[PartialCloud],
-        observer: &mut dyn Observer,
-    ) -> anyhow::Result<(Vec<Vec<PointSet>>, Option<Report>)> {
-        let dataset = CompletionDataset::from_parts(problem.train.clone(), config.seed)?;
-        let fitted = crate::completer::fit_or_load(&self.flow(config), &dataset, model, observer)?;
-        let options = CompletionOptions { n_completions: N_COMPLETIONS, ..Default::default() };
-        let completions = partials
-            .iter()
-            .map(|partial| fitted.complete(&partial.points, &options))
-            .collect::<Result<_, _>>()?;
-        Ok((completions, Some(fitted.report().clone())))
     }
 
     /// The settings of a flow.
@@ -182,6 +188,29 @@ impl CompletionSystem {
             })
             .collect()
     }
+}
+
+/// The completions of each partial cloud, and the course of training.
+type Learned = (Vec<Vec<PointSet>>, Option<Report>);
+
+/// Trains a completer, or goes on with a model that was kept, and completes.
+fn learned<L: CompletionLearner>(
+    learner: &L,
+    n_completions: usize,
+    problem: &ShapeProblem,
+    seed: u64,
+    model: Option<&std::path::Path>,
+    partials: &[PartialCloud],
+    observer: &mut dyn Observer,
+) -> anyhow::Result<Learned> {
+    let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
+    let fitted = crate::completer::fit_or_load(learner, &dataset, model, observer)?;
+    let options = CompletionOptions { n_completions, ..CompletionOptions::default() };
+    let completions = partials
+        .iter()
+        .map(|partial| fitted.complete(&partial.points, &options))
+        .collect::<Result<_, _>>()?;
+    Ok((completions, Some(fitted.report().clone())))
 }
 
 /// The scores as tables have them.

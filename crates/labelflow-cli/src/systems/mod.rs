@@ -8,6 +8,7 @@
 //! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
 
 mod completion;
+mod completion_settings;
 mod first_stage;
 mod flow_certainty;
 mod regression;
@@ -24,6 +25,7 @@ use labelflow_data::WeakProblem;
 
 use crate::metric::Metric;
 pub(crate) use completion::{CompletionSystem, scores_in_units};
+pub(crate) use completion_settings::CompletionSettings;
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
 

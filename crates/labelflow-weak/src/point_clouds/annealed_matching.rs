@@ -7,8 +7,10 @@
 //! w_ij = exp(level · ‖a_i − b_j‖²)
 //! p_i  = left_i / Σ_j w_ij · free_j,    q_j = free_j · min(1, 1 / Σ_i w_ij · p_i)… so that no column takes more than free_j
 //! m_ij += p_i · w_ij · q_j,             left and free shrink by the sums of what was given
-//! cost = Σ m_ij · ‖a_i − b_j‖²
+//! cost = Σ m_ij · ‖a_i − b_j‖²,         ∂cost / ∂a_i = 2 Σ_j m_ij · (a_i − b_j)
 //! ```
+//!
+//! The gradient takes what is moved where as given.
 //!
 //! It is a greedy plan that can be carried out, hence never cheaper than the best one.
 
@@ -29,11 +31,22 @@ pub struct AnnealedMatching {
     pub given: Vec<f64>,
     /// What each point of the second cloud took.
     pub taken: Vec<f64>,
+    /// How the cost changes with each point of the first cloud, when the same is moved.
+    pub gradient: Vec<[f64; 3]>,
 }
 
 impl AnnealedMatching {
     /// Matches two clouds of the same size.
     pub fn between(first: &PointSet, second: &PointSet) -> Result<Self> {
+        Self::watched(first, second, |_, _, _| {})
+    }
+
+    /// [`between`](Self::between), with every move told: from which point, to which one, and how much.
+    fn watched(
+        first: &PointSet,
+        second: &PointSet,
+        mut tell: impl FnMut(usize, usize, f64),
+    ) -> Result<Self> {
         if first.len() != second.len() || first.len() > MOST {
             let expected = format!("as many points in both, at most {MOST}");
             let found = format!("{} and {}", first.len(), second.len());
@@ -45,12 +58,14 @@ impl AnnealedMatching {
             left: vec![1.0; first.len()],
             free: vec![1.0; second.len()],
             taken: vec![0.0; second.len()],
+            gradient: vec![[0.0; 3]; first.len()],
             cost: 0.0,
         };
-        (-1..=7).rev().for_each(|exponent| state.anneal(-(4f64.powi(exponent))));
-        state.anneal(0.0);
+        for level in (-1..=7).rev().map(|exponent| -(4f64.powi(exponent))).chain([0.0]) {
+            state.anneal(level, &mut tell);
+        }
         let given = state.left.iter().map(|left| 1.0 - left).collect();
-        Ok(Self { cost: state.cost, given, taken: state.taken })
+        Ok(Self { cost: state.cost, given, taken: state.taken, gradient: state.gradient })
     }
 
     /// The cost a point.
@@ -65,11 +80,12 @@ struct State<'points> {
     left: Vec<f64>,
     free: Vec<f64>,
     taken: Vec<f64>,
+    gradient: Vec<[f64; 3]>,
     cost: f64,
 }
 
 impl State<'_> {
-    fn anneal(&mut self, level: f64) {
+    fn anneal(&mut self, level: f64, tell: &mut impl FnMut(usize, usize, f64)) {
         let weight = |a: &[f32; 3], b: &[f32; 3]| (level * squared(a, b)).exp();
         let mut wanted = vec![0.0; self.second.len()];
         let mut ratios = Vec::with_capacity(self.first.len());
@@ -86,15 +102,19 @@ impl State<'_> {
             shares.push(*free * (*free / (wanted + TINY)).min(1.0));
             *free = (*free - wanted).max(0.0);
         }
-        for ((a, left), ratio) in self.first.iter().zip(&mut self.left).zip(ratios) {
+        for (row, (a, ratio)) in self.first.iter().zip(ratios).enumerate() {
             let mut given = 0.0;
-            for ((b, share), taken) in self.second.iter().zip(&shares).zip(&mut self.taken) {
+            for (column, (b, share)) in self.second.iter().zip(&shares).enumerate() {
                 let moved = weight(a, b) * ratio * share;
                 given += moved;
-                *taken += moved;
+                self.taken[column] += moved;
                 self.cost += moved * squared(a, b);
+                for (axis, slope) in self.gradient[row].iter_mut().enumerate() {
+                    *slope += 2.0 * moved * (f64::from(a[axis]) - f64::from(b[axis]));
+                }
+                tell(row, column, moved);
             }
-            *left = (*left - given).max(0.0);
+            self.left[row] = (self.left[row] - given).max(0.0);
         }
     }
 }
@@ -147,5 +167,57 @@ mod tests {
         let other = AnnealedMatching::between(&a.select(&turned), &b).unwrap().cost;
         assert!((cost - other).abs() < 1e-9 * cost, "{cost} {other}");
         assert!(AnnealedMatching::between(&a, &random_points(31, 0)).is_err());
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_central_differences() {
+        const N: usize = 12;
+        let (a, b) = (random_points(N, 3), random_points(N, 4));
+        let mut plan = [[0.0; N]; N];
+        let matching =
+            AnnealedMatching::watched(&a, &b, |row, column, moved| plan[row][column] += moved)
+                .unwrap();
+        let wide = |points: &PointSet| -> Vec<[f64; 3]> {
+            points.as_slice().iter().map(|point| point.map(f64::from)).collect()
+        };
+        let (mut first, second) = (wide(&a), wide(&b));
+        let cost = |first: &[[f64; 3]]| -> f64 {
+            let pairs = (0..N).flat_map(|row| (0..N).map(move |column| (row, column)));
+            let square = |row: usize, column: usize| -> f64 {
+                (0..3).map(|axis| (first[row][axis] - second[column][axis]).powi(2)).sum()
+            };
+            pairs.map(|(row, column)| plan[row][column] * square(row, column)).sum()
+        };
+        assert!((cost(&first) - matching.cost).abs() < 1e-12);
+        for (row, expected) in matching.gradient.iter().enumerate() {
+            for (axis, expected) in expected.iter().enumerate() {
+                let start = first[row][axis];
+                let [above, below] = [1e-5, -1e-5].map(|step| {
+                    first[row][axis] = start + step;
+                    cost(&first)
+                });
+                first[row][axis] = start;
+                let found = (above - below) / 2e-5;
+                assert!((found - expected).abs() < 1e-8, "{row} {axis}: {found} {expected}");
+            }
+        }
+        for (row, given) in plan.iter().zip(&matching.given) {
+            assert!((row.iter().sum::<f64>() - given).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn following_the_gradient_brings_clouds_together() {
+        let (mut a, b) = (random_points(40, 8), random_points(40, 9));
+        let start = AnnealedMatching::between(&a, &b).unwrap().mean_cost();
+        for _ in 0..20 {
+            let slopes = AnnealedMatching::between(&a, &b).unwrap().gradient;
+            let moved = a.as_slice().iter().zip(&slopes).map(|(point, slope)| {
+                std::array::from_fn(|axis| point[axis] - 0.25 * slope[axis] as f32)
+            });
+            a = PointSet::new(moved.collect()).unwrap();
+        }
+        let end = AnnealedMatching::between(&a, &b).unwrap().mean_cost();
+        assert!(end < 0.1 * start, "{start} and {end}");
     }
 }

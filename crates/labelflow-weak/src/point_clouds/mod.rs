@@ -8,7 +8,7 @@
 //! | hold a shape with a part for each point | [`Shape`] |
 //! | take away random parts of it | [`PartialCut`] |
 //! | have more or fewer points | [`resample`], [`farthest_points`] |
-//! | find nearest neighbours | [`NearestTree`] |
+//! | find nearest neighbours | [`NearestTree`]; the k nearest: [`NearestTree::nearest_neighbors`] |
 //! | compare two clouds | [`Chamfer`], [`directed_hausdorff`], [`FScore`], [`exact_earth_movers_distance`], [`auction_earth_movers_distance`], [`AnnealedMatching`] |
 //! | compare sets of clouds | [`minimum_matching_distance`], [`total_mutual_difference`], [`unidirectional_hausdorff`] |
 //! | know what a perfect method would score | [`SamplingFloor`] |
@@ -25,6 +25,7 @@ mod f_score;
 mod hausdorff;
 mod matching_distance;
 mod mutual_difference;
+mod nearest_neighbors;
 mod nearest_tree;
 mod normalization;
 mod part_cut;
@@ -43,6 +44,7 @@ pub use f_score::{FScore, share_within};
 pub use hausdorff::{FarthestPair, directed_hausdorff, unidirectional_hausdorff};
 pub use matching_distance::{MatchingDistance, minimum_matching_distance};
 pub use mutual_difference::{mutual_difference, total_mutual_difference};
+pub use nearest_neighbors::Neighbor;
 pub use nearest_tree::NearestTree;
 pub use normalization::Normalization;
 pub use part_cut::{PartialCloud, PartialCut};

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::point_clouds::PointSet;
 
 /// Points in a block: one register of the widest instruction set, two or four of the others.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 /// The blocks of queries that one thread takes at once, when there are more than that.
 const BLOCKS_AT_ONCE: usize = 256;
 /// More halvings than any set of points can have.
@@ -51,22 +51,22 @@ struct Once;
 /// ```
 #[derive(Debug, Clone)]
 pub struct NearestTree {
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
     /// The tree's nodes, each before its left half, which comes before its right half.
-    boxes: Vec<Bounds>,
+    pub(super) boxes: Vec<Bounds>,
     /// The original index of each point.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
 }
 
 /// Sixteen points by coordinate. The last block of a tree may repeat its last point.
 #[derive(Debug, Clone, Copy)]
-struct Block([[f32; BLOCK]; 3]);
+pub(super) struct Block(pub(super) [[f32; BLOCK]; 3]);
 
 /// The smallest and largest coordinates.
 #[derive(Debug, Clone, Copy, Default)]
-struct Bounds {
-    low: [f32; 3],
-    high: [f32; 3],
+pub(super) struct Bounds {
+    pub(super) low: [f32; 3],
+    pub(super) high: [f32; 3],
 }
 
 /// A part of a tree that is still to be visited.
@@ -287,7 +287,7 @@ impl Bounds {
 
     /// At most the squared distance of any point of one box from any point of the other.
     #[inline(always)]
-    fn squared_distance(&self, other: &Self) -> f32 {
+    pub(super) fn squared_distance(&self, other: &Self) -> f32 {
         let gap = |axis: usize| {
             let (above, below) =
                 (self.low[axis] - other.high[axis], other.low[axis] - self.high[axis]);

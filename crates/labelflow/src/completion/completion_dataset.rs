@@ -100,8 +100,18 @@ impl CompletionDataset {
     /// A random complete cloud.
     pub(crate) fn complete(&self, n_points: usize, rng: &mut impl Rng) -> Result<PointSet> {
         use rand::RngExt;
-        let shape = &self.shapes[rng.random_range(0..self.shapes.len())];
-        redrawn(shape, n_points, rng)
+        let index = rng.random_range(0..self.shapes.len());
+        self.shape(index, n_points, rng)
+    }
+
+    /// A complete cloud of one of the shapes.
+    pub(crate) fn shape(
+        &self,
+        index: usize,
+        n_points: usize,
+        rng: &mut impl Rng,
+    ) -> Result<PointSet> {
+        redrawn(&self.shapes[index], n_points, rng)
     }
 
     /// A digest of all points, for checkpoints.

@@ -16,7 +16,7 @@ use labelflow_flow::{Initializer, Linear, Mode, Normalization};
 const MEAN_DEVIATION: f32 = 0.0033;
 const LOG_VARIANCE_DEVIATION: f32 = 0.033;
 /// |ln σ²| is kept below this: its exponential stays finite.
-const LARGEST_LOG_VARIANCE: f64 = 10.0;
+pub(super) const LARGEST_LOG_VARIANCE: f64 = 10.0;
 
 /// A hidden layer and two heads.
 #[derive(Module, Debug)]

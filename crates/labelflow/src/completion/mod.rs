@@ -11,25 +11,43 @@
 //! | `completion_training.rs` | the loop |
 //! | `completion_options.rs` | what users choose when completing |
 //! | `frame_search.rs` | where a scan lies in the frame of the shapes |
+//! | `completer.rs` | the traits of all completers |
+//! | `code_completer.rs` | pcl2pcl and mm-pcl2pcl: the learner and the fitted completer |
+//! | `code_network.rs`, `point_autoencoder.rs`, `point_variational_autoencoder.rs`, `dense_layers.rs` | their networks |
+//! | `code_batch.rs`, `code_training.rs`, `stage_training.rs`, `earth_movers_loss.rs` | their training, in stages |
 
+mod code_batch;
+mod code_completer;
+mod code_network;
+mod code_training;
+mod completer;
 mod completion_batch;
 mod completion_dataset;
 mod completion_network;
 mod completion_objective;
 mod completion_options;
 mod completion_training;
+mod dense_layers;
 mod discriminator;
+mod earth_movers_loss;
 mod frame_search;
 mod generator_step;
 mod latent_encoder;
 mod nearest_points;
+mod point_autoencoder;
 mod point_cloud_completer;
 mod point_features;
+mod point_variational_autoencoder;
+mod stage_training;
 
+pub use code_completer::{CodeCompleter, FittedCodeCompleter};
+pub use completer::{Completer, CompletionLearner};
 pub use completion_dataset::CompletionDataset;
 pub use completion_options::{CompletionOptions, LatentSource};
 pub use completion_training::CompletionTraining;
 pub use frame_search::{FrameSearch, ScanFrame};
 pub use point_cloud_completer::{FittedPointCloudCompleter, PointCloudCompleter};
+pub use stage_training::StageTraining;
 
+pub(crate) use code_network::CodeNetwork;
 pub(crate) use completion_training::Players;

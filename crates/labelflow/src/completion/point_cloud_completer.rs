@@ -242,7 +242,7 @@ impl FittedPointCloudCompleter {
         options.check()?;
         check_frame(scan)?;
         let n_points = options.n_points.unwrap_or(self.config.n_points);
-        let rng = &mut self.scan_stream(scan, options.seed);
+        let rng = &mut scan_stream(scan, options.seed);
         let partial = redrawn(scan, self.config.n_partial_points, rng)?;
         let encoded = self
             .players
@@ -299,15 +299,6 @@ impl FittedPointCloudCompleter {
         Ok(self)
     }
 
-    /// The random numbers of a scan: from the seed and its points, so that they do not depend on what else is completed.
-    fn scan_stream(&self, scan: &PointSet, seed: u64) -> ChaCha8Rng {
-        let mut hash = Sha256::new();
-        scan.as_flat().iter().for_each(|value| hash.update(value.to_le_bytes()));
-        let digest: [u8; 32] = hash.finalize().into();
-        let index = u64::from_le_bytes(digest[..8].try_into().expect("eight bytes"));
-        stream(seed, "completion", index)
-    }
-
     pub(super) fn numbers<const D: usize>(
         &self,
         shape: [usize; D],
@@ -332,8 +323,17 @@ impl FittedPointCloudCompleter {
     }
 }
 
+/// The random numbers of a scan: from the seed and its points, so that they do not depend on what else is completed.
+pub(super) fn scan_stream(scan: &PointSet, seed: u64) -> ChaCha8Rng {
+    let mut hash = Sha256::new();
+    scan.as_flat().iter().for_each(|value| hash.update(value.to_le_bytes()));
+    let digest: [u8; 32] = hash.finalize().into();
+    let index = u64::from_le_bytes(digest[..8].try_into().expect("eight bytes"));
+    stream(seed, "completion", index)
+}
+
 /// Networks have never seen anything far outside of their frame, and would give anything for it.
-fn check_frame(scan: &PointSet) -> Result<()> {
+pub(super) fn check_frame(scan: &PointSet) -> Result<()> {
     let farthest = scan.as_flat().iter().fold(0f32, |farthest, value| farthest.max(value.abs()));
     if farthest <= FARTHEST {
         return Ok(());
@@ -360,7 +360,11 @@ pub(super) fn to_points(clouds: Tensor<3>) -> Result<Vec<PointSet>> {
 }
 
 /// As many points as before, drawn from a completion and the scan together, none of them twice.
-fn with_input(cloud: &PointSet, scan: &PointSet, rng: &mut ChaCha8Rng) -> Result<PointSet> {
+pub(super) fn with_input(
+    cloud: &PointSet,
+    scan: &PointSet,
+    rng: &mut ChaCha8Rng,
+) -> Result<PointSet> {
     let all = PointSet::new([cloud.as_slice(), scan.as_slice()].concat())?;
     Ok(all.select(&rand::seq::index::sample(rng, all.len(), cloud.len()).into_vec()))
 }

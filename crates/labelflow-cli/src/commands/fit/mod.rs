@@ -66,6 +66,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         ModelTask::Classification => classification::run(file, args, repeated),
         ModelTask::Regression => regression::run(file, args, repeated),
         ModelTask::Completion => completion::run(file, args, repeated),
+        ModelTask::CodeCompletion => bail!(
+            "expected a model for classification, regression or completion, found one for code-completion, which \
+             only comparisons have: `labelflow run` trains it"
+        ),
     }
 }
 

@@ -1,0 +1,334 @@
+//! Completion in the codes of an autoencoder: the systems that the paper compares with.
+//!
+//! An autoencoder learns complete shapes. Frozen, it turns partial clouds into codes too, and a generator G learns to turn those into codes of
+//! complete shapes, against a discriminator D that knows the codes of real ones:
+//!
+//! ```text
+//! y = decode(G([code(x), z])),   G minimises  λ₁ (D(G) − 1)² + λ₂ d_H(x, y) + λ₃ |E(y) − z|
+//! ```
+//!
+//! Without noise z this is pcl2pcl (Chen et al., 2020, <https://arxiv.org/abs/1904.00069>): one completion a scan. With it, and an encoder
+//! E of a variational autoencoder that must find z again in the completion, it is mm-pcl2pcl (Wu et al., 2020,
+//! <https://arxiv.org/abs/2003.07717>): as many completions as wanted.
+
+use burn::module::Module;
+use burn::tensor::{Tensor, TensorData};
+use labelflow_flow::Mode;
+use labelflow_weak::point_clouds::PointSet;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::code_batch::clouds;
+use super::code_network::CodeNetwork;
+use super::code_training::train_codes;
+use super::completion_batch::normal;
+use super::completion_dataset::redrawn;
+use super::point_cloud_completer::{check_frame, scan_stream, to_points, with_input};
+use super::{CompletionDataset, CompletionOptions, StageTraining};
+use crate::label_flow_classifier::check_run;
+use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
+
+/// Codes that are decoded at once.
+const CODES_AT_ONCE: usize = 64;
+
+/// Settings of completion by codes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodeCompleter {
+    /// Where all randomness comes from. Default: 0.
+    pub seed: u64,
+    /// Points of a partial cloud. Default: 1024.
+    pub n_partial_points: usize,
+    /// Points of a complete cloud: the decoder gives so many. Default: 2048.
+    pub n_points: usize,
+    /// Widths of the encoder's layers; the last one is the code's. Default: 64, 128, 128, 256, 128.
+    pub encoder_widths: Vec<usize>,
+    /// Widths of the decoder's hidden layers. Default: 256, 256.
+    pub decoder_widths: Vec<usize>,
+    /// Width of the noise that makes completions differ; 0 for one completion a scan. Default: 0.
+    pub d_noise: usize,
+    /// Widths of the generator's hidden layers. Default: 128.
+    pub generator_widths: Vec<usize>,
+    /// The slope of the generator's activation below zero. Default: 0.
+    pub generator_slope: f64,
+    /// Widths of the discriminator's hidden layers. Default: 256, 512.
+    pub discriminator_widths: Vec<usize>,
+    /// The slope of the discriminator's activation below zero. Default: 0.2.
+    pub discriminator_slope: f64,
+    /// The weights of both players start with this deviation, their biases with 0; none draws both evenly from ±1/√inputs. Default: none.
+    pub player_deviation: Option<f64>,
+    /// The weight of the discriminator's judgement. Default: 0.25.
+    pub adversarial_weight: f64,
+    /// The weight of the largest distance from the scan to its completion. Default: 0.75.
+    pub hausdorff_weight: f64,
+    /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
+    pub recovery_weight: f64,
+    /// The weight of the variational autoencoder's divergence from N(0, I), a dimension. Default: 10.
+    pub divergence_weight: f64,
+    /// Whether the discriminator takes its step before the generator. Default: true.
+    pub discriminator_first: bool,
+    /// When an autoencoder's stage has ended, normalisation statistics are those of so many batches under its final weights. Default: 50.
+    pub statistics_batches: usize,
+    /// Where to compute. Default: cpu.
+    pub device: DeviceKind,
+    /// The first stage: the autoencoder learns complete shapes.
+    pub autoencoder: StageTraining,
+    /// With noise, the second stage: the variational autoencoder learns them.
+    pub variational: StageTraining,
+    /// The last stage: the players learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
+    pub players: StageTraining,
+}
+
+impl Default for CodeCompleter {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            n_partial_points: 1024,
+            n_points: 2048,
+            encoder_widths: vec![64, 128, 128, 256, 128],
+            decoder_widths: vec![256, 256],
+            d_noise: 0,
+            generator_widths: vec![128],
+            generator_slope: 0.0,
+            discriminator_widths: vec![256, 512],
+            discriminator_slope: 0.2,
+            player_deviation: None,
+            adversarial_weight: 0.25,
+            hausdorff_weight: 0.75,
+            recovery_weight: 0.0,
+            divergence_weight: 10.0,
+            discriminator_first: true,
+            statistics_batches: 50,
+            device: DeviceKind::Cpu,
+            autoencoder: StageTraining::default(),
+            variational: StageTraining::default(),
+            players: StageTraining {
+                max_epochs: 1001,
+                batch_size: 24,
+                learning_rate: 1e-4,
+                decay: 1.0,
+                final_rate: 1.0,
+                beta_1: 0.5,
+            },
+        }
+    }
+}
+
+impl CodeCompleter {
+    /// pcl2pcl as published: one completion a scan.
+    pub fn pcl2pcl() -> Self {
+        Self::default()
+    }
+
+    /// mm-pcl2pcl as published: several completions a scan, from noise.
+    pub fn mm_pcl2pcl() -> Self {
+        let base = Self::default();
+        Self {
+            d_noise: 64,
+            generator_widths: vec![256, 512],
+            generator_slope: 0.01,
+            discriminator_slope: 0.01,
+            player_deviation: Some(0.02),
+            adversarial_weight: 1.0,
+            hausdorff_weight: 6.0,
+            recovery_weight: 7.5,
+            discriminator_first: false,
+            players: StageTraining {
+                max_epochs: 1000,
+                batch_size: 50,
+                learning_rate: 5e-4,
+                ..base.players.clone()
+            },
+            ..base
+        }
+    }
+
+    /// These settings with small networks for small clouds, that train in seconds.
+    #[must_use]
+    pub fn small(self) -> Self {
+        let code_stage = StageTraining {
+            max_epochs: 60,
+            batch_size: 16,
+            learning_rate: 3e-3,
+            decay: 0.97,
+            ..self.autoencoder.clone()
+        };
+        Self {
+            n_partial_points: 64,
+            n_points: 96,
+            encoder_widths: vec![16, 32, 64],
+            decoder_widths: vec![64],
+            d_noise: self.d_noise.min(8),
+            // The cost of a cloud is a sum over its points: with few of them as large a divergence would outweigh it.
+            divergence_weight: 0.005 * self.divergence_weight,
+            generator_widths: vec![32],
+            discriminator_widths: vec![32],
+            statistics_batches: 10,
+            autoencoder: code_stage.clone(),
+            variational: code_stage,
+            players: StageTraining {
+                max_epochs: 120,
+                batch_size: 16,
+                learning_rate: 2e-3,
+                ..self.players
+            },
+            ..self
+        }
+    }
+
+    /// Trains on a dataset.
+    pub fn fit(&self, dataset: &CompletionDataset) -> Result<FittedCodeCompleter> {
+        self.fit_with(dataset, None, &mut ())
+    }
+
+    /// Trains on a dataset, from a checkpoint of any epoch of any stage if there is one, watched by an observer.
+    ///
+    /// Epochs are counted through all stages.
+    pub fn fit_with(
+        &self,
+        dataset: &CompletionDataset,
+        checkpoint: Option<Checkpoint>,
+        observer: &mut dyn Observer,
+    ) -> Result<FittedCodeCompleter> {
+        self.check_settings()?;
+        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
+        let (network, report) = train_codes(self, dataset, &run, checkpoint, observer)?;
+        Ok(FittedCodeCompleter { config: self.clone(), network, report })
+    }
+
+    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
+    pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
+        let mut hash = Sha256::new();
+        hash.update("code completer");
+        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
+        dataset.digest(|bytes| hash.update(bytes));
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    pub(crate) fn check_settings(&self) -> Result<()> {
+        for (setting, number) in [
+            ("n_partial_points", self.n_partial_points),
+            ("n_points", self.n_points),
+            ("statistics_batches", self.statistics_batches),
+        ] {
+            if number == 0 {
+                return Err(Error::config(setting, "at least 1", number));
+            }
+        }
+        if self.encoder_widths.is_empty() {
+            return Err(Error::config("encoder_widths", "at least one width", "none"));
+        }
+        for (setting, widths) in [
+            ("encoder_widths", &self.encoder_widths),
+            ("decoder_widths", &self.decoder_widths),
+            ("generator_widths", &self.generator_widths),
+            ("discriminator_widths", &self.discriminator_widths),
+        ] {
+            if widths.contains(&0) {
+                return Err(Error::config(setting, "widths of at least 1", format!("{widths:?}")));
+            }
+        }
+        for (setting, weight) in [
+            ("generator_slope", self.generator_slope),
+            ("discriminator_slope", self.discriminator_slope),
+            ("adversarial_weight", self.adversarial_weight),
+            ("hausdorff_weight", self.hausdorff_weight),
+            ("recovery_weight", self.recovery_weight),
+            ("divergence_weight", self.divergence_weight),
+        ] {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::config(setting, "a number that is not negative", weight));
+            }
+        }
+        if let Some(deviation) = self.player_deviation
+            && !(deviation.is_finite() && deviation > 0.0)
+        {
+            return Err(Error::config("player_deviation", "a positive number", deviation));
+        }
+        self.autoencoder.check("autoencoder")?;
+        self.variational.check("variational")?;
+        self.players.check("players")
+    }
+}
+
+/// A trained completer by codes.
+#[derive(Debug, Clone)]
+pub struct FittedCodeCompleter {
+    pub(crate) config: CodeCompleter,
+    pub(crate) network: CodeNetwork,
+    pub(crate) report: Report,
+}
+
+impl FittedCodeCompleter {
+    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings they are all the same.
+    ///
+    /// Noise comes from N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A number
+    /// of points that is not the decoder's is drawn from its points.
+    pub fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
+        options.check()?;
+        check_frame(scan)?;
+        let rng = &mut scan_stream(scan, options.seed);
+        let partial = redrawn(scan, self.config.n_partial_points, rng)?;
+        let device = self.config.device.open()?;
+        let partials = clouds(std::iter::once(&partial), &device);
+        let code = self.network.autoencoder.encode(partials, Mode::Predict);
+        let mut completions = Vec::with_capacity(options.n_completions);
+        while completions.len() < options.n_completions {
+            let n = CODES_AT_ONCE.min(options.n_completions - completions.len());
+            let noise = self.noise(n, options.temperature, rng)?;
+            let codes = self.network.complete_codes(code.clone().repeat_dim(0, n), noise);
+            for cloud in to_points(self.network.autoencoder.decode(codes))? {
+                let cloud = match options.n_points {
+                    Some(n_points) if n_points != cloud.len() => redrawn(&cloud, n_points, rng)?,
+                    _ => cloud,
+                };
+                completions.push(match options.keep_input {
+                    true => with_input(&cloud, &partial, rng)?,
+                    false => cloud,
+                });
+            }
+        }
+        Ok(completions)
+    }
+
+    /// What the autoencoder makes of a complete cloud: no completion can be better than this.
+    pub fn reconstruct(&self, cloud: &PointSet) -> Result<PointSet> {
+        check_frame(cloud)?;
+        let cloud = clouds(std::iter::once(cloud), &self.config.device.open()?);
+        let autoencoder = &self.network.autoencoder;
+        let rebuilt = autoencoder.decode(autoencoder.encode(cloud, Mode::Predict));
+        Ok(to_points(rebuilt)?.remove(0))
+    }
+
+    /// The settings that it was trained with.
+    pub fn config(&self) -> &CodeCompleter {
+        &self.config
+    }
+
+    /// The course of training, through all stages.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The same model on another device.
+    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
+        self.network = self.network.fork(&device.open()?);
+        self.config.device = device;
+        Ok(self)
+    }
+
+    fn noise(
+        &self,
+        n_rows: usize,
+        temperature: f64,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Option<Tensor<2>>> {
+        let width = self.config.d_noise;
+        if width == 0 {
+            return Ok(None);
+        }
+        let values = TensorData::new(normal(n_rows * width, rng), [n_rows, width]);
+        Ok(Some(Tensor::from_data(values, &self.config.device.open()?) * temperature))
+    }
+}
