@@ -6,6 +6,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use crate::CountedVotes;
+
 /// Patterns in a block. Blocks are never copied, so that growing costs no second copy of what is there.
 const BLOCK: usize = 1 << 12;
 /// Places in the smallest table.
@@ -51,6 +53,15 @@ impl VoteCounter {
             places: vec![EMPTY; MIN_PLACES],
             hasher: RandomState::new(),
         }
+    }
+
+    /// The patterns of counted votes, numbered in their order.
+    pub fn of(counted: &CountedVotes) -> Self {
+        let mut counter = Self::new(counted.n_signals());
+        counted.iter().for_each(|(row, count)| {
+            counter.add(row, count);
+        });
+        counter
     }
 
     /// The most bytes that one pattern takes.
