@@ -26,6 +26,8 @@ pub(crate) struct PatternInput {
     pub(crate) path: PathBuf,
     source: PatternSource,
     memory: MemorySize,
+    /// What the label model takes for each pattern, beside the counts.
+    bytes_per_pattern: usize,
 }
 
 enum PatternSource {
@@ -71,7 +73,9 @@ impl PatternInput {
             let stream = VoteStream::open(path, &options, most)?;
             (path, PatternSource::Parts(Box::new(stream)))
         };
-        let input = Self { path: path.clone(), source, memory };
+        let mut input = Self { path: path.clone(), source, memory, bytes_per_pattern: 0 };
+        let example = input.example()?;
+        input.bytes_per_pattern = bytes_per_pattern(example.n_signals(), example.n_classes());
         if let Some(doubt) = input.counted().and_then(|c| convention_doubt(&c.signals())) {
             output::note(&format!("{}: {doubt}", input.path.display()));
         }
@@ -94,22 +98,34 @@ impl PatternInput {
         if let Some(counted) = self.counted() {
             return Ok(counted);
         }
-        let (mut most, mut n_rows, mut n_all) = (0, 0, 0);
-        if let PatternSource::Parts(stream) = &self.source {
-            n_all = stream.parts().n_rows();
-            if let StreamedPatterns::TooMany { most: kept, n_rows: read } = stream.patterns() {
-                (most, n_rows) = (*kept, *read);
-            }
-        }
-        let others = AnyLabelModel::NAMES
-            .iter()
-            .filter(|name| AnyLabelModel::from_name(name).is_ok_and(|model| model.ignores_votes()));
-        let others = others.copied().collect::<Vec<_>>().join(" and ");
+        let PatternSource::Parts(stream) = &self.source else { bail!("{need} needs counts") };
+        let StreamedPatterns::TooMany { most, n_rows } = stream.patterns() else {
+            bail!("{need} needs counts")
+        };
+        let n_all = stream.parts().n_rows();
+        let (n_signals, n_classes) = (stream.parts().labelers().len(), stream.classes().len());
+        // As many as there can be: one a row, or one for each choice of answers.
+        let n_possible = (n_classes as u64 + 1).checked_pow(n_signals as u32);
+        let n_patterns = n_possible.map_or(n_all, |n_possible| n_possible.min(n_all));
+        let needs = |bytes: usize| {
+            let bytes = (2 * VoteCounter::bytes_per_pattern(n_signals) + bytes) as u64;
+            MemorySize(fixed_bytes(n_signals).saturating_add(n_patterns.saturating_mul(bytes)))
+        };
+        let fits = |name: &&&str| {
+            AnyLabelModel::from_name(name).is_ok_and(|model| {
+                let bytes = model.bytes_per_pattern(n_signals, n_classes);
+                model.ignores_votes() || needs(bytes).0 <= self.memory.0
+            })
+        };
+        let others: Vec<&str> = AnyLabelModel::NAMES.iter().filter(fits).copied().collect();
         bail!(
             "{}: {need} needs all distinct rows of votes in memory: expected at most {most}, for which {} is enough, \
-             found more in the first {n_rows} of {n_all} rows (give more --memory; {others} need none of them)",
+             found more in the first {n_rows} of {n_all} rows (--memory {} is enough whatever the rest holds; {} would fit \
+             as it is)",
             self.path.display(),
-            self.memory
+            self.memory,
+            needs(self.bytes_per_pattern),
+            others.join(", ")
         )
     }
 
