@@ -32,7 +32,7 @@ pub(crate) struct PatternInput {
 
 enum PatternSource {
     Parts(Box<VoteStream>),
-    Table { table: PatternTable, counted: CountedVotes },
+    Table { table: Box<PatternTable>, counted: Box<CountedVotes> },
 }
 
 impl PatternInput {
@@ -59,6 +59,7 @@ impl PatternInput {
         let (path, source) = if let Some(path) = &args.source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
+            let (table, counted) = (Box::new(table), Box::new(counted));
             (path, PatternSource::Table { table, counted })
         } else {
             let path = args.source.signals.as_ref().context("--signals is missing")?;

@@ -1,5 +1,7 @@
 //! `labelflow label` and `labelflow analyze` on votes in parts, on counts, and within a given memory.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 #[cfg(target_os = "linux")]

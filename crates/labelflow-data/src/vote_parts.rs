@@ -107,7 +107,11 @@ fn by_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_str().expect("patterns are text");
     let found = glob::glob(text)
         .map_err(|error| Error::content(pattern, "a pattern such as votes/*.parquet", error))?;
-    let files =
-        found.map(|file| file.map_err(|error| Error::read(&error.path().to_owned(), error.into())));
+    let files = found.map(|file| {
+        file.map_err(|error| {
+            let path = error.path().to_owned();
+            Error::read(&path, error.into())
+        })
+    });
     Ok(files.collect::<Result<Vec<_>>>()?.into_iter().filter(|file| file.is_file()).collect())
 }

@@ -1,5 +1,7 @@
 //! Votes in Parquet parts are what the same votes in one file are, whatever their row groups, and bad parts are named.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +37,7 @@ fn write_parquet(path: &Path, columns: Vec<(String, ArrayRef)>, rows_per_group: 
 fn integers(signals: &WeakSignals, rows: &[usize]) -> Vec<(String, ArrayRef)> {
     let cell = |row: usize, signal: usize| match signals.vote(row, signal) {
         Some(class) => Some(class as i8),
-        None if row % 2 == 0 => Some(-1),
+        None if row.is_multiple_of(2) => Some(-1),
         None => None,
     };
     let column = |signal: usize| -> ArrayRef {

@@ -150,7 +150,7 @@ impl VoteCounter {
 
     fn push(&mut self, row: &[u8], place: usize) -> usize {
         let index = self.n_patterns;
-        if index % BLOCK == 0 {
+        if index.is_multiple_of(BLOCK) {
             self.blocks.push(Block {
                 bytes: Vec::with_capacity(BLOCK * self.n_signals),
                 counts: Vec::with_capacity(BLOCK),

@@ -1,5 +1,7 @@
 //! A fit to counts is the fit to the rows that were counted, bit for bit.
 
+#![allow(clippy::unwrap_used)]
+
 use labelflow_weak::{
     ABSTAIN, AnyLabelModel, Bounds, CountedVotes, KnownOfLabelers, Labeler, LabelerErrors,
     VoteCounter, Votes, WeakSignals,
