@@ -26,7 +26,7 @@ pub(crate) struct PatternInput {
     pub(crate) path: PathBuf,
     source: PatternSource,
     memory: MemorySize,
-    /// What the label model takes for each pattern, beside the counts.
+    /// What the label model takes for each pattern of the parts, beside the counts.
     bytes_per_pattern: usize,
 }
 
@@ -66,7 +66,7 @@ impl PatternInput {
             check_memory(path, memory)?;
             let most = |parts: &VoteParts, n_values: usize| {
                 let n_signals = parts.labelers().len();
-                let n_classes = options.classes.len().max(n_values).max(2);
+                let n_classes = most_classes(&options.classes, n_values);
                 let bytes = 2 * VoteCounter::bytes_per_pattern(n_signals)
                     + bytes_per_pattern(n_signals, n_classes);
                 (memory.0.saturating_sub(fixed_bytes(n_signals)) / bytes as u64) as usize
@@ -75,8 +75,10 @@ impl PatternInput {
             (path, PatternSource::Parts(Box::new(stream)))
         };
         let mut input = Self { path: path.clone(), source, memory, bytes_per_pattern: 0 };
-        let example = input.example()?;
-        input.bytes_per_pattern = bytes_per_pattern(example.n_signals(), example.n_classes());
+        if let PatternSource::Parts(stream) = &input.source {
+            let n_classes = most_classes(stream.classes(), stream.n_values());
+            input.bytes_per_pattern = bytes_per_pattern(stream.parts().labelers().len(), n_classes);
+        }
         if let Some(doubt) = input.counted().and_then(|c| convention_doubt(&c.signals())) {
             output::note(&format!("{}: {doubt}", input.path.display()));
         }
@@ -96,17 +98,19 @@ impl PatternInput {
 
     /// The distinct rows of votes, or an error that says what `need` asks for.
     pub(crate) fn counted_for(&self, need: &str) -> anyhow::Result<&CountedVotes> {
-        if let Some(counted) = self.counted() {
-            return Ok(counted);
-        }
-        let PatternSource::Parts(stream) = &self.source else { bail!("{need} needs counts") };
-        let StreamedPatterns::TooMany { most, n_rows } = stream.patterns() else {
-            bail!("{need} needs counts")
+        let stream = match &self.source {
+            PatternSource::Table { counted, .. } => return Ok(counted),
+            PatternSource::Parts(stream) => stream,
+        };
+        let (most, n_rows) = match stream.patterns() {
+            StreamedPatterns::Counted(counted) => return Ok(counted),
+            StreamedPatterns::TooMany { most, n_rows } => (most, n_rows),
         };
         let n_all = stream.parts().n_rows();
-        let (n_signals, n_classes) = (stream.parts().labelers().len(), stream.classes().len());
-        // As many as there can be: one a row, or one for each choice of answers.
-        let n_possible = (n_classes as u64 + 1).checked_pow(n_signals as u32);
+        let (n_signals, n_values) = (stream.parts().labelers().len(), stream.n_values());
+        let n_classes = most_classes(stream.classes(), n_values);
+        // As many as there can be: one a row, or one for each choice of values.
+        let n_possible = (n_values as u64).checked_pow(n_signals as u32);
         let n_patterns = n_possible.map_or(n_all, |n_possible| n_possible.min(n_all));
         let needs = |bytes: usize| {
             let bytes = (2 * VoteCounter::bytes_per_pattern(n_signals) + bytes) as u64;
@@ -132,10 +136,12 @@ impl PatternInput {
 
     /// Signals with the names of labelers and classes: the patterns, or a row without votes.
     pub(crate) fn example(&self) -> anyhow::Result<WeakSignals> {
-        match (&self.source, self.counted()) {
-            (PatternSource::Parts(stream), None) => Ok(stream.silent_row()?),
-            (_, Some(counted)) => Ok(counted.signals()),
-            (PatternSource::Table { table, .. }, None) => Ok(table.signals.clone()),
+        match &self.source {
+            PatternSource::Table { counted, .. } => Ok(counted.signals()),
+            PatternSource::Parts(stream) => match stream.patterns() {
+                StreamedPatterns::Counted(counted) => Ok(counted.signals()),
+                StreamedPatterns::TooMany { .. } => Ok(stream.silent_row()?),
+            },
         }
     }
 
@@ -175,6 +181,11 @@ impl PatternInput {
             PatternSource::Table { .. } => "patterns",
         }
     }
+}
+
+/// Before all cells were read, each value may be a class.
+fn most_classes(named: &[String], n_values: usize) -> usize {
+    named.len().max(n_values).max(2)
 }
 
 fn fixed_bytes(n_signals: usize) -> u64 {

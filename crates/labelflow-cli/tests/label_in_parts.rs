@@ -141,6 +141,11 @@ fn memory_is_obeyed() {
         "{said}"
     );
     assert!((1..200_000).contains(&peak), "{peak} kB");
+    // What the error says to be enough is enough.
+    let enough = said.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let again =
+        format!("label --signals rows600000 --model dawid-skene --memory {enough} --out again.csv");
+    sandbox.labelflow(&again).succeeded();
     let (peak, said) = label(600_000, "majority-vote");
     assert!(said.contains("600000 rows labelled"), "{said}");
     assert!((1..200_000).contains(&peak), "{peak} kB");

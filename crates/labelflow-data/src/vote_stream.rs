@@ -93,6 +93,11 @@ impl VoteStream {
         &self.reading.classes
     }
 
+    /// Number of different values of cells, abstentions among them.
+    pub fn n_values(&self) -> usize {
+        self.codes.len()
+    }
+
     /// The distinct rows of votes.
     pub fn patterns(&self) -> &StreamedPatterns {
         &self.patterns
