@@ -165,7 +165,7 @@ fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{BooleanArray, Float32Array, Int8Array, StringArray};
+    use arrow::array::{BooleanArray, Float32Array, Int8Array, RecordBatch, StringArray};
     use ndarray::array;
     use parquet::arrow::ArrowWriter;
     use proptest::prelude::*;
