@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::memory_size::MemorySize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use labelflow::{DeviceKind, LatentSource, ModelTask, Preset};
 use labelflow_data::AbstainConvention;
@@ -119,7 +120,7 @@ pub(crate) struct SignalsArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     /// Which file of a WRENCH folder
-    #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes"])]
+    #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes", "counts"])]
     pub(crate) part: WrenchPart,
     /// What abstains in a table of numbers [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
@@ -127,15 +128,22 @@ pub(crate) struct SignalsArgs {
     /// Names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "wrench")]
     pub(crate) classes: Option<Vec<String>>,
+    /// Read votes row group by row group and keep no more than this in memory, such as 512MB [default for folders and
+    /// patterns: 1GB]
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["wrench", "task_votes", "counts"])]
+    pub(crate) memory: Option<MemorySize>,
 }
 
-/// One of three forms of votes.
+/// One of four forms of votes.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SourceArgs {
-    /// Weak signals, one column a labeler
+    /// Weak signals, one column a labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
+    /// Distinct rows of votes with a column `count`, as --write-counts writes them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) counts: Option<PathBuf>,
     /// A folder of the WRENCH benchmark; labels in it are used for evaluation alone
     #[arg(long, value_name = "DIR")]
     pub(crate) wrench: Option<PathBuf>,
@@ -414,6 +422,9 @@ pub(crate) struct LabelArgs {
     /// Keep the fitted model for later rows
     #[arg(long, value_name = "MODEL.json")]
     pub(crate) save: Option<PathBuf>,
+    /// Also write the distinct rows of votes with their counts: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_counts: Option<PathBuf>,
     /// True labels, used for nothing but an evaluation at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
@@ -670,6 +681,9 @@ pub(crate) enum DataCommand {
         /// The seed
         #[arg(long, default_value_t = 0)]
         seed: u64,
+        /// Votes only, in parquet files of so many rows each: for more votes than fit in memory
+        #[arg(long, value_name = "ROWS")]
+        rows_per_part: Option<usize>,
         /// The folder to write into
         #[arg(long, value_name = "DIR")]
         out: PathBuf,

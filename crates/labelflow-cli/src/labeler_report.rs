@@ -1,6 +1,8 @@
 //! What each labeler does, and how accurate it seems to be.
 
-use labelflow::weak::{LabelerErrors, LabelerSummary, SoftLabels, Truth, WeakSignals, analyze};
+use labelflow::weak::{
+    LabelerErrors, LabelerSummary, SoftLabels, Truth, VoteTally, WeakSignals, analyze,
+};
 use serde::Serialize;
 
 use crate::output::{self, percent};
@@ -29,6 +31,12 @@ impl LabelerReport {
             summary,
         };
         Ok(summaries.map(report).collect())
+    }
+
+    /// Describes all labelers from sums over their votes and labels.
+    pub(crate) fn of_tally(tally: &VoteTally) -> Vec<Self> {
+        let labelers = tally.summaries().into_iter().zip(tally.learned_accuracies());
+        labelers.map(|(summary, learned_accuracy)| Self { summary, learned_accuracy }).collect()
     }
 
     /// The classes it votes for, by name.

@@ -12,12 +12,14 @@ mod data_folder;
 mod evaluation_file;
 mod interrupt;
 mod labeler_report;
+mod memory_size;
 mod metric;
 #[cfg(test)]
 #[path = "../../labelflow-data/tests/readers/mutation.rs"]
 #[allow(unreachable_pub)]
 mod mutation;
 mod output;
+mod pattern_input;
 mod progress;
 mod report;
 mod run_file;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray};
+use labelflow_weak::{ABSTAIN, WeakSignals};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -99,23 +100,60 @@ fn write_separated(
     columns: &[Column],
     n_rows: usize,
 ) -> io::Result<()> {
-    let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(writer);
+    let mut writer = separated_writer(writer, separator);
     writer.write_record(columns.iter().map(|column| &column.name))?;
+    write_rows(&mut writer, columns, n_rows)?;
+    writer.flush()
+}
+
+pub(crate) fn separated_writer<W: Write>(writer: W, separator: u8) -> csv::Writer<W> {
+    csv::WriterBuilder::new().delimiter(separator).from_writer(writer)
+}
+
+/// Writes rows below a header.
+pub(crate) fn write_rows<W: Write>(
+    writer: &mut csv::Writer<W>,
+    columns: &[Column],
+    n_rows: usize,
+) -> io::Result<()> {
     for row in 0..n_rows {
         writer.write_record(columns.iter().map(|column| column.values.cell(row)))?;
     }
-    writer.flush()
+    Ok(())
+}
+
+/// How parquet files are written.
+pub(crate) fn parquet_properties() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
+}
+
+/// Writes votes as a parquet file of small integers, one column a labeler, -1 for an abstention.
+pub(crate) fn write_vote_bytes(path: &Path, signals: &WeakSignals) -> Result<()> {
+    let votes = signals.votes();
+    let column = |signal: usize| {
+        let votes = votes.as_slice().iter().skip(signal).step_by(signals.n_signals());
+        let shorts = votes.map(|&vote| if vote == ABSTAIN { -1 } else { i16::from(vote) });
+        Arc::new(Int16Array::from_iter_values(shorts)) as ArrayRef
+    };
+    let names = signals.labelers().iter().enumerate();
+    let arrays = names.map(|(signal, name)| (name, column(signal), true));
+    write_atomically(path, |writer| {
+        let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
+        write_batch(writer, &batch)
+    })
 }
 
 fn write_parquet(writer: impl Write + Send, columns: &[Column]) -> io::Result<()> {
     let arrays = columns.iter().map(|column| (&*column.name, column.values.to_arrow(), true));
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .build();
+    write_batch(writer, &batch)
+}
+
+fn write_batch(writer: impl Write + Send, batch: &RecordBatch) -> io::Result<()> {
+    let properties = parquet_properties();
     let mut writer =
         ArrowWriter::try_new(writer, batch.schema(), Some(properties)).map_err(io::Error::other)?;
-    writer.write(&batch).map_err(io::Error::other)?;
+    writer.write(batch).map_err(io::Error::other)?;
     writer.close().map_err(io::Error::other)?;
     Ok(())
 }

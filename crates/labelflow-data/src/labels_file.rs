@@ -208,7 +208,7 @@ pub fn write_task_labels(
     write_table(path, Column { name: "task".to_owned(), values: tasks }, labels, classes)
 }
 
-fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
+pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
     if classes.len() == labels.n_classes() {
         return Ok(());
     }
@@ -222,12 +222,34 @@ fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[Strin
 
 /// A first column, the label and the probabilities.
 fn label_columns(first: Column, labels: &SoftLabels, classes: &[String]) -> Vec<Column> {
-    let names = labels.argmax().iter().map(|&class| classes[class].clone()).collect();
+    let columns: Vec<Vec<f64>> =
+        labels.values().columns().into_iter().map(|p| p.to_vec()).collect();
+    columns_of(first, &labels.argmax(), &columns, classes)
+}
+
+/// The columns of rows from `first_row` on: the row, the label, and the probabilities, class by class.
+pub(crate) fn row_label_columns(
+    first_row: u64,
+    indices: &[usize],
+    probabilities: &[Vec<f64>],
+    classes: &[String],
+) -> Vec<Column> {
+    let rows = (0..indices.len() as i64).map(|row| first_row as i64 + row).collect();
+    let row = Column { name: "row".to_owned(), values: ColumnValues::Integers(rows) };
+    columns_of(row, indices, probabilities, classes)
+}
+
+fn columns_of(
+    first: Column,
+    indices: &[usize],
+    probabilities: &[Vec<f64>],
+    classes: &[String],
+) -> Vec<Column> {
+    let names = indices.iter().map(|&class| classes[class].clone()).collect();
     let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
-    let values = labels.values();
-    let probabilities = classes.iter().zip(values.columns()).map(|(class, p)| Column {
-        name: format!("p_{class}"),
-        values: ColumnValues::Reals(p.to_vec()),
+    let probabilities = classes.iter().enumerate().map(|(class, name)| Column {
+        name: format!("p_{name}"),
+        values: ColumnValues::Reals(probabilities.get(class).cloned().unwrap_or_default()),
     });
     [first, label].into_iter().chain(probabilities).collect()
 }

@@ -14,6 +14,8 @@
 //! | turn text into features | [`HashedWords`], [`clean_text`], [`WordVectors`] |
 //! | let keywords vote on text | [`read_texts`], [`KeywordLabelers`] |
 //! | read votes as crowds and benchmarks store them | [`read_task_votes`], [`read_wrench`], [`AbstainConvention`] |
+//! | read votes larger than memory, count them, label them | [`VoteStream`], [`write_labels_as_they_come`] |
+//! | read and write counted votes | [`read_counts`], [`write_counts`] |
 //! | write the labels of a crowd's tasks | [`write_task_labels`] |
 //! | read and write point clouds and meshes | [`read_cloud`], [`write_cloud`], [`sample_surface`] |
 //! | show clouds as a picture or a page | [`write_contact_sheet`], [`write_cloud_page`], [`CompletedScan`] |
@@ -39,6 +41,7 @@ mod arff;
 mod atomic_file;
 mod bounds_file;
 mod catalog;
+mod cell_codes;
 mod cells;
 mod checksum;
 mod claim_text;
@@ -51,6 +54,7 @@ mod cloud_tile;
 mod columns;
 mod completed_scan;
 mod compound_file;
+mod counts_file;
 mod csv_file;
 pub mod embedded;
 mod error;
@@ -61,6 +65,7 @@ pub mod furniture;
 mod hashed_words;
 mod idx;
 mod keyword_labelers;
+mod label_stream;
 mod labels_file;
 #[cfg(feature = "las")]
 mod las_file;
@@ -75,6 +80,7 @@ mod part_tree;
 mod partnet_arrays;
 mod partnet_folder;
 mod pcd_file;
+mod planted_parts;
 mod planted_regression;
 mod ply_file;
 mod point_lines_file;
@@ -97,6 +103,8 @@ mod table;
 mod task_votes_file;
 mod texts_file;
 mod values_file;
+mod vote_parts;
+mod vote_stream;
 mod word_vectors;
 mod wrench_folder;
 mod xls;
@@ -116,12 +124,14 @@ pub use cloud_page::write_cloud_page;
 pub use cloud_picture::write_contact_sheet;
 pub use columns::{Column, ColumnValues, write_columns};
 pub use completed_scan::CompletedScan;
+pub use counts_file::{PatternTable, read_counts, write_counts};
 pub use error::{Error, Place, Result};
 pub use features_file::{read_features, write_features};
 pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
+pub use label_stream::{LabelStream, write_labels_as_they_come};
 pub use labels_file::{
     LabelExtras, read_labels, write_labels, write_labels_with, write_task_labels,
 };
@@ -151,6 +161,8 @@ pub use task_votes_file::{
 };
 pub use texts_file::read_texts;
 pub use values_file::{ValueLabels, read_values, write_value_labels};
+pub use vote_parts::VoteParts;
+pub use vote_stream::{StreamedPatterns, VoteStream};
 pub use word_vectors::{AveragedDocuments, WordVectors};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use ndarray::Array2;
@@ -23,6 +23,7 @@ pub(crate) struct ParquetFile {
     path: PathBuf,
     names: Vec<String>,
     types: Vec<DataType>,
+    n_rows: u64,
 }
 
 impl ParquetFile {
@@ -35,6 +36,8 @@ impl ParquetFile {
                 path: path.to_owned(),
                 names: fields.iter().map(|field| field.name().clone()).collect(),
                 types: fields.iter().map(|field| field.data_type().clone()).collect(),
+                n_rows: u64::try_from(builder.metadata().file_metadata().num_rows())
+                    .map_err(|_| refuse(path, "a negative number of rows"))?,
             })
         })
     }
@@ -42,6 +45,11 @@ impl ParquetFile {
     /// Column names.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Number of rows, as the file says itself.
+    pub(crate) fn n_rows(&self) -> u64 {
+        self.n_rows
     }
 
     /// The chosen columns as numbers, NaN where a cell is null. Booleans are 0 and 1.
@@ -99,6 +107,19 @@ impl ParquetFile {
         kind: &DataType,
         mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
     ) -> Result<()> {
+        self.visit_raw_batches(columns, |arrays| {
+            let arrays = arrays.iter().zip(columns);
+            let arrays = arrays.map(|(array, &column)| self.column_as(array, column, kind));
+            visit(&arrays.collect::<Result<Vec<_>>>()?)
+        })
+    }
+
+    /// Visits the chosen columns batch by batch, in the chosen order, as they are.
+    pub(crate) fn visit_raw_batches(
+        &self,
+        columns: &[usize],
+        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
+    ) -> Result<()> {
         guarded(&self.path, || {
             let builder = open_reader(&self.path)?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
@@ -115,18 +136,18 @@ impl ParquetFile {
                 let batch = batch.map_err(|error| refuse(&self.path, error))?;
                 let arrays = columns.iter().map(|&column| {
                     let position = order.binary_search(&column).expect("every column is in order");
-                    self.column_as(&batch, position, kind)
+                    batch.column(position).clone()
                 });
-                visit(&arrays.collect::<Result<Vec<_>>>()?)?;
+                visit(&arrays.collect::<Vec<_>>())?;
             }
             Ok(())
         })
     }
 
-    fn column_as(&self, batch: &RecordBatch, position: usize, kind: &DataType) -> Result<ArrayRef> {
-        cast(batch.column(position), kind).map_err(|error| {
+    fn column_as(&self, array: &ArrayRef, column: usize, kind: &DataType) -> Result<ArrayRef> {
+        cast(array, kind).map_err(|error| {
             Error::content(&self.path, format!("values of type {kind}"), error)
-                .in_column(batch.schema_ref().field(position).name())
+                .in_column(&self.names[column])
         })
     }
 }
@@ -144,7 +165,7 @@ fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{BooleanArray, Float32Array, Int8Array, StringArray};
+    use arrow::array::{BooleanArray, Float32Array, Int8Array, RecordBatch, StringArray};
     use ndarray::array;
     use parquet::arrow::ArrowWriter;
     use proptest::prelude::*;

@@ -62,37 +62,62 @@ pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals
         return Err(Error::config("classes", "at least two names", found));
     }
     let signals = match Source::open(path)? {
-        Source::Table(table) => read_table(path, &table, options)?,
+        Source::Table(table) => return read_signals_of(path, &table, &table.columns(), options),
         Source::Array => read_array(path, options)?,
     };
+    named_classes(path, signals, options)
+}
+
+/// The signals in some columns of a table.
+pub(crate) fn read_signals_of(
+    path: &Path,
+    table: &TableFile,
+    columns: &[usize],
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    if columns.is_empty() {
+        return Err(Error::content(path, "at least one labeler", "none"));
+    }
+    named_classes(path, read_table(path, table, columns, options)?, options)
+}
+
+fn named_classes(
+    path: &Path,
+    signals: WeakSignals,
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
     if options.classes.is_empty() {
         return Ok(signals);
     }
     signals.with_classes(options.classes.clone()).map_err(Error::in_file(path))
 }
 
-fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Result<WeakSignals> {
-    let columns = table.columns();
+fn read_table(
+    path: &Path,
+    table: &TableFile,
+    columns: &[usize],
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
     let mut names_error = None;
     let may_be_names =
         options.kind != SignalsKind::Probabilities && options.abstain != AbstainConvention::Signed;
     if !options.classes.is_empty() && may_be_names {
-        match read_names(path, table, Some(&options.classes), options.abstain) {
+        match read_names(path, table, columns, Some(&options.classes), options.abstain) {
             Ok(signals) => return Ok(signals),
             Err(error) => names_error = Some(error),
         }
     }
-    let signals = match (table.numbers::<f32>(&columns)?, names_error) {
+    let signals = match (table.numbers::<f32>(columns)?, names_error) {
         (Numbers::All(values), _) => {
             let at = |row: usize, signal: usize, error: Error| {
-                error.at(table.place(row)).in_column(&table.names()[signal])
+                error.at(table.place(row)).in_column(&table.names()[columns[signal]])
             };
             from_numbers(path, &values, options, at)?
         }
         (Numbers::Text(_), Some(error)) => return Err(error),
         (Numbers::Text(error), None) if !may_be_names => return Err(error),
         (Numbers::Text(error), None) => {
-            let signals = read_names(path, table, None, options.abstain)?;
+            let signals = read_names(path, table, columns, None, options.abstain)?;
             // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
             if signals.classes().iter().any(|class| parse_number(class).is_some()) {
                 return Err(error.with_hint("name the classes if some of them look like numbers"));
@@ -100,13 +125,18 @@ fn read_table(path: &Path, table: &TableFile, options: &SignalsOptions) -> Resul
             return Ok(signals);
         }
     };
-    signals.with_labelers(table.names().to_vec()).map_err(Error::in_file(path))
+    signals.with_labelers(labelers(table, columns)).map_err(Error::in_file(path))
+}
+
+fn labelers(table: &TableFile, columns: &[usize]) -> Vec<String> {
+    columns.iter().map(|&column| table.names()[column].clone()).collect()
 }
 
 /// Votes given as names. The classes are the known ones, or the names found, sorted.
 fn read_names(
     path: &Path,
     table: &TableFile,
+    columns: &[usize],
     known: Option<&[String]>,
     abstain: AbstainConvention,
 ) -> Result<WeakSignals> {
@@ -114,7 +144,7 @@ fn read_names(
         Some(classes) => NameCodes::of(&with_abstention(classes, abstain)),
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
     };
-    let cells = table.name_codes(&table.columns(), &mut codes).map_err(|error| {
+    let cells = table.name_codes(columns, &mut codes).map_err(|error| {
         error.with_hint("drop columns that are not labelers, and name all classes")
     })?;
     let (votes, classes) = votes_of_names(path, &codes.into_names(), known, abstain)?;
@@ -123,7 +153,7 @@ fn read_names(
     Votes::from_bytes(bytes, classes.len())
         .and_then(WeakSignals::from_votes)
         .and_then(|signals| signals.with_classes(classes))
-        .and_then(|signals| signals.with_labelers(table.names().to_vec()))
+        .and_then(|signals| signals.with_labelers(labelers(table, columns)))
         .map_err(Error::in_file(path))
 }
 

@@ -93,7 +93,7 @@ impl PlantedVotes {
         })
     }
 
-    fn checked_balance(&self) -> Result<Vec<f64>> {
+    pub(crate) fn checked_balance(&self) -> Result<Vec<f64>> {
         if !(2..=usize::from(ABSTAIN)).contains(&self.n_classes) {
             return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), self.n_classes));
         }
@@ -230,13 +230,13 @@ impl PlantedGaussian {
 }
 
 /// What is known of planted labelers.
-struct Labelers {
+pub(crate) struct Labelers {
     accuracies: Vec<f64>,
     coverages: Vec<f64>,
 }
 
 impl Labelers {
-    fn draw(
+    pub(crate) fn draw(
         n_signals: usize,
         accuracy: (f64, f64),
         coverage: (f64, f64),
@@ -255,7 +255,10 @@ impl Labelers {
     }
 
     fn vote(&self, truth: &Truth, seed: u64) -> Result<WeakSignals> {
-        let mut rng = stream(seed, "planted votes");
+        self.vote_with(truth, &mut stream(seed, "planted votes"))
+    }
+
+    pub(crate) fn vote_with(&self, truth: &Truth, rng: &mut ChaCha8Rng) -> Result<WeakSignals> {
         let n_classes = truth.n_classes();
         let shape = (truth.n_rows(), self.accuracies.len());
         let votes = Array2::from_shape_fn(shape, |(row, signal)| {
@@ -290,7 +293,7 @@ impl Labelers {
     }
 }
 
-fn check_rows(n_rows: usize) -> Result<()> {
+pub(crate) fn check_rows(n_rows: usize) -> Result<()> {
     if n_rows == 0 { Err(Error::config("n_rows", "at least 1", 0)) } else { Ok(()) }
 }
 
@@ -302,7 +305,7 @@ fn check_range(setting: &str, (low, high): (f64, f64)) -> Result<()> {
     Err(Error::config(setting, expected, format!("{low} to {high}")))
 }
 
-fn draw_class(balance: &[f64], rng: &mut ChaCha8Rng) -> usize {
+pub(crate) fn draw_class(balance: &[f64], rng: &mut ChaCha8Rng) -> usize {
     let mut left = rng.random::<f64>();
     for (class, p) in balance.iter().enumerate() {
         left -= p;

@@ -35,7 +35,9 @@ use crate::row_chunks::fill_rows;
 use crate::simplex_projection::project_onto_simplex;
 use crate::vectors::dot;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals};
+use crate::{
+    ABSTAIN, CountedVotes, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals,
+};
 
 /// The first slack that is tried when no labels give every labeler its error.
 const FIRST_SLACK: f64 = 0.005;
@@ -87,13 +89,21 @@ impl AdversarialMulticlass {
         signals: &WeakSignals,
         errors: &LabelerErrors,
     ) -> Result<FittedAdversarialMulticlass> {
+        self.fit_counts(&CountedVotes::of(signals), errors)
+    }
+
+    /// The same from counted votes.
+    pub fn fit_counts(
+        &self,
+        counted: &CountedVotes,
+        errors: &LabelerErrors,
+    ) -> Result<FittedAdversarialMulticlass> {
         self.check()?;
-        errors.check_shape(signals)?;
-        let shape = SignalShape::of(signals);
+        let shape = counted.shape();
+        errors.check_shape(shape)?;
         shape.check_pairs()?;
-        let patterns = VotePatterns::of(&signals.votes());
-        let game = Game::new(&patterns, shape, &errors.rates());
-        let mut adversary = Adversary::new(&game, self.slack(signals))?;
+        let game = Game::new(counted.patterns(), shape, &errors.rates());
+        let mut adversary = Adversary::new(&game, self.slack(counted))?;
         let (weights, worst_case) = self.descend(&game, &mut adversary)?;
         Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
     }
@@ -109,10 +119,10 @@ impl AdversarialMulticlass {
     }
 
     /// How far sampling may have carried the errors off.
-    fn slack(&self, signals: &WeakSignals) -> f64 {
+    fn slack(&self, counted: &CountedVotes) -> f64 {
         let Some(n_labelled) = self.n_labelled_rows else { return 0.0 };
-        let (labelled, unlabelled) = (n_labelled as f64, signals.n_rows() as f64);
-        let n_events = 4.0 * signals.n_signals() as f64 / 0.1;
+        let (labelled, unlabelled) = (n_labelled as f64, counted.n_rows() as f64);
+        let n_events = 4.0 * counted.n_signals() as f64 / 0.1;
         let variance = (labelled + unlabelled) * n_events.ln() / (2.0 * labelled * unlabelled);
         0.1 * variance.sqrt()
     }

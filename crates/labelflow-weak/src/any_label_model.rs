@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AdversarialMulticlass, AverageSignals, Bounds, ClassBalance, ConstrainedLabels,
+    AdversarialMulticlass, AverageSignals, Bounds, ClassBalance, ConstrainedLabels, CountedVotes,
     DataProgramming, DawidSkene, Error, FittedAdversarialMulticlass, FittedAverageSignals,
     FittedConstrainedLabels, FittedDataProgramming, FittedDawidSkene, FittedFlyingSquid,
     FittedMajorityVote, FittedMeTaL, FittedMinimaxEntropy, FittedPerformanceGuaranteedVote,
@@ -39,10 +39,11 @@ fn missing(model: &str, expected: &str) -> Error {
         .with_hint("this label model does not learn how good labelers are; it must be told")
 }
 
-/// One line a label model: its name in files and on the command line, its type, its fitted type, and how it is fitted.
+/// One line a label model: its name in files and on the command line, its type, its fitted type, and how it is fitted to
+/// signals and to counted votes.
 /// Both enums have a variant for each line, with the name of the type.
 macro_rules! label_models {
-    ($($name:literal: $Model:ident => $Fitted:ident, $fit:expr;)*) => {
+    ($($name:literal: $Model:ident => $Fitted:ident, $fit:expr, $fit_counts:expr;)*) => {
         /// Any label model with its settings. In files it is a table of settings with the model's name as `model`.
         ///
         /// ```
@@ -98,6 +99,16 @@ macro_rules! label_models {
                     })*
                 }
             }
+
+            /// The same from counted votes: bit for bit the fit to the rows that were counted.
+            pub fn fit_counts(&self, counted: &CountedVotes, known: &KnownOfLabelers) -> Result<FittedLabelModel> {
+                match self {
+                    $(Self::$Model(model) => {
+                        let fit: fn(&$Model, &CountedVotes, &KnownOfLabelers) -> Result<$Fitted> = $fit_counts;
+                        fit(model, counted, known).map(FittedLabelModel::$Model)
+                    })*
+                }
+            }
         }
 
         impl FittedLabelModel {
@@ -116,23 +127,56 @@ macro_rules! label_models {
 }
 
 label_models! {
-    "majority-vote": MajorityVote => FittedMajorityVote, |model, signals, _| model.fit(signals);
-    "average": AverageSignals => FittedAverageSignals, |model, signals, _| model.fit(signals);
-    "dawid-skene": DawidSkene => FittedDawidSkene, |model, signals, _| model.fit(signals);
-    "data-programming": DataProgramming => FittedDataProgramming, |model, signals, _| model.fit(signals);
-    "flying-squid": FlyingSquid => FittedFlyingSquid, |model, signals, _| model.fit(signals);
-    "minimax-entropy": MinimaxEntropy => FittedMinimaxEntropy, |model, signals, _| model.fit(signals);
-    "metal": MeTaL => FittedMeTaL, |model, signals, _| model.fit(signals);
-    "snorkel": SnorkelLabelModel => FittedSnorkelLabelModel, |model, signals, _| model.fit(signals);
+    "majority-vote": MajorityVote => FittedMajorityVote,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "average": AverageSignals => FittedAverageSignals,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "dawid-skene": DawidSkene => FittedDawidSkene,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "data-programming": DataProgramming => FittedDataProgramming,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "flying-squid": FlyingSquid => FittedFlyingSquid,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "minimax-entropy": MinimaxEntropy => FittedMinimaxEntropy,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "metal": MeTaL => FittedMeTaL,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
+    "snorkel": SnorkelLabelModel => FittedSnorkelLabelModel,
+        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
     "performance-guaranteed-vote": PerformanceGuaranteedVote => FittedPerformanceGuaranteedVote,
-        |model, signals, known| model.fit(signals, known.errors("performance-guaranteed-vote")?);
+        |model, signals, known| model.fit(signals, known.errors("performance-guaranteed-vote")?),
+        |model, counted, known| model.fit_counts(counted, known.errors("performance-guaranteed-vote")?);
     "adversarial-multiclass": AdversarialMulticlass => FittedAdversarialMulticlass,
-        |model, signals, known| model.fit(signals, known.errors("adversarial-multiclass")?);
+        |model, signals, known| model.fit(signals, known.errors("adversarial-multiclass")?),
+        |model, counted, known| model.fit_counts(counted, known.errors("adversarial-multiclass")?);
     "constrained-labels": ConstrainedLabels => FittedConstrainedLabels,
-        |model, signals, known| model.fit(signals, known.bounds("constrained-labels")?);
+        |model, signals, known| model.fit(signals, known.bounds("constrained-labels")?),
+        |model, counted, known| model.fit_counts(counted, known.bounds("constrained-labels")?);
 }
 
 impl AnyLabelModel {
+    /// Whether a fit looks at no vote at all, so that votes need not be counted for it.
+    pub fn ignores_votes(&self) -> bool {
+        matches!(self, Self::MajorityVote(_) | Self::AverageSignals(_))
+    }
+
+    /// The most bytes of memory that a fit to counted votes and the labels of the patterns take for each pattern, beside
+    /// the counted votes themselves.
+    pub fn bytes_per_pattern(&self, n_signals: usize, n_classes: usize) -> usize {
+        let of_fit = match self {
+            Self::MajorityVote(_) | Self::AverageSignals(_) => 0,
+            // Labels, those before, and a matrix a row.
+            Self::MinimaxEntropy(_) => 8 * n_classes * (n_classes + 3),
+            // Labels, their squares and gradients.
+            Self::ConstrainedLabels(_) => 8 * 4 * n_classes,
+            // Partitions, each with its own memory.
+            Self::AdversarialMulticlass(_) => 2 * n_signals + 64,
+            // Patterns without those of no vote, patterns of some of the labelers, and sums no larger than the patterns.
+            _ => 3 * (n_signals + 8),
+        };
+        of_fit + 2 * 8 * n_classes
+    }
+
     /// How common the classes are by the settings, of label models that must know it before they learn accuracies.
     pub(crate) fn class_balance(&self) -> Option<&ClassBalance> {
         match self {

@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::fill_rows;
-use crate::{ABSTAIN, LabelModel, Labeler, Result, SignalValues, SoftLabels, Votes, WeakSignals};
+use crate::{
+    ABSTAIN, CountedVotes, LabelModel, Labeler, Result, SignalValues, SoftLabels, Votes,
+    WeakSignals,
+};
 
 /// The mean of the probabilities that the labelers give. With votes it equals a majority vote.
 ///
@@ -35,6 +38,10 @@ pub struct FittedAverageSignals(SignalShape);
 
 impl LabelModel for AverageSignals {
     type Fitted = FittedAverageSignals;
+
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedAverageSignals> {
+        Ok(FittedAverageSignals(counted.shape()))
+    }
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedAverageSignals> {
         Ok(FittedAverageSignals(SignalShape::of(signals)))

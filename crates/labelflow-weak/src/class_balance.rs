@@ -23,14 +23,13 @@
 //!
 //! G. Schwarz, *Estimating the dimension of a model*, 1978.
 
-use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
 use crate::dawid_skene::DawidSkene;
 use crate::label_model::SignalShape;
 use crate::one_coin::OneCoinFit;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Error, LabelModel, Result, Votes, WeakSignals};
+use crate::{ABSTAIN, CountedVotes, Error, Result, WeakSignals};
 
 /// Rounds after which an estimate is good enough to be used inside another model.
 const MAX_ITERATIONS: usize = 1000;
@@ -111,8 +110,14 @@ impl ClassBalance {
     /// Estimating it passes over the distinct rows of votes up to a few hundred times. Without any vote the estimate is
     /// uniform. A given balance must have one positive probability for each class.
     pub fn resolve(&self, signals: &WeakSignals) -> Result<Vec<f64>> {
-        self.check(signals.n_classes())?;
-        self.fixed(signals.n_classes()).map_or_else(|| estimate(signals), Ok)
+        self.resolve_counts(&CountedVotes::of(signals))
+    }
+
+    /// The same from counted votes.
+    pub fn resolve_counts(&self, counted: &CountedVotes) -> Result<Vec<f64>> {
+        let shape = counted.shape();
+        self.check(shape.n_classes)?;
+        self.fixed(shape.n_classes).map_or_else(|| estimate(counted.patterns(), shape), Ok)
     }
 
     /// The probability of each class where it does not depend on the votes.
@@ -145,9 +150,8 @@ pub(crate) fn uniform(n_classes: usize) -> Vec<f64> {
 
 /// Whether the votes say how common the classes are: some row has votes of three labelers that vote for several classes.
 /// The estimate is uniform otherwise.
-pub(crate) fn votes_tell_balance(signals: &WeakSignals) -> bool {
-    let patterns = VotePatterns::of(&signals.votes());
-    let n_classes_voted_for = patterns.n_classes_voted_for(signals.n_classes());
+pub(crate) fn votes_tell_balance(patterns: &VotePatterns, n_classes: usize) -> bool {
+    let n_classes_voted_for = patterns.n_classes_voted_for(n_classes);
     let n_votes = |votes: &[u8]| {
         let votes = votes.iter().zip(&n_classes_voted_for);
         votes.filter(|(vote, n_classes)| **vote != ABSTAIN && **n_classes > 1).count()
@@ -155,32 +159,30 @@ pub(crate) fn votes_tell_balance(signals: &WeakSignals) -> bool {
     patterns.iter().any(|(votes, _)| n_votes(votes) >= MIN_VOTES)
 }
 
-fn estimate(signals: &WeakSignals) -> Result<Vec<f64>> {
-    let votes = signals.votes();
-    let n_classes_voted_for = VotePatterns::of(&votes).n_classes_voted_for(votes.n_classes());
+fn estimate(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
+    let n_classes_voted_for = patterns.n_classes_voted_for(shape.n_classes);
     let chosen: Vec<usize> =
-        (0..votes.n_signals()).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
-    if chosen.len() == votes.n_signals() {
-        return estimate_from_all(signals);
+        (0..shape.n_signals).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
+    if chosen.len() == shape.n_signals {
+        return estimate_from_all(patterns, shape);
     }
     if chosen.is_empty() {
-        return Ok(uniform(votes.n_classes()));
+        return Ok(uniform(shape.n_classes));
     }
-    let votes = Votes::from_bytes(votes.bytes().select(Axis(1), &chosen), votes.n_classes())?;
-    estimate_from_all(&WeakSignals::from_votes(votes)?)
+    let shape = SignalShape { n_signals: chosen.len(), ..shape };
+    estimate_from_all(&patterns.of_labelers(&chosen, shape.n_classes), shape)
 }
 
 /// The estimate from labelers each of which votes for several classes.
-fn estimate_from_all(signals: &WeakSignals) -> Result<Vec<f64>> {
-    let shape = SignalShape::of(signals);
-    let patterns = VotePatterns::of(&signals.votes()).without_silence();
+fn estimate_from_all(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
+    let patterns = patterns.without_silence();
     let n_votes = |votes: &[u8]| votes.iter().filter(|&&vote| vote != ABSTAIN).count();
     if !patterns.iter().any(|(votes, _)| n_votes(votes) >= MIN_VOTES) {
         return Ok(uniform(shape.n_classes));
     }
     let n_rows = patterns.n_rows();
     let (one_coin, of_one_coin) = one_coin(&patterns, shape);
-    let (confusions, of_confusions) = dawid_skene(signals)?;
+    let (confusions, of_confusions) = dawid_skene(&patterns, shape)?;
     // The k − 1 parameters of the balance itself are in both.
     let (m, k) = (shape.n_signals as f64, shape.n_classes as f64);
     let penalty = 0.5 * n_rows.ln() * m * (k * (k - 1.0) - 1.0);
@@ -189,9 +191,9 @@ fn estimate_from_all(signals: &WeakSignals) -> Result<Vec<f64>> {
 }
 
 /// The class balance of Dawid-Skene and its log-likelihood.
-fn dawid_skene(signals: &WeakSignals) -> Result<(Vec<f64>, f64)> {
+fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>, f64)> {
     let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default() };
-    let fitted = model.fit(signals)?;
+    let fitted = model.fit_patterns(patterns, shape)?;
     let log_likelihood = fitted.log_likelihoods().last().copied();
     Ok((fitted.class_balance().to_vec(), log_likelihood.unwrap_or(f64::NEG_INFINITY)))
 }
@@ -219,10 +221,11 @@ fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{array, concatenate};
+    use ndarray::{Axis, array, concatenate};
     use serde::de::value::{Error as ValueError, SeqDeserializer, StrDeserializer};
 
     use super::*;
+    use crate::Votes;
     use crate::planted::{Planted, signals};
 
     #[test]

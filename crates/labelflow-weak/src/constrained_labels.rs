@@ -33,7 +33,9 @@ use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::scramble::scramble;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Bounds, Error, Labeler, Result, SignalValues, SoftLabels, WeakSignals};
+use crate::{
+    ABSTAIN, Bounds, CountedVotes, Error, Labeler, Result, SignalValues, SoftLabels, WeakSignals,
+};
 
 /// Added to numbers that are divided by.
 const TINY: f64 = 1e-8;
@@ -77,22 +79,41 @@ impl Default for ConstrainedLabels {
 impl ConstrainedLabels {
     /// Finds labels for the rows of `signals`, and keeps what is needed to find those of any other row.
     pub fn fit(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
+        let Some(p) = signals.probabilities() else {
+            return self.fit_counts(&CountedVotes::of(signals), bounds);
+        };
+        self.check()?;
+        signals.check_any_vote()?;
+        self.fit_rows(Rows::Probabilities(p), SignalShape::of(signals), bounds)
+    }
+
+    /// The same from counted votes.
+    pub fn fit_counts(
+        &self,
+        counted: &CountedVotes,
+        bounds: &Bounds,
+    ) -> Result<FittedConstrainedLabels> {
+        self.check()?;
+        counted.check_any_vote()?;
+        self.fit_rows(Rows::Patterns(counted.patterns()), counted.shape(), bounds)
+    }
+
+    fn check(&self) -> Result<()> {
         for (setting, value) in [("n_steps", self.n_steps), ("n_trials", self.n_trials)] {
             if value == 0 {
                 return Err(Error::config(setting, "at least 1", value));
             }
         }
-        let shape = SignalShape::of(signals);
+        Ok(())
+    }
+
+    fn fit_rows(
+        &self,
+        rows: Rows<'_>,
+        shape: SignalShape,
+        bounds: &Bounds,
+    ) -> Result<FittedConstrainedLabels> {
         bounds.check_shape(shape.n_signals, shape.n_classes)?;
-        signals.check_any_vote()?;
-        let patterns;
-        let rows = match signals.values() {
-            SignalValues::Votes(votes) => {
-                patterns = VotePatterns::of(votes);
-                Rows::Patterns(&patterns)
-            }
-            SignalValues::Probabilities(p) => Rows::Probabilities(p.view()),
-        };
         let system = System::new(rows, shape, bounds);
         let n_trials = if self.single_start { 1 } else { self.n_trials };
         let residuals = (0..n_trials)

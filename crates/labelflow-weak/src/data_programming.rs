@@ -35,8 +35,8 @@ use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
 use crate::{
-    ABSTAIN, ClassBalance, Error, LabelModel, Labeler, Lbfgs, Result, SoftLabels, StopReason,
-    WeakSignals,
+    ABSTAIN, ClassBalance, CountedVotes, Error, LabelModel, Labeler, Lbfgs, Result, SoftLabels,
+    StopReason, WeakSignals,
 };
 
 /// The weight that a labeler has before anything is learned, in the coupled form.
@@ -152,16 +152,15 @@ impl DataProgramming {
 impl LabelModel for DataProgramming {
     type Fitted = FittedDataProgramming;
 
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedDataProgramming> {
-        let shape = SignalShape::of(signals);
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedDataProgramming> {
+        let (shape, patterns) = (counted.shape(), counted.patterns());
         self.check(shape.n_classes)?;
-        signals.check_any_vote()?;
-        let patterns = VotePatterns::of(&signals.votes());
-        let balance = self.class_balance.resolve(signals)?;
+        counted.check_any_vote()?;
+        let balance = self.class_balance.resolve_counts(counted)?;
         let coverages = patterns.coverages();
         let (model, log_likelihoods, stop) = match self.coverage {
-            Coverage::Separate => self.fit_separate(&patterns, shape, balance),
-            Coverage::Coupled => self.fit_coupled(&patterns, shape, balance),
+            Coverage::Separate => self.fit_separate(patterns, shape, balance),
+            Coverage::Coupled => self.fit_coupled(patterns, shape, balance),
         };
         Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
     }

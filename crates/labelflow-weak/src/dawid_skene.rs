@@ -21,7 +21,8 @@ use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::{VotePatterns, vote_shares};
 use crate::{
-    ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, WeakSignals,
+    ClassBalance, CountedVotes, Error, LabelModel, Labeler, Result, SoftLabels, StopReason,
+    WeakSignals,
 };
 
 /// What an abstention says.
@@ -106,21 +107,33 @@ impl DawidSkene {
     }
 }
 
-impl LabelModel for DawidSkene {
-    type Fitted = FittedDawidSkene;
-
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedDawidSkene> {
-        let shape = SignalShape::of(signals);
+impl DawidSkene {
+    /// The fit to patterns that have a vote.
+    pub(crate) fn fit_patterns(
+        &self,
+        patterns: &VotePatterns,
+        shape: SignalShape,
+    ) -> Result<FittedDawidSkene> {
         self.check(shape.n_classes)?;
-        signals.check_any_vote()?;
-        let mut patterns = VotePatterns::of(&signals.votes());
-        let abstention_answers = self.answering_abstentions(&patterns, shape);
+        let abstention_answers = self.answering_abstentions(patterns, shape);
+        let spoken;
+        let mut patterns = patterns;
         if !abstention_answers.contains(&true) {
             // Rows without votes would only copy the class balance into its own estimate: the fixed point is the same
             // without them, and nearer.
-            patterns = patterns.without_silence();
+            spoken = patterns.without_silence();
+            patterns = &spoken;
         }
         Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
+    }
+}
+
+impl LabelModel for DawidSkene {
+    type Fitted = FittedDawidSkene;
+
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedDawidSkene> {
+        counted.check_any_vote()?;
+        self.fit_patterns(counted.patterns(), counted.shape())
     }
 }
 
@@ -221,7 +234,7 @@ struct Fit<'a> {
     settings: &'a DawidSkene,
     shape: SignalShape,
     abstention_answers: Vec<bool>,
-    patterns: VotePatterns,
+    patterns: &'a VotePatterns,
 }
 
 impl Fit<'_> {

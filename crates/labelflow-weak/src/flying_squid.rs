@@ -29,7 +29,9 @@ use crate::label_model::SignalShape;
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, ClassBalance, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+use crate::{
+    ABSTAIN, ClassBalance, CountedVotes, LabelModel, Labeler, Result, SoftLabels, WeakSignals,
+};
 
 /// What a negative probability becomes when it is clamped.
 const SMALLEST: f64 = 1e-8;
@@ -170,15 +172,14 @@ impl FlyingSquid {
 impl LabelModel for FlyingSquid {
     type Fitted = FittedFlyingSquid;
 
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedFlyingSquid> {
-        let shape = SignalShape::of(signals);
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedFlyingSquid> {
+        let shape = counted.shape();
         self.class_balance.check(shape.n_classes)?;
         shape.check_three_labelers()?;
         shape.check_triplets()?;
-        signals.check_any_vote()?;
-        let patterns = VotePatterns::of(&signals.votes());
-        let class_balance = self.class_balance.resolve(signals)?;
-        let moments = Moments::of(&patterns, shape);
+        counted.check_any_vote()?;
+        let class_balance = self.class_balance.resolve_counts(counted)?;
+        let moments = Moments::of(counted.patterns(), shape);
         let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
         Ok(FittedFlyingSquid {
             shape,

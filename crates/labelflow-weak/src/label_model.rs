@@ -1,22 +1,27 @@
 //! What every label model does: learn from signals alone, then turn signals into soft labels.
 //!
 //! ```text
-//! fit: signals → labeler,   predict_proba: signals → p(label | signals), [n_rows, n_classes]
+//! fit: signals → counted votes → labeler,   predict_proba: signals → p(label | signals), [n_rows, n_classes]
 //! ```
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, SoftLabels, WeakSignals};
+use crate::{CountedVotes, Error, Result, SoftLabels, WeakSignals};
 
 /// The configuration of a label model. Fitting it gives another type, so nothing can predict before it was fitted.
 pub trait LabelModel {
     /// What fitting returns.
     type Fitted: Labeler;
 
-    /// Learns from the signals how far each labeler can be trusted.
-    fn fit(&self, signals: &WeakSignals) -> Result<Self::Fitted>;
+    /// Learns from counted votes how far each labeler can be trusted.
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<Self::Fitted>;
+
+    /// Learns from the signals how far each labeler can be trusted: the fit to their counted votes.
+    fn fit(&self, signals: &WeakSignals) -> Result<Self::Fitted> {
+        self.fit_counts(&CountedVotes::of(signals))
+    }
 }
 
 /// A fitted label model.

@@ -18,6 +18,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::class_balance::votes_tell_balance;
+use crate::vote_patterns::VotePatterns;
 use crate::{
     ABSTAIN, AnyLabelModel, ClassBalance, Error, LabelerErrors, Result, SoftLabels, WeakSignals,
 };
@@ -139,22 +140,34 @@ pub fn label_warnings(
             format!("{} rows and {} classes", found.0, found.1),
         ));
     }
-    let comparison = Comparison::new(signals, labels);
-    let mut warnings: Vec<LabelWarning> = comparison.against_majority().into_iter().collect();
-    warnings.extend(comparison.classes_without_rows(signals.classes()));
-    warnings.extend(comparison.silent_rows(signals.classes()));
-    warnings.extend(worse_than_chance(signals, labels));
-    warnings.extend(fitted.into_iter().flat_map(|model| doubts_of_fit(model, signals)));
+    let votes = signals.votes();
+    let mut comparison = Comparison::new(signals.n_classes());
+    for (row, label) in labels.argmax().into_iter().enumerate() {
+        comparison.add(votes.row_bytes(row), 1, label);
+    }
+    let mut warnings = comparison.warnings(signals.classes());
+    let has_votes = has_votes(signals);
+    let rates = LabelerErrors::expected(signals, labels).rates();
+    let voting = rates.iter().zip(&has_votes).filter(|(_, has_votes)| **has_votes);
+    let accuracies: Vec<f64> = voting.map(|(rate, _)| 1.0 - rate).collect();
+    warnings.extend(worse_than_chance(&accuracies, signals.n_classes()));
+    if let Some(model) = fitted {
+        let tells_balance = || votes_tell_balance(&VotePatterns::of(&votes), signals.n_classes());
+        warnings.extend(doubts_of_fit(model, accuracies.len(), tells_balance));
+    }
     Ok(warnings)
 }
 
-/// What these signals cannot teach this label model.
-fn doubts_of_fit(model: &AnyLabelModel, signals: &WeakSignals) -> Vec<LabelWarning> {
+/// What votes of `n_labelers` cannot teach this label model.
+pub(crate) fn doubts_of_fit(
+    model: &AnyLabelModel,
+    n_labelers: usize,
+    tells_balance: impl FnOnce() -> bool,
+) -> Vec<LabelWarning> {
     let mut warnings = Vec::new();
-    if model.class_balance() == Some(&ClassBalance::Estimated) && !votes_tell_balance(signals) {
+    if model.class_balance() == Some(&ClassBalance::Estimated) && !tells_balance() {
         warnings.push(LabelWarning::UniformBalance);
     }
-    let n_labelers = has_votes(signals).into_iter().filter(|&has_votes| has_votes).count();
     if model.learns_accuracies() && n_labelers < MIN_LABELERS {
         warnings.push(LabelWarning::FewLabelers { n_labelers });
     }
@@ -162,7 +175,8 @@ fn doubts_of_fit(model: &AnyLabelModel, signals: &WeakSignals) -> Vec<LabelWarni
 }
 
 /// Labels beside the majority of the votes.
-struct Comparison {
+#[derive(Debug, Clone)]
+pub(crate) struct Comparison {
     n_rows: usize,
     n_clear: usize,
     n_against: usize,
@@ -172,38 +186,54 @@ struct Comparison {
     n_labelled: Vec<usize>,
     /// Rows without votes that get each class.
     n_silent: Vec<usize>,
+    /// Votes of one row for each class.
+    votes_for: Vec<usize>,
 }
 
 impl Comparison {
-    fn new(signals: &WeakSignals, labels: &SoftLabels) -> Self {
-        let none = vec![0; signals.n_classes()];
-        let mut comparison = Self {
-            n_rows: signals.n_rows(),
+    pub(crate) fn new(n_classes: usize) -> Self {
+        let none = vec![0; n_classes];
+        Self {
+            n_rows: 0,
             n_clear: 0,
             n_against: 0,
             n_won: none.clone(),
             n_labelled: none.clone(),
             n_silent: none.clone(),
-        };
-        let votes = signals.votes();
-        let mut counts = none;
-        for (row, label) in labels.argmax().into_iter().enumerate() {
-            comparison.n_labelled[label] += 1;
-            counts.fill(0);
-            for &vote in votes.row_bytes(row).iter().filter(|&&vote| vote != ABSTAIN) {
-                counts[usize::from(vote)] += 1;
-            }
-            match majority(&counts) {
-                Majority::Silent => comparison.n_silent[label] += 1,
-                Majority::Tied => {}
-                Majority::Clear(class) => {
-                    comparison.n_clear += 1;
-                    comparison.n_won[class] += 1;
-                    comparison.n_against += usize::from(label != class);
-                }
+            votes_for: none,
+        }
+    }
+
+    /// Adds `count` rows with these votes and this label.
+    pub(crate) fn add(&mut self, votes: &[u8], count: usize, label: usize) {
+        self.n_rows += count;
+        self.n_labelled[label] += count;
+        self.votes_for.fill(0);
+        for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
+            self.votes_for[usize::from(vote)] += 1;
+        }
+        match majority(&self.votes_for) {
+            Majority::Silent => self.n_silent[label] += count,
+            Majority::Tied => {}
+            Majority::Clear(class) => {
+                self.n_clear += count;
+                self.n_won[class] += count;
+                self.n_against += if label == class { 0 } else { count };
             }
         }
-        comparison
+    }
+
+    /// Number of rows without votes.
+    pub(crate) fn n_uncovered(&self) -> usize {
+        self.n_silent.iter().sum()
+    }
+
+    /// What the labels themselves show.
+    pub(crate) fn warnings(&self, classes: &[String]) -> Vec<LabelWarning> {
+        let mut warnings: Vec<LabelWarning> = self.against_majority().into_iter().collect();
+        warnings.extend(self.classes_without_rows(classes));
+        warnings.extend(self.silent_rows(classes));
+        warnings
     }
 
     fn against_majority(&self) -> Option<LabelWarning> {
@@ -266,16 +296,12 @@ fn has_votes(signals: &WeakSignals) -> Vec<bool> {
     has_votes
 }
 
-fn worse_than_chance(signals: &WeakSignals, labels: &SoftLabels) -> Option<LabelWarning> {
+/// `accuracies` are those of the labelers with votes, by the labels.
+pub(crate) fn worse_than_chance(accuracies: &[f64], n_classes: usize) -> Option<LabelWarning> {
     // A labeler that guesses must not fall on the wrong side by rounding.
-    let chance = 1.0 / signals.n_classes() as f64 - 1e-9;
-    let rates = LabelerErrors::expected(signals, labels).rates();
-    let voting = rates.iter().zip(has_votes(signals)).filter(|(_, has_votes)| *has_votes);
-    let (mut n_worse, mut n_labelers) = (0, 0);
-    for (rate, _) in voting {
-        n_labelers += 1;
-        n_worse += usize::from(1.0 - rate < chance);
-    }
+    let chance = 1.0 / n_classes as f64 - 1e-9;
+    let n_labelers = accuracies.len();
+    let n_worse = accuracies.iter().filter(|&&accuracy| accuracy < chance).count();
     (2 * n_worse > n_labelers).then_some(LabelWarning::WorseThanChance { n_worse, n_labelers })
 }
 

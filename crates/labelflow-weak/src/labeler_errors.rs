@@ -10,6 +10,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use crate::label_model::SignalShape;
 use crate::{Bounds, Error, Result, SoftLabels, Truth, WeakSignals};
 
 /// The share of each labeler's votes that are wrong, about every class. Probabilities are rounded to votes first, so
@@ -88,9 +89,9 @@ impl LabelerErrors {
         self.0.view()
     }
 
-    /// Checks that there are errors for each labeler and class of `signals`.
-    pub(crate) fn check_shape(&self, signals: &WeakSignals) -> Result<()> {
-        let expected = (signals.n_signals(), signals.n_classes());
+    /// Checks that there are errors for each labeler and class.
+    pub(crate) fn check_shape(&self, shape: SignalShape) -> Result<()> {
+        let expected = (shape.n_signals, shape.n_classes);
         if self.0.dim() == expected {
             return Ok(());
         }

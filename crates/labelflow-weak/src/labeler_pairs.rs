@@ -13,8 +13,8 @@
 
 use serde::Serialize;
 
-use crate::WeakSignals;
 use crate::overlaps::Overlaps;
+use crate::{CountedVotes, WeakSignals};
 
 /// What two labelers do together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,12 +44,19 @@ pub struct LabelerPair {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 pub fn labeler_pairs(signals: &WeakSignals) -> Vec<LabelerPair> {
-    let overlaps = Overlaps::of(&signals.votes());
-    let names = signals.labelers();
+    pairs(&Overlaps::of(&signals.votes()), signals.labelers())
+}
+
+/// The same from counted votes.
+pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
+    pairs(&Overlaps::of_patterns(counted.patterns(), counted.shape()), counted.labelers())
+}
+
+fn pairs(overlaps: &Overlaps, names: &[String]) -> Vec<LabelerPair> {
     let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
     pairs
         .map(|(a, b)| {
-            let table = JointVotes::new(&overlaps, a, b);
+            let table = JointVotes::new(overlaps, a, b);
             LabelerPair {
                 first: names[a].clone(),
                 second: names[b].clone(),

@@ -42,6 +42,10 @@
 //! of what [`Ties`] become. [`AnyLabelModel`] is any label model by name, [`label_warnings`] says what speaks against the
 //! labels of one.
 //!
+//! All label models learn from [`CountedVotes`], distinct rows of votes with counts, which may come from several files or
+//! machines: [`LabelModel::fit_counts`] is the fit to the rows that were counted. [`VoteCounter`] counts rows as they come,
+//! [`VoteTally`] adds up what is told of votes and labels part by part.
+//!
 //! [`Bounds::auto`] estimates bounds from agreement between labelers, [`analyze`] describes what each labeler does,
 //! [`labeler_pairs`] what each two do together, and [`LogisticRegression`] with [`StandardScaler`] makes weak labelers out
 //! of features.
@@ -62,6 +66,7 @@ mod calibration;
 mod cholesky;
 mod class_balance;
 mod constrained_labels;
+mod counted_votes;
 mod data_programming;
 mod dataset;
 mod dawid_skene;
@@ -109,8 +114,10 @@ mod ties;
 mod true_values;
 mod truth;
 mod vectors;
+mod vote_counter;
 mod vote_patterns;
 mod vote_rates;
+mod vote_tally;
 mod votes;
 
 pub use adversarial_multiclass::{AdversarialMulticlass, FittedAdversarialMulticlass};
@@ -124,6 +131,7 @@ pub use calibration::{
 };
 pub use class_balance::ClassBalance;
 pub use constrained_labels::{ConstrainedLabels, FittedConstrainedLabels};
+pub use counted_votes::CountedVotes;
 pub use data_programming::{Coverage, DataProgramming, FittedDataProgramming};
 pub use dataset::WeakDataset;
 pub use dawid_skene::{Abstentions, DawidSkene, FittedDawidSkene};
@@ -136,7 +144,7 @@ pub use label_model::{LabelModel, Labeler};
 pub use label_range::LabelRange;
 pub use label_warnings::{LabelWarning, label_warnings};
 pub use labeler_errors::LabelerErrors;
-pub use labeler_pairs::{LabelerPair, labeler_pairs};
+pub use labeler_pairs::{LabelerPair, labeler_pairs, labeler_pairs_of_counts};
 pub use lbfgs::{Lbfgs, Minimum};
 pub use learning_rate::LearningRateSchedule;
 pub use linear_regression::{FittedLinearRegression, LinearRegression};
@@ -162,4 +170,6 @@ pub use stop_reason::StopReason;
 pub use ties::Ties;
 pub use true_values::TrueValues;
 pub use truth::Truth;
+pub use vote_counter::VoteCounter;
+pub use vote_tally::VoteTally;
 pub use votes::{ABSTAIN, Votes};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::fill_rows;
-use crate::{ABSTAIN, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+use crate::{ABSTAIN, CountedVotes, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
 
 /// What probability is shared out among.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,10 @@ pub struct FittedMajorityVote {
 
 impl LabelModel for MajorityVote {
     type Fitted = FittedMajorityVote;
+
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMajorityVote> {
+        Ok(FittedMajorityVote { shape: counted.shape(), share: self.share })
+    }
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMajorityVote> {
         Ok(FittedMajorityVote { shape: SignalShape::of(signals), share: self.share })

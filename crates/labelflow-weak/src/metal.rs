@@ -19,13 +19,14 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::explained_overlaps::explained_overlaps;
-use crate::label_model::SignalShape;
 use crate::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::masked_factorization::Descent;
 use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
 use crate::overlaps::Overlaps;
 use crate::vote_rates::VoteRates;
-use crate::{ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+use crate::{
+    ClassBalance, CountedVotes, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals,
+};
 
 /// How often a vote is guessed to be right.
 const PRECISION: f64 = 0.7;
@@ -127,18 +128,19 @@ impl MeTaL {
 impl LabelModel for MeTaL {
     type Fitted = FittedMeTaL;
 
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedMeTaL> {
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMeTaL> {
         self.check()?;
-        SignalShape::of(signals).check_three_labelers()?;
-        SignalShape::of(signals).check_overlaps()?;
-        signals.check_any_vote()?;
-        let cliques = self.cliques(signals.n_signals())?;
-        let class_balance = self.class_balance.resolve(signals)?;
-        let overlaps = Overlaps::of(&signals.votes());
+        let shape = counted.shape();
+        shape.check_three_labelers()?;
+        shape.check_overlaps()?;
+        counted.check_any_vote()?;
+        let cliques = self.cliques(shape.n_signals)?;
+        let class_balance = self.class_balance.resolve_counts(counted)?;
+        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,
-            precisions: &vec![PRECISION; signals.n_signals()],
+            precisions: &vec![PRECISION; shape.n_signals],
             init_scale: init_scale(self.init_scale, self.seed),
             l2: self.l2,
             descent: Descent { momentum: self.momentum, decay: 0.0 },

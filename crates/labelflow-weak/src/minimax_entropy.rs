@@ -32,8 +32,8 @@ use crate::softmax::normalize_logs;
 use crate::vectors::{dot, largest_change};
 use crate::vote_patterns::{VotePatterns, vote_shares};
 use crate::{
-    ABSTAIN, ClassBalance, Error, LabelModel, Labeler, Lbfgs, Result, SoftLabels, StopReason,
-    WeakSignals,
+    ABSTAIN, ClassBalance, CountedVotes, Error, LabelModel, Labeler, Lbfgs, Result, SoftLabels,
+    StopReason, WeakSignals,
 };
 
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
@@ -132,13 +132,13 @@ impl MinimaxEntropy {
 impl LabelModel for MinimaxEntropy {
     type Fitted = FittedMinimaxEntropy;
 
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedMinimaxEntropy> {
-        let shape = SignalShape::of(signals);
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMinimaxEntropy> {
+        let shape = counted.shape();
         self.check(shape.n_classes)?;
-        signals.check_any_vote()?;
+        counted.check_any_vote()?;
         // Rows without votes have the class balance for labels and no other part in the fit.
-        let patterns = VotePatterns::of(&signals.votes()).without_silence();
-        let class_balance = self.class_balance.resolve(signals)?;
+        let patterns = counted.patterns().without_silence();
+        let class_balance = self.class_balance.resolve_counts(counted)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
         let model = Confusions {
             log_balance: class_balance.iter().map(|p| p.ln()).collect(),
@@ -573,7 +573,8 @@ mod tests {
         let votes =
             array![[0, 0, -1, -1], [1, 1, 1, -1], [-1, -1, -1, -1], [0, 1, -1, -1], [-1, 0, 1, -1]];
         let signals = signals(votes, 2);
-        let patterns = VotePatterns::of(&signals.votes()).without_silence();
+        let patterns = VotePatterns::of(&signals.votes());
+        let patterns = patterns.without_silence();
         let penalties = MinimaxEntropy::default().penalties(&patterns, SignalShape::of(&signals));
         assert_abs_diff_eq!(penalties.0, 1.0);
         assert_abs_diff_eq!(penalties.1, (9.0 / 3.0) / (9.0 / 4.0), epsilon = 1e-12);
@@ -583,7 +584,8 @@ mod tests {
     fn repeating_every_row_is_a_count_and_nothing_else() {
         let problem = Planted::new(200, 3, &[0.8, 0.6, 0.7], 0.3, 3);
         let votes = problem.signals.votes();
-        let patterns = VotePatterns::of(&votes).without_silence();
+        let patterns = VotePatterns::of(&votes);
+        let patterns = patterns.without_silence();
         assert!(patterns.len() < 60);
         let settings = MinimaxEntropy::default();
         let shape = SignalShape::of(&problem.signals);

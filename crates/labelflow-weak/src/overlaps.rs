@@ -14,6 +14,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::label_model::SignalShape;
 use crate::row_chunks::RowChunks;
+use crate::vote_patterns::VotePatterns;
 use crate::{ABSTAIN, Votes};
 
 /// O, `[n_signals · n_classes, n_signals · n_classes]`.
@@ -30,24 +31,39 @@ impl Overlaps {
     /// Counts the votes in one pass over the rows.
     pub(crate) fn of(votes: &Votes) -> Self {
         let shape = SignalShape { n_signals: votes.n_signals(), n_classes: votes.n_classes() };
+        Self::of_rows(shape, votes.n_rows(), |row| (votes.row_bytes(row), 1.0))
+    }
+
+    /// The same from counted rows.
+    pub(crate) fn of_patterns(patterns: &VotePatterns, shape: SignalShape) -> Self {
+        let row = |pattern| (patterns.row(pattern), patterns.count(pattern));
+        Self::of_rows(shape, patterns.len(), row)
+    }
+
+    /// `row` gives the votes of a row and how often they occur.
+    fn of_rows<'a>(
+        shape: SignalShape,
+        n_rows: usize,
+        row: impl Fn(usize) -> (&'a [u8], f64) + Sync,
+    ) -> Self {
         let width = shape.n_signals * shape.n_classes;
         let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
             let mut cast = Vec::with_capacity(shape.n_signals);
-            for row in rows {
+            for (votes, count) in rows.map(&row) {
                 cast.clear();
-                cast.extend(votes_cast(votes.row_bytes(row), shape.n_classes));
+                cast.extend(votes_cast(votes, shape.n_classes));
                 for (position, &vote) in cast.iter().enumerate() {
                     let sums = &mut sums[vote * width..][..width];
                     // Labelers come in order, so this is the upper triangle. Whole numbers add up exactly in a float.
-                    cast[position..].iter().for_each(|&other| sums[other] += 1.0);
+                    cast[position..].iter().for_each(|&other| sums[other] += count);
                 }
             }
         };
-        let upper = RowChunks::new(votes.n_rows(), shape.n_signals, width * width).sum(add_rows);
+        let upper = RowChunks::new(n_rows, shape.n_signals, width * width).sum(add_rows);
         let counts = Array2::from_shape_fn((width, width), |(row, column)| {
             upper[row.min(column) * width + row.max(column)]
         });
-        let n_rows = votes.n_rows() as f64;
+        let n_rows = (0..n_rows).map(|index| row(index).1).sum();
         Self { shape, n_rows, values: &counts / n_rows, counts }
     }
 

@@ -30,7 +30,9 @@ use crate::label_model::SignalShape;
 use crate::linear_program::LinearProgram;
 use crate::row_chunks::fill_rows;
 use crate::vote_patterns::VotePatterns;
-use crate::{ABSTAIN, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals};
+use crate::{
+    ABSTAIN, CountedVotes, Error, Labeler, LabelerErrors, Result, SoftLabels, WeakSignals,
+};
 
 /// Up to this many labelers, every set is tried.
 const MAX_EXHAUSTIVE: usize = 9;
@@ -94,15 +96,23 @@ impl PerformanceGuaranteedVote {
         signals: &WeakSignals,
         errors: &LabelerErrors,
     ) -> Result<FittedPerformanceGuaranteedVote> {
-        let shape = SignalShape::of(signals);
+        self.fit_counts(&CountedVotes::of(signals), errors)
+    }
+
+    /// The same from counted votes.
+    pub fn fit_counts(
+        &self,
+        counted: &CountedVotes,
+        errors: &LabelerErrors,
+    ) -> Result<FittedPerformanceGuaranteedVote> {
+        let shape = counted.shape();
         self.check(shape.n_signals)?;
-        errors.check_shape(signals)?;
-        let patterns = VotePatterns::of(&signals.votes());
+        errors.check_shape(shape)?;
         let subsets = shape
             .classes_against_rest()
             .map(|class| {
                 let errors = errors.one_versus_rest().column(class).to_vec();
-                ClassVote::new(self, &patterns, class, errors).best_subset()
+                ClassVote::new(self, counted.patterns(), class, errors).best_subset()
             })
             .collect::<Result<_>>()?;
         Ok(FittedPerformanceGuaranteedVote { shape, subsets })

@@ -61,9 +61,20 @@ pub fn analyze(signals: &WeakSignals, truth: Option<&Truth>) -> Result<Vec<Label
             truth.n_rows(),
         ));
     }
-    let counts = count(signals, truth.map(Truth::labels));
-    let shares = counts.iter().zip(signals.labelers());
-    Ok(shares.map(|(counts, name)| counts.summarize(name, signals, truth)).collect())
+    let labels = truth.map(Truth::labels);
+    let votes = signals.votes();
+    let mut counts = VoteCounts::new(signals.n_signals(), signals.n_classes());
+    for row in 0..signals.n_rows() {
+        counts.add(votes.row_bytes(row), 1, labels.map(|labels| labels[row]));
+    }
+    Ok(counts.summaries(signals.labelers(), truth.is_some()))
+}
+
+/// What is counted of all labelers, row by row.
+#[derive(Debug, Clone)]
+pub(crate) struct VoteCounts {
+    pub(crate) n_rows: usize,
+    labelers: Vec<Counts>,
 }
 
 /// What is counted of one labeler.
@@ -75,23 +86,44 @@ struct Counts {
     correct: usize,
 }
 
-/// One pass over the rows.
-fn count(signals: &WeakSignals, truth: Option<&[usize]>) -> Vec<Counts> {
-    let empty = Counts { votes_for: vec![0; signals.n_classes()], ..Counts::default() };
-    let mut counts = vec![empty; signals.n_signals()];
-    let votes = signals.votes();
-    for row in 0..signals.n_rows() {
-        let bytes = votes.row_bytes(row);
-        let (overlap, conflict) = company(bytes);
-        for (&vote, counts) in bytes.iter().zip(&mut counts).filter(|(vote, _)| **vote != ABSTAIN) {
+impl VoteCounts {
+    pub(crate) fn new(n_signals: usize, n_classes: usize) -> Self {
+        let empty = Counts { votes_for: vec![0; n_classes], ..Counts::default() };
+        Self { n_rows: 0, labelers: vec![empty; n_signals] }
+    }
+
+    /// Adds `count` rows with these votes, and their true class if it is known.
+    pub(crate) fn add(&mut self, votes: &[u8], count: usize, truth: Option<usize>) {
+        self.n_rows += count;
+        let (overlap, conflict) = company(votes);
+        let voting = votes.iter().zip(&mut self.labelers).filter(|(vote, _)| **vote != ABSTAIN);
+        for (&vote, counts) in voting {
             let class = usize::from(vote);
-            counts.votes_for[class] += 1;
-            counts.overlaps += usize::from(overlap);
-            counts.conflicts += usize::from(conflict);
-            counts.correct += usize::from(truth.is_some_and(|labels| labels[row] == class));
+            counts.votes_for[class] += count;
+            counts.overlaps += if overlap { count } else { 0 };
+            counts.conflicts += if conflict { count } else { 0 };
+            counts.correct += if truth == Some(class) { count } else { 0 };
         }
     }
-    counts
+
+    /// Votes of all labelers for each class.
+    pub(crate) fn votes_for(&self) -> Vec<usize> {
+        let mut sums = vec![0; self.labelers.first().map_or(0, |first| first.votes_for.len())];
+        for counts in &self.labelers {
+            sums.iter_mut().zip(&counts.votes_for).for_each(|(sum, n)| *sum += n);
+        }
+        sums
+    }
+
+    /// Votes of each labeler.
+    pub(crate) fn n_votes(&self) -> impl Iterator<Item = usize> {
+        self.labelers.iter().map(|counts| counts.votes_for.iter().sum())
+    }
+
+    pub(crate) fn summaries(&self, names: &[String], has_truth: bool) -> Vec<LabelerSummary> {
+        let labelers = self.labelers.iter().zip(names);
+        labelers.map(|(counts, name)| counts.summarize(name, self.n_rows, has_truth)).collect()
+    }
 }
 
 /// Whether at least two labelers vote on a row, and whether two differ. If two differ then everyone who votes has
@@ -110,15 +142,10 @@ fn company(votes: &[u8]) -> (bool, bool) {
 }
 
 impl Counts {
-    fn summarize(
-        &self,
-        name: &str,
-        signals: &WeakSignals,
-        truth: Option<&Truth>,
-    ) -> LabelerSummary {
-        let share = |count: usize| count as f64 / signals.n_rows() as f64;
+    fn summarize(&self, name: &str, n_rows: usize, has_truth: bool) -> LabelerSummary {
+        let share = |count: usize| count as f64 / n_rows as f64;
         let n_votes: usize = self.votes_for.iter().sum();
-        let with_truth = |count: usize| truth.map(|_| count);
+        let with_truth = |count: usize| has_truth.then_some(count);
         LabelerSummary {
             name: name.to_owned(),
             polarity: (0..self.votes_for.len()).filter(|&c| self.votes_for[c] > 0).collect(),

@@ -189,8 +189,7 @@ impl WeakSignals {
         if (0..self.n_rows()).any(|row| self.is_covered(row)) {
             return Ok(());
         }
-        Err(Error::data("signals", "at least one vote", "abstentions only")
-            .with_hint("check which value means an abstention in your file"))
+        Err(no_vote())
     }
 
     /// The hard votes behind these signals: borrowed when they are votes, rounded when they are probabilities.
@@ -234,7 +233,13 @@ impl WeakSignals {
     }
 }
 
-fn check_names(what: &str, names: &[String], expected: usize) -> Result<()> {
+/// The error of signals that are abstentions only.
+pub(crate) fn no_vote() -> Error {
+    Error::data("signals", "at least one vote", "abstentions only")
+        .with_hint("check which value means an abstention in your file")
+}
+
+pub(crate) fn check_names(what: &str, names: &[String], expected: usize) -> Result<()> {
     if names.len() != expected {
         return Err(Error::data(what, expected, names.len()));
     }

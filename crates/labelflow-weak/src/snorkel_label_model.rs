@@ -22,13 +22,14 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::assignment::best_assignment;
-use crate::label_model::SignalShape;
 use crate::learning_rate::LearningRateSchedule;
 use crate::masked_factorization::Descent;
 use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
 use crate::overlaps::Overlaps;
 use crate::vote_rates::VoteRates;
-use crate::{ClassBalance, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
+use crate::{
+    ClassBalance, CountedVotes, Error, LabelModel, Labeler, Result, SoftLabels, WeakSignals,
+};
 
 /// The largest margin of rates when none is given.
 const MAX_MARGIN: f64 = 0.01;
@@ -165,14 +166,15 @@ impl SnorkelLabelModel {
 impl LabelModel for SnorkelLabelModel {
     type Fitted = FittedSnorkelLabelModel;
 
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedSnorkelLabelModel> {
+    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedSnorkelLabelModel> {
         self.check()?;
-        SignalShape::of(signals).check_three_labelers()?;
-        SignalShape::of(signals).check_overlaps()?;
-        signals.check_any_vote()?;
-        let precisions = self.precision.resolve(signals.n_signals())?;
-        let class_balance = self.class_balance.resolve(signals)?;
-        let overlaps = Overlaps::of(&signals.votes());
+        let shape = counted.shape();
+        shape.check_three_labelers()?;
+        shape.check_overlaps()?;
+        counted.check_any_vote()?;
+        let precisions = self.precision.resolve(shape.n_signals)?;
+        let class_balance = self.class_balance.resolve_counts(counted)?;
+        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,
@@ -187,14 +189,14 @@ impl LabelModel for SnorkelLabelModel {
         if !loss.is_finite() {
             return Err(diverged(self.learning_rate));
         }
-        let margin = self.rate_margin.unwrap_or_else(|| default_margin(signals.n_rows()));
+        let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
         Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
     }
 }
 
 /// e = min(0.01, 10^−⌈log₁₀ n⌉).
-fn default_margin(n_rows: usize) -> f64 {
+fn default_margin(n_rows: u64) -> f64 {
     let mut power = 1.0;
     while power < n_rows as f64 {
         power *= 10.0;
@@ -284,6 +286,7 @@ mod tests {
     use ndarray::{Axis, array};
 
     use super::*;
+    use crate::label_model::SignalShape;
     use crate::planted::Planted;
     use crate::{ABSTAIN, Ties, Votes};
 

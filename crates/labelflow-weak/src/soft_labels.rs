@@ -62,6 +62,12 @@ impl SoftLabels {
         self.0.view()
     }
 
+    /// The rows with these indices, in this order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        Self(self.0.select(Axis(0), rows))
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.0.nrows()

@@ -6,13 +6,14 @@
 //! that hardly any two rows are the same, looking for those that are would only cost time; then every row is its own
 //! pattern.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use crate::row_chunks::fill_rows;
-use crate::{ABSTAIN, Votes};
+use crate::{ABSTAIN, VoteCounter, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -25,6 +26,8 @@ pub(crate) struct VotePatterns {
     n_signals: usize,
     bytes: Vec<u8>,
     counts: Vec<f64>,
+    /// Whether no pattern is there twice. All rows in their own order may repeat.
+    is_distinct: bool,
 }
 
 impl VotePatterns {
@@ -87,11 +90,39 @@ impl VotePatterns {
             n_signals: votes.n_signals(),
             bytes: votes.as_slice().to_vec(),
             counts: vec![1.0; votes.n_rows()],
+            is_distinct: false,
         }
     }
 
+    /// What a counter has counted, sorted.
+    pub(crate) fn from_counter(counter: &VoteCounter) -> Self {
+        let mut patterns = Self::empty(counter.n_signals());
+        patterns.bytes.reserve_exact(counter.n_patterns() * counter.n_signals());
+        patterns.counts.reserve_exact(counter.n_patterns());
+        for index in counter.sorted() {
+            patterns.push(counter.row(index), counter.count(index) as f64);
+        }
+        patterns
+    }
+
+    /// The patterns of some of the labelers.
+    pub(crate) fn of_labelers(&self, chosen: &[usize], n_classes: usize) -> Self {
+        let row_of = |row: &[u8]| -> Vec<u8> { chosen.iter().map(|&signal| row[signal]).collect() };
+        if self.is_distinct {
+            let mut counter = VoteCounter::new(chosen.len());
+            for (row, count) in self.iter() {
+                counter.add(&row_of(row), count as u64);
+            }
+            return Self::from_counter(&counter);
+        }
+        let bytes: Vec<u8> = self.iter().flat_map(|(row, _)| row_of(row)).collect();
+        let bytes = Array2::from_shape_vec((self.len(), chosen.len()), bytes);
+        let bytes = bytes.expect("each row has a vote of each chosen labeler");
+        Self::of(&Votes::from_bytes(bytes, n_classes).expect("the votes were checked before"))
+    }
+
     fn empty(n_signals: usize) -> Self {
-        Self { n_signals, bytes: Vec::new(), counts: Vec::new() }
+        Self { n_signals, bytes: Vec::new(), counts: Vec::new(), is_distinct: true }
     }
 
     fn push(&mut self, row: &[u8], count: f64) {
@@ -100,16 +131,17 @@ impl VotePatterns {
     }
 
     /// The same patterns without those in which nobody votes.
-    pub(crate) fn without_silence(self) -> Self {
+    pub(crate) fn without_silence(&self) -> Cow<'_, Self> {
         let is_silent = |row: &[u8]| row.iter().all(|&vote| vote == ABSTAIN);
         if !self.iter().any(|(row, _)| is_silent(row)) {
-            return self;
+            return Cow::Borrowed(self);
         }
         let mut spoken = Self::empty(self.n_signals);
+        spoken.is_distinct = self.is_distinct;
         for (row, count) in self.iter().filter(|(row, _)| !is_silent(row)) {
             spoken.push(row, count);
         }
-        spoken
+        Cow::Owned(spoken)
     }
 
     /// How many different classes each labeler votes for.

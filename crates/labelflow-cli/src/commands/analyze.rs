@@ -4,15 +4,18 @@ use std::path::Path;
 
 use anyhow::Context;
 use labelflow::weak::{
-    AnyLabelModel, KnownOfLabelers, Labeler, LabelerPair, label_warnings, labeler_pairs,
+    AnyLabelModel, KnownOfLabelers, LabelWarning, Labeler, LabelerPair, label_warnings,
+    labeler_pairs,
 };
 use labelflow_data::{Column, ColumnValues, write_columns};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::AnalyzeArgs;
+use crate::commands::analyze_patterns;
 use crate::labeler_report::{self, LabelerReport};
 use crate::output::{self, percent};
+use crate::pattern_input::PatternInput;
 use crate::signals_input::SignalsInput;
 
 /// What machines read when pairs are asked for.
@@ -24,6 +27,9 @@ struct WithPairs<'a> {
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     let model = AnyLabelModel::from_name(&args.model)?;
+    if PatternInput::is_named(&args.signals) {
+        return analyze_patterns::run(args, &model);
+    }
     let input = SignalsInput::read(&args.signals, &[])?;
     let signals = &input.signals;
     let truth = input.truth(args.labels.as_deref())?;
@@ -33,33 +39,58 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     };
     let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
     let labels = fitted.predict_proba(signals)?;
-    let labelers = LabelerReport::of_all(signals, truth.as_ref(), &labels).with_context(place)?;
-    let pairs = if args.pairs { labeler_pairs(signals) } else { Vec::new() };
-    if let Some(path) = &args.csv {
-        write_csv(path, &labelers, signals.classes())?;
+    Analysis {
+        labelers: LabelerReport::of_all(signals, truth.as_ref(), &labels).with_context(place)?,
+        pairs: if args.pairs { labeler_pairs(signals) } else { Vec::new() },
+        classes: signals.classes(),
+        n_rows: signals.n_rows(),
+        n_uncovered: signals.n_uncovered(),
+        warnings: label_warnings(signals, &labels, Some(&model))?,
     }
-    match &args.json {
-        Some(path) if args.pairs => {
-            output::write_json(path, &WithPairs { labelers: &labelers, pairs: &pairs })?;
+    .show(args, &model)
+}
+
+/// What there is to tell.
+pub(super) struct Analysis<'a> {
+    pub(super) labelers: Vec<LabelerReport>,
+    /// Only if they are asked for.
+    pub(super) pairs: Vec<LabelerPair>,
+    pub(super) classes: &'a [String],
+    pub(super) n_rows: usize,
+    pub(super) n_uncovered: usize,
+    pub(super) warnings: Vec<LabelWarning>,
+}
+
+impl Analysis<'_> {
+    pub(super) fn show(
+        &self,
+        args: &AnalyzeArgs,
+        model: &AnyLabelModel,
+    ) -> anyhow::Result<Outcome> {
+        let Self { labelers, pairs, classes, .. } = self;
+        if let Some(path) = &args.csv {
+            write_csv(path, labelers, classes)?;
         }
-        Some(path) => output::write_json(path, &labelers)?,
-        None => {}
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        output::print(&labeler_report::table(&labelers, signals.classes()))?;
-        if args.pairs {
-            output::print(&pairs_table(&pairs))?;
+        match &args.json {
+            Some(path) if args.pairs => output::write_json(path, &WithPairs { labelers, pairs })?,
+            Some(path) => output::write_json(path, labelers)?,
+            None => {}
         }
-        output::print(&format!(
-            "{} rows, {} of them without a vote",
-            signals.n_rows(),
-            signals.n_uncovered()
-        ))?;
+        if args.json.as_deref() != Some(Path::new("-")) {
+            output::print(&labeler_report::table(labelers, classes))?;
+            if args.pairs {
+                output::print(&pairs_table(pairs))?;
+            }
+            output::print(&format!(
+                "{} rows, {} of them without a vote",
+                self.n_rows, self.n_uncovered
+            ))?;
+        }
+        for warning in &self.warnings {
+            output::note(&format!("warning: {}: {warning}", model.name()));
+        }
+        Ok(Outcome::Done)
     }
-    for warning in label_warnings(signals, &labels, Some(&model))? {
-        output::note(&format!("warning: {}: {warning}", model.name()));
-    }
-    Ok(Outcome::Done)
 }
 
 fn pairs_table(pairs: &[LabelerPair]) -> String {

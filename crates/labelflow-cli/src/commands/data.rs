@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::bail;
 use labelflow::weak::{RuleDataset, SoftLabels, TrueValues, Truth};
 use labelflow_data::furniture::{Furniture, FurnitureCategory, FurnitureSizes, write_furniture};
 use labelflow_data::{
@@ -28,8 +29,11 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
             Ok(Outcome::Done)
         }
         DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
-        DataCommand::Synth { kind, rows, classes, labelers, seed, out } => {
+        DataCommand::Synth { kind, rows, classes, labelers, seed, rows_per_part, out } => {
             let _claim = ClaimedFolder::open(out)?;
+            if let Some(rows_per_part) = rows_per_part {
+                return synth_parts(*kind, *rows, *classes, *labelers, *seed, *rows_per_part, out);
+            }
             synth(*kind, *rows, *classes, *labelers, *seed, out)
         }
     }
@@ -111,6 +115,25 @@ fn counts(report: &CheckReport) -> String {
             counts.n_rows, counts.d_features, expected.n_rows, expected.d_features
         ),
     }
+}
+
+/// Votes in parts, without features and labels.
+fn synth_parts(
+    kind: SynthKind,
+    n_rows: usize,
+    n_classes: usize,
+    n_signals: usize,
+    seed: u64,
+    rows_per_part: usize,
+    out: &Path,
+) -> anyhow::Result<Outcome> {
+    if kind != SynthKind::Votes {
+        bail!("rows-per-part: expected votes, found another kind of problem");
+    }
+    let planted = PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() };
+    let files = planted.write_parts(out, rows_per_part)?;
+    output::note(&format!("{n_rows} rows in {} files in {}", files.len(), out.display()));
+    Ok(Outcome::Done)
 }
 
 fn synth(

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use labelflow::weak::{
-    AnyLabelModel, Bounds, FittedLabelModel, KnownOfLabelers, LabelWarning, Labeler, LabelerErrors,
-    SoftLabels, WeakSignals, label_warnings,
+    AnyLabelModel, Bounds, CountedVotes, FittedLabelModel, KnownOfLabelers, LabelWarning, Labeler,
+    LabelerErrors, SoftLabels, VoteTally, WeakSignals, label_warnings,
 };
 use labelflow::{ClassificationMetrics, SavedLabelModel, classification_metrics};
-use labelflow_data::{AbstainConvention, SignalsOptions, read_bounds, read_labels, read_signals};
+use labelflow_data::{
+    AbstainConvention, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
+};
 use ndarray::Axis;
 use serde::Serialize;
 
@@ -16,15 +18,17 @@ use crate::Outcome;
 use crate::args::{DEFAULT_LABEL_MODEL, LabelArgs};
 use crate::bounds_setting::BoundsSetting;
 use crate::commands::eval::print_metrics;
+use crate::commands::label_patterns;
 use crate::labeler_report::{self, LabelerReport};
 use crate::output::{self, percent};
+use crate::pattern_input::PatternInput;
 use crate::signals_input::SignalsInput;
 
 const CLASS_BALANCE: &str = "class_balance";
 
 /// What machines read.
 #[derive(Serialize)]
-struct Report {
+pub(super) struct Report {
     model: String,
     n_rows: usize,
     n_uncovered: usize,
@@ -62,6 +66,9 @@ struct Labelled {
 }
 
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
+    if PatternInput::is_named(&args.signals) {
+        return label_patterns::run(args);
+    }
     let labelled = match &args.load {
         Some(path) => label_with_saved(args, path)?,
         None => fit_and_label(args)?,
@@ -72,29 +79,39 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
     if let (Some(path), Some((_, fitted))) = (&args.save, fit) {
         SavedLabelModel::new(fitted, &input.signals).save(path)?;
     }
+    if let Some(path) = &args.write_counts {
+        write_counts(path, &CountedVotes::of(&input.signals))?;
+    }
+    print_report(args, &report, input.signals.classes())?;
+    output::note(&format!("{} rows labelled in {}", labels.n_rows(), args.out.display()));
+    Ok(Outcome::Done)
+}
+
+/// Says and writes what was learned.
+pub(super) fn print_report(
+    args: &LabelArgs,
+    report: &Report,
+    classes: &[String],
+) -> anyhow::Result<()> {
     if let Some(path) = &args.json {
         output::write_json(path, &report)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        report.print(input.signals.classes())?;
+        report.print(classes)?;
     }
     for warning in &report.warnings {
         output::note(&format!("warning: {}: {}", report.model, warning.text));
     }
-    output::note(&format!("{} rows labelled in {}", labels.n_rows(), args.out.display()));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// A label model fitted to the votes, and its labels of the same rows.
 fn fit_and_label(args: &LabelArgs) -> anyhow::Result<Labelled> {
     // Before any file of votes is read: settings are quick to check.
-    let mut settings = read_settings(args)?;
+    let settings = read_settings(args)?;
     let input = SignalsInput::read(&args.signals, &[])?;
     let signals = &input.signals;
-    if let Some(text) = &args.class_balance {
-        set_class_balance(&mut settings, text, signals.n_classes())?;
-    }
-    let model = label_model(settings, args)?;
+    let model = model_for(settings, args, Some(signals.n_classes()))?;
     let known = known_of_labelers(args, signals)?;
     let fitted = model.fit(signals, &known).with_context(|| format!("{}", input.path.display()))?;
     let labels = fitted.predict_proba(signals)?;
@@ -138,6 +155,33 @@ impl Report {
         })
     }
 
+    /// The report of votes that are not in memory.
+    pub(super) fn of_tally(
+        model: &str,
+        tally: &VoteTally,
+        classes: &[String],
+        warnings: Vec<LabelWarning>,
+    ) -> Self {
+        let classes = classes.iter().zip(tally.label_balance()).zip(tally.vote_shares());
+        let class = |((name, balance), votes): ((&String, f64), f64)| ClassReport {
+            name: name.clone(),
+            balance,
+            votes,
+        };
+        let warnings = warnings.into_iter();
+        Self {
+            model: model.to_owned(),
+            n_rows: tally.n_rows(),
+            n_uncovered: tally.n_uncovered(),
+            classes: classes.map(class).collect(),
+            labelers: LabelerReport::of_tally(tally),
+            warnings: warnings
+                .map(|warning| WarningReport { text: warning.to_string(), warning })
+                .collect(),
+            metrics: None,
+        }
+    }
+
     fn print(&self, classes: &[String]) -> anyhow::Result<()> {
         output::print(&labeler_report::table(&self.labelers, classes))?;
         let rows = self
@@ -169,7 +213,7 @@ fn class_reports(signals: &WeakSignals, labels: &SoftLabels) -> Vec<ClassReport>
 }
 
 /// The settings of the label model as a table, with its name in it.
-fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
+pub(super) fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
     let mut settings = toml::Table::new();
     if let Some(path) = &args.settings {
         let context = || format!("reading {}", path.display());
@@ -232,7 +276,16 @@ fn set_class_balance(
     Ok(())
 }
 
-fn label_model(settings: toml::Table, args: &LabelArgs) -> anyhow::Result<AnyLabelModel> {
+/// The label model with its settings; how common the classes are by the flags, once their number is known.
+pub(super) fn model_for(
+    mut settings: toml::Table,
+    args: &LabelArgs,
+    n_classes: Option<usize>,
+) -> anyhow::Result<AnyLabelModel> {
+    if let (Some(text), Some(n_classes)) = (&args.class_balance, n_classes) {
+        set_class_balance(&mut settings, text, n_classes)?;
+    }
+
     settings.try_into().with_context(|| match &args.settings {
         Some(path) => format!("reading {}", path.display()),
         None => "settings of the label model".to_owned(),
@@ -240,7 +293,10 @@ fn label_model(settings: toml::Table, args: &LabelArgs) -> anyhow::Result<AnyLab
 }
 
 /// What the flags say of the labelers; what they do not say is measured on labelled rows, if there are any.
-fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<KnownOfLabelers> {
+pub(super) fn known_of_labelers(
+    args: &LabelArgs,
+    signals: &WeakSignals,
+) -> anyhow::Result<KnownOfLabelers> {
     let bounds = args.bounds.as_deref().map(|text| BoundsSetting::parse(text).resolve(signals));
     let errors = args.errors.as_deref().map(|text| read_errors(text, signals));
     let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()? };

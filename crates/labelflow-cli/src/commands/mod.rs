@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod analyze;
+mod analyze_patterns;
 pub(crate) mod calibrate;
 pub(crate) mod complete;
 pub(crate) mod completions;
@@ -9,6 +10,7 @@ pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod label;
+mod label_patterns;
 pub(crate) mod man;
 pub(crate) mod metrics;
 pub(crate) mod predict;

@@ -1,0 +1,192 @@
+//! Votes in Parquet files that need not fit in memory, read batch by batch.
+//!
+//! ```text
+//! pass 1: cells ──codes──► patterns of codes with counts ──meaning of the codes──► counted votes
+//! pass 2: cells ──codes──► votes, in the order of the files
+//! ```
+
+use std::path::Path;
+
+use labelflow_weak::{ABSTAIN, CountedVotes, VoteCounter, Votes, WeakSignals};
+use ndarray::Array2;
+
+use crate::cell_codes::{BatchPlace, CellCodes, VoteReading};
+use crate::parquet_file::ParquetFile;
+use crate::vote_parts::VoteParts;
+use crate::{Error, Result, SignalsOptions};
+
+/// What a first pass over all votes told.
+#[derive(Debug, Clone)]
+pub struct VoteStream {
+    parts: VoteParts,
+    codes: CellCodes,
+    reading: VoteReading,
+    patterns: StreamedPatterns,
+}
+
+/// The patterns of all rows, if they could be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamedPatterns {
+    /// All of them.
+    Counted(CountedVotes),
+    /// There were more than could be kept.
+    TooMany {
+        /// The most that could be kept.
+        most: usize,
+        /// Rows that were read until then.
+        n_rows: u64,
+    },
+}
+
+impl VoteStream {
+    /// Reads all votes of the Parquet files that `path` names, see [`VoteParts::open`], and counts distinct rows.
+    ///
+    /// `most_patterns` says how many of them may be kept, given the number of different values of cells so far, which is
+    /// about that of classes. Once there are more, all are dropped and the rest is read for its values only.
+    pub fn open(
+        path: &Path,
+        options: &SignalsOptions,
+        most_patterns: impl Fn(&VoteParts, usize) -> usize,
+    ) -> Result<Self> {
+        if options.classes.len() == 1 {
+            let found = format!("only '{}'", options.classes[0]);
+            return Err(Error::config("classes", "at least two names", found));
+        }
+        let parts = VoteParts::open(path)?;
+        let n_signals = parts.labelers().len();
+        let mut codes = CellCodes::new();
+        let mut counter = VoteCounter::new(n_signals);
+        let (mut n_rows, mut too_many) = (0u64, None);
+        visit_codes(&parts, &mut codes, |rows, codes| {
+            n_rows += (rows.len() / n_signals) as u64;
+            if too_many.is_none() {
+                rows.chunks_exact(n_signals).for_each(|row| {
+                    counter.add(row, 1);
+                });
+                let most = most_patterns(&parts, codes.len());
+                if counter.n_patterns() > most {
+                    counter = VoteCounter::new(n_signals);
+                    too_many = Some(StreamedPatterns::TooMany { most, n_rows });
+                }
+            }
+            Ok(())
+        })?;
+        let reading = codes.reading(options)?;
+        let patterns = match too_many {
+            Some(too_many) => too_many,
+            None => {
+                let counted = count_votes(counter, &reading).map_err(Error::in_file(path))?;
+                let counted = counted.with_labelers(parts.labelers().to_vec());
+                StreamedPatterns::Counted(counted.map_err(Error::in_file(path))?)
+            }
+        };
+        Ok(Self { parts, codes, reading, patterns })
+    }
+
+    /// The files.
+    pub fn parts(&self) -> &VoteParts {
+        &self.parts
+    }
+
+    /// Names of the classes.
+    pub fn classes(&self) -> &[String] {
+        &self.reading.classes
+    }
+
+    /// Number of different values of cells, abstentions among them.
+    pub fn n_values(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// The distinct rows of votes.
+    pub fn patterns(&self) -> &StreamedPatterns {
+        &self.patterns
+    }
+
+    /// One row on which nobody votes, with the names of the labelers and classes.
+    pub fn silent_row(&self) -> Result<WeakSignals> {
+        self.signals(Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN))
+    }
+
+    fn signals(&self, votes: Array2<u8>) -> Result<WeakSignals> {
+        let signals = Votes::from_bytes(votes, self.reading.classes.len())
+            .and_then(WeakSignals::from_votes)
+            .and_then(|signals| signals.with_labelers(self.parts.labelers().to_vec()))
+            .and_then(|signals| signals.with_classes(self.reading.classes.clone()));
+        signals.map_err(Error::in_file(&self.parts.files()[0]))
+    }
+
+    /// Visits all rows again, batch by batch, in the order of the files.
+    pub fn visit(&self, mut visit: impl FnMut(&WeakSignals) -> Result<()>) -> Result<()> {
+        let n_signals = self.parts.labelers().len();
+        let mut codes = self.codes.clone();
+        let mut n_rows = 0;
+        visit_codes(&self.parts, &mut codes, |rows, codes| {
+            if codes.len() > self.codes.len() {
+                return Err(self.changed("other values"));
+            }
+            n_rows += (rows.len() / n_signals) as u64;
+            let votes = rows.iter().map(|&code| self.reading.votes[usize::from(code)]).collect();
+            let votes = Array2::from_shape_vec((rows.len() / n_signals, n_signals), votes);
+            let votes = votes.expect("each row has a cell of each labeler");
+            visit(&self.signals(votes)?)
+        })?;
+        if n_rows != self.parts.n_rows() {
+            return Err(self.changed(format!("{n_rows} rows")));
+        }
+        Ok(())
+    }
+
+    fn changed(&self, found: impl std::fmt::Display) -> Error {
+        let expected = format!("the {} rows that were read before", self.parts.n_rows());
+        Error::content(&self.parts.files()[0], expected, found)
+            .with_hint("files must not change while they are labelled")
+    }
+}
+
+/// Counted codes as counted votes: several codes may mean the same.
+fn count_votes(
+    counter: VoteCounter,
+    reading: &VoteReading,
+) -> Result<CountedVotes, labelflow_weak::Error> {
+    let mut votes = VoteCounter::new(counter.n_signals());
+    let mut row_of_votes = vec![0; counter.n_signals()];
+    for (row, count) in counter.iter() {
+        for (vote, &code) in row_of_votes.iter_mut().zip(row) {
+            *vote = reading.votes[usize::from(code)];
+        }
+        votes.add(&row_of_votes, count);
+    }
+    drop(counter);
+    CountedVotes::from_counter(&votes, reading.classes.len())?.with_classes(reading.classes.clone())
+}
+
+/// Visits the codes of all rows, row after row, batch by batch.
+fn visit_codes(
+    parts: &VoteParts,
+    codes: &mut CellCodes,
+    mut visit: impl FnMut(&[u8], &CellCodes) -> Result<()>,
+) -> Result<()> {
+    let n_signals = parts.labelers().len();
+    let columns: Vec<usize> = (0..n_signals).collect();
+    let mut bytes = Vec::new();
+    for file in parts.files() {
+        let part = ParquetFile::open(file)?;
+        if part.names() != parts.labelers() {
+            let expected = format!("the columns {}", parts.labelers().join(", "));
+            return Err(Error::content(file, expected, part.names().join(", ")));
+        }
+        let mut first_row = 0;
+        part.visit_raw_batches(&columns, |arrays| {
+            let n_rows = arrays[0].len();
+            bytes.resize(n_rows * n_signals, 0);
+            for (signal, (array, column)) in arrays.iter().zip(parts.labelers()).enumerate() {
+                let place = BatchPlace { file, first_row, column };
+                codes.encode(array, &mut bytes[signal..], n_signals, &place)?;
+            }
+            first_row += n_rows;
+            if n_rows == 0 { Ok(()) } else { visit(&bytes, codes) }
+        })?;
+    }
+    Ok(())
+}
