@@ -21,6 +21,7 @@ mod bounded_scale;
 mod chain;
 mod conditioner_bank;
 mod coupling;
+mod flat;
 mod flow;
 mod fused;
 mod initializer;
@@ -29,6 +30,7 @@ mod normalization;
 mod point_coupling;
 mod point_layer;
 mod point_tape;
+mod recording;
 mod state;
 
 pub use activation::Activation;
@@ -38,6 +40,9 @@ pub use bounded_scale::bounded_scale;
 pub use chain::{Chain, fold_inverse};
 pub use conditioner_bank::{ConditionerBank, ConditionerBankConfig, SecondLayerInit};
 pub use coupling::{Coupling, CouplingConfig};
+pub use flat::{
+    flat_batch_statistics, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
+};
 pub use flow::{
     AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,
 };
@@ -48,4 +53,5 @@ pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
 pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
 pub use point_tape::{PointGradients, PointTape, generate_with_tape};
+pub use recording::{Recording, Slot, records};
 pub use state::{State, StateError, load_state, n_parameters, state};

@@ -148,6 +148,11 @@ impl StatisticsRecorder {
         batch.insert(layer.running_mean.id, mean);
         batch.insert(layer.running_variance.id, variance);
     }
+
+    /// Means and variances by the parameters whose running values they belong to.
+    pub(crate) fn into_batch(self) -> HashMap<ParamId, Tensor<3>> {
+        self.batch.into_inner()
+    }
 }
 
 /// Moves the running statistics of `module` towards the recorded batch statistics: by the share `momentum` of the way.
@@ -170,5 +175,5 @@ pub fn absorb<M: Module>(module: M, recorder: StatisticsRecorder, momentum: f64)
                 .set_require_grad(false)
         }
     }
-    module.map(&mut Absorb { batch: recorder.batch.into_inner(), momentum })
+    module.map(&mut Absorb { batch: recorder.into_batch(), momentum })
 }

@@ -96,8 +96,25 @@ impl Adam {
         self.composed_step(module, gradient, lr)
     }
 
+    /// [`step`](Self::step) on weights that are one vector themselves, as a composition of tensor operations.
+    pub(crate) fn flat_step(
+        &mut self,
+        weights: Tensor<1>,
+        gradient: Tensor<1>,
+        lr: f64,
+    ) -> Tensor<1> {
+        self.n_steps += 1;
+        weights + self.change(gradient, lr)
+    }
+
     /// [`step`](Self::step) as a composition of tensor operations.
     fn composed_step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
+        let change = self.change(gradient, lr);
+        add_flat(module, change)
+    }
+
+    /// What the step that is being taken adds to the weights.
+    fn change(&mut self, gradient: Tensor<1>, lr: f64) -> Tensor<1> {
         let t = self.n_steps as i32;
         let beta_1 = self.beta_1;
         let m = self.first_moment.clone() * beta_1 + gradient.clone() * (1.0 - beta_1);
@@ -105,8 +122,7 @@ impl Adam {
         self.first_moment = m.clone();
         self.second_moment = v.clone();
         let deviation = v.sqrt() / (1.0 - BETA_2.powi(t)).sqrt() + EPSILON;
-        let change = m / deviation * (-lr / (1.0 - beta_1.powi(t)));
-        add_flat(module, change)
+        m / deviation * (-lr / (1.0 - beta_1.powi(t)))
     }
 
     /// [`step`](Self::step) on the CPU: weights and moments are read once and written once.

@@ -60,6 +60,7 @@ mod constraints;
 mod device;
 mod end_model;
 mod error;
+mod flat_module;
 mod folder_lock;
 mod generalized_expectation;
 #[cfg(test)]
@@ -73,6 +74,7 @@ mod multilayer_perceptron;
 mod objective;
 mod observer;
 mod penalty;
+mod recorded_training;
 mod row_samples;
 mod saved_label_model;
 mod saved_model;

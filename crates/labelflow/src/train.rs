@@ -19,7 +19,7 @@ use crate::adam::{Adam, flat_gradient};
 use crate::batch::{Batch, Rows, Tracker};
 use crate::stream::stream;
 use crate::weight_decay::shrink_weights;
-use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result};
+use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result, recorded_training};
 
 /// The labels that mini-batch training remembers, in a checkpoint.
 const TRACKED_LABELS: &str = "tracked_labels";
@@ -203,7 +203,7 @@ impl TrainConfig {
     }
 
     /// The step size of an epoch: it decays until it has reached its floor, and stays there.
-    fn learning_rate(&self, epoch: usize) -> f64 {
+    pub(crate) fn learning_rate(&self, epoch: usize) -> f64 {
         let n_decays = self.learning_rate_floor.ln() / self.learning_rate_decay.ln();
         let n_decays = if n_decays.is_finite() { n_decays.ceil() as i32 } else { 0 };
         self.learning_rate * self.learning_rate_decay.powi(n_decays.min(epoch as i32))
@@ -216,7 +216,7 @@ impl TrainConfig {
         at_start * learning_rate * (learning_rate / self.learning_rate)
     }
 
-    fn has_converged(&self, history: &[EpochRecord]) -> bool {
+    pub(crate) fn has_converged(&self, history: &[EpochRecord]) -> bool {
         let [.., previous, last] = history else {
             return false;
         };
@@ -280,6 +280,9 @@ pub(crate) fn train<B: Bijection>(
             }
             tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
         }
+    }
+    if n_batches == 1 && recorded_training::applies(task) {
+        return recorded_training::train(flow, adam, history, task, config, observer);
     }
 
     let mut stop = StopReason::MaxEpochs;
@@ -366,7 +369,7 @@ pub(crate) fn step<B: Bijection>(
     let progress = epoch as f64 / config.max_epochs.saturating_sub(1).max(1) as f64;
     let value = objective.evaluate(&labels, log_prob, input.batch, progress);
     let gradient = flat_gradient(&flow, value.loss.backward());
-    let numbers = read_numbers(value.loss, value.terms, &gradient);
+    let numbers = numbers_of(step_numbers(value.loss, value.terms, &gradient));
     check_finite(&numbers, objective, epoch)?;
     let flow = match clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
         Some(gradient) => adam.step(flow, gradient, config.learning_rate(epoch)),
@@ -421,7 +424,7 @@ fn bytes_per_row<B: Bijection>(flow: &Flow<B>, device: &Device) -> usize {
 }
 
 /// One draw for every row, the same whatever the batches.
-fn draw_noise(rng: ChaCha8Rng, n_rows: usize, d_labels: usize) -> Vec<f32> {
+pub(crate) fn draw_noise(rng: ChaCha8Rng, n_rows: usize, d_labels: usize) -> Vec<f32> {
     StandardNormal.sample_iter(rng).take(n_rows * d_labels).collect()
 }
 
@@ -449,15 +452,23 @@ pub(crate) struct StepNumbers {
     pub(crate) gradient_norm: f64,
 }
 
-/// Fetches all numbers at once: every fetch waits for the device.
-fn read_numbers(loss: Tensor<1>, terms: Tensor<1>, gradient: &Tensor<1>) -> StepNumbers {
+/// The numbers of a step in one tensor, so that they are fetched at once: every fetch waits for the device.
+pub(crate) fn step_numbers(loss: Tensor<1>, terms: Tensor<1>, gradient: &Tensor<1>) -> Tensor<1> {
     let norm = gradient.clone().square().sum().sqrt();
-    let numbers = Tensor::cat(vec![loss.inner(), norm, terms.inner()], 0);
+    Tensor::cat(vec![loss.inner(), norm, terms.inner()], 0)
+}
+
+/// Fetches the [numbers](step_numbers) of a step.
+pub(crate) fn numbers_of(numbers: Tensor<1>) -> StepNumbers {
     let numbers: Vec<f64> = numbers.into_data().iter::<f64>().collect();
     StepNumbers { loss: numbers[0], gradient_norm: numbers[1], terms: numbers[2..].to_vec() }
 }
 
-fn check_finite(numbers: &StepNumbers, objective: &Objective, epoch: usize) -> Result<()> {
+pub(crate) fn check_finite(
+    numbers: &StepNumbers,
+    objective: &Objective,
+    epoch: usize,
+) -> Result<()> {
     let bad = numbers.terms.iter().position(|term| !term.is_finite());
     let (term, value) = match bad {
         Some(index) => (objective.terms()[index].clone(), numbers.terms[index]),
@@ -475,7 +486,7 @@ pub(crate) fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tens
     Some(if norm > max_norm { gradient * (max_norm / (norm + 1e-6)) } else { gradient })
 }
 
-fn summarize(
+pub(crate) fn summarize(
     epoch: usize,
     steps: &[StepNumbers],
     names: &[String],

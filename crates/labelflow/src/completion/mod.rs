@@ -34,6 +34,7 @@ mod frame_search;
 mod generator_step;
 mod latent_encoder;
 mod nearest_points;
+mod players_step;
 mod point_autoencoder;
 mod point_cloud_completer;
 mod point_features;

@@ -1,0 +1,249 @@
+//! What a step of both players computes from their weights and a batch: on a device with graphs, all of it in one launch.
+
+use burn::tensor::{Device, Tensor};
+use labelflow_flow::{Mode, N_AXES, Slot, StatisticsRecorder, flat_batch_statistics};
+
+use super::completion_batch::DeviceBatch;
+use super::completion_network::CompletionNetwork;
+use super::completion_objective::{TERMS, discriminator_loss};
+use super::discriminator::Discriminator;
+use super::generator_step::generator_step;
+use crate::adam::flat_gradient;
+use crate::{Error, PointCloudCompleter, Result};
+
+/// The discriminator's loss, beside the generator's terms in the records of epochs.
+const DISCRIMINATOR: &str = "discriminator";
+
+/// Where the batches of all steps lie, one after another.
+#[derive(Debug)]
+pub(crate) struct BatchSlots {
+    partials: Slot<3>,
+    shapes: Slot<3>,
+    latent_noise: Slot<2>,
+    noise: Slot<3>,
+    blur: Option<Slot<3>>,
+}
+
+impl BatchSlots {
+    /// Room for batches of so many clouds.
+    pub(crate) fn new(config: &PointCloudCompleter, n_clouds: usize, device: &Device) -> Self {
+        let clouds = |n_points| Slot::new(Tensor::zeros([n_clouds, n_points, N_AXES], device));
+        Self {
+            partials: clouds(config.n_partial_points),
+            shapes: clouds(config.n_points),
+            latent_noise: Slot::new(Tensor::zeros([n_clouds, config.d_latent], device)),
+            noise: clouds(config.n_points),
+            blur: (config.discriminator_blur > 0.0).then(|| clouds(config.n_points)),
+        }
+    }
+
+    /// Replaces the batch.
+    pub(crate) fn write(&self, batch: DeviceBatch) {
+        self.partials.write(batch.partials);
+        self.shapes.write(batch.shapes);
+        self.latent_noise.write(batch.latent_noise);
+        self.noise.write(batch.noise);
+        if let (Some(slot), Some(blur)) = (&self.blur, batch.blur) {
+            slot.write(blur);
+        }
+    }
+
+    /// The batch, on the device with gradients.
+    pub(crate) fn batch(&self) -> DeviceBatch {
+        DeviceBatch {
+            partials: Tensor::from_inner(self.partials.value()),
+            shapes: Tensor::from_inner(self.shapes.value()),
+            latent_noise: Tensor::from_inner(self.latent_noise.value()),
+            noise: Tensor::from_inner(self.noise.value()),
+            blur: self.blur.as_ref().map(|blur| Tensor::from_inner(blur.value())),
+        }
+    }
+}
+
+/// What a step computes, on the device.
+#[derive(Debug)]
+pub(crate) struct PlayersStep {
+    /// Loss, lengths of both gradients, the discriminator's loss, terms.
+    numbers: Tensor<1>,
+    /// The generator's and the discriminator's.
+    pub(crate) gradients: [Tensor<1>; 2],
+    /// Of the batch: the generator's, and the discriminator's of shapes and of generated clouds.
+    pub(crate) statistics: [Tensor<1>; 3],
+}
+
+impl PlayersStep {
+    /// The gradients of both players. The discriminator sees the clouds that the generator made before its step.
+    pub(crate) fn compute(
+        config: &PointCloudCompleter,
+        generator: &CompletionNetwork,
+        discriminator: &Discriminator,
+        batch: DeviceBatch,
+    ) -> Self {
+        let recorder = StatisticsRecorder::default();
+        let shapes = batch.shapes.clone();
+        let value = generator_step(config, generator, discriminator, batch, &recorder);
+        let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
+        let loss = discriminator_loss(
+            discriminator.forward(shapes, Mode::Train(&of_shapes)),
+            discriminator.forward(value.seen, Mode::Train(&of_clouds)),
+        );
+        let gradients = [value.gradient, flat_gradient(discriminator, loss.clone().backward())];
+        let [of_generator, of_discriminator] = gradients.each_ref().map(norm);
+        let mut numbers = vec![value.loss, of_generator, of_discriminator, loss.inner()];
+        numbers.extend(value.terms);
+        Self {
+            numbers: Tensor::cat(numbers, 0),
+            gradients,
+            statistics: [
+                flat_batch_statistics(generator, recorder),
+                flat_batch_statistics(discriminator, of_shapes),
+                flat_batch_statistics(discriminator, of_clouds),
+            ],
+        }
+    }
+
+    /// All numbers in one fetch: every fetch waits for the device.
+    pub(crate) fn numbers(&self, rate: f64) -> StepNumbers {
+        let numbers: Vec<f64> = self.numbers.to_data().iter::<f64>().collect();
+        let terms = [DISCRIMINATOR].into_iter().chain(TERMS).zip(numbers[3..].iter().copied());
+        StepNumbers {
+            loss: numbers[0],
+            gradient_norm: numbers[1],
+            discriminator_norm: numbers[2],
+            terms: terms.collect(),
+            rate,
+        }
+    }
+}
+
+fn norm(gradient: &Tensor<1>) -> Tensor<1> {
+    gradient.clone().square().sum().sqrt()
+}
+
+/// The numbers of one step, on the host.
+#[derive(Debug)]
+pub(crate) struct StepNumbers {
+    pub(crate) loss: f64,
+    pub(crate) gradient_norm: f64,
+    pub(crate) discriminator_norm: f64,
+    pub(crate) terms: Vec<(&'static str, f64)>,
+    pub(crate) rate: f64,
+}
+
+impl StepNumbers {
+    pub(crate) fn check(&self, epoch: usize) -> Result<()> {
+        match self.terms.iter().find(|(_, value)| !value.is_finite()) {
+            Some(&(term, value)) => Err(Error::NotFinite { term: term.to_owned(), value, epoch }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::module::{Module, ModuleVisitor, Param};
+    use burn::tensor::TensorData;
+    use labelflow_flow::n_parameters;
+
+    use super::*;
+    use crate::adam::add_flat;
+    use crate::completion::Players;
+    use crate::completion::generator_step::GeneratorStep;
+
+    fn wave(n: usize, factor: f64) -> Vec<f64> {
+        (0..n).map(|index| (1.0 + factor * index as f64).sin()).collect()
+    }
+
+    /// The derivative along a direction that moves one tensor of a module alone, for each of its tensors: by the gradient, and by central
+    /// differences of the loss.
+    fn compare_derivatives<M: Module>(
+        module: &M,
+        gradient: Tensor<1>,
+        loss: impl Fn(&M) -> Tensor<1>,
+    ) {
+        const STEP: f64 = 1e-6;
+        let device = Device::flex();
+        let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
+        let mut sizes = Sizes(Vec::new());
+        module.visit(&mut sizes);
+        let mut start = 0;
+        for n_weights in sizes.0 {
+            let mut direction = vec![0.0; gradient.len()];
+            direction[start..start + n_weights].copy_from_slice(&wave(n_weights, 1.7));
+            let along: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
+            let at = |by: f64| {
+                let change: Vec<f64> = direction.iter().map(|value| by * value).collect();
+                let n_values = change.len();
+                let change = Tensor::from_data(TensorData::new(change, [n_values]), &device);
+                let moved = add_flat(module.clone(), change);
+                loss(&moved).into_data().iter::<f64>().next().unwrap()
+            };
+            let numerical = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+            let scale = numerical.abs().max(1.0);
+            assert!((along - numerical).abs() < 1e-4 * scale, "{start}: {along} and {numerical}");
+            start += n_weights;
+        }
+        assert_eq!(start, gradient.len());
+    }
+
+    struct Sizes(Vec<usize>);
+
+    impl ModuleVisitor for Sizes {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if param.is_require_grad() {
+                self.0.push(param.val().shape().num_elements());
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_of_both_players_are_those_of_central_differences() {
+        let mut device = Device::flex().autodiff();
+        let _ = device.configure(burn::tensor::FloatDType::F64);
+        let config = PointCloudCompleter {
+            n_steps: 2,
+            d_hidden: 3,
+            d_latent: 2,
+            feature_widths: vec![4, 5],
+            discriminator_widths: vec![4, 5],
+            discriminator_head: vec![3],
+            base_deviation: 0.5,
+            ..PointCloudCompleter::default()
+        };
+        let players = Players::init(&config, &device);
+        let n_weights = n_parameters(&players);
+        // Away from the start, where the last layers are close to nothing.
+        let change: Vec<f64> = wave(n_weights, 0.37).iter().map(|value| 0.2 * value).collect();
+        let change = TensorData::new(change, [n_weights]);
+        let players = add_flat(players, Tensor::from_data(change, &Device::flex()));
+        let clouds = |n_points: usize, factor: f64| {
+            let data = TensorData::new(wave(3 * n_points * 3, factor), [3, n_points, 3]);
+            Tensor::<3>::from_data(data, &device)
+        };
+        let (partials, shapes, noise) = (clouds(6, 0.9), clouds(8, 1.3), clouds(8, 2.1));
+        let latent_noise = TensorData::new(wave(6, 0.8), [3, 2]);
+        let latent_noise = Tensor::<2>::from_data(latent_noise, &device);
+        let step = |generator: &CompletionNetwork| {
+            let batch = DeviceBatch {
+                partials: partials.clone(),
+                shapes: shapes.clone(),
+                latent_noise: latent_noise.clone(),
+                noise: noise.clone(),
+                blur: Some(noise.clone() * 0.1),
+            };
+            let recorder = StatisticsRecorder::default();
+            generator_step(&config, generator, &players.discriminator, batch, &recorder)
+        };
+        let GeneratorStep { gradient, seen, .. } = step(&players.generator);
+        compare_derivatives(&players.generator, gradient, |generator| step(generator).loss);
+        let loss = |discriminator: &Discriminator| {
+            let unused = StatisticsRecorder::default();
+            let score =
+                |clouds: &Tensor<3>| discriminator.forward(clouds.clone(), Mode::Train(&unused));
+            discriminator_loss(score(&shapes), score(&seen))
+        };
+        let gradient =
+            flat_gradient(&players.discriminator, loss(&players.discriminator).backward());
+        compare_derivatives(&players.discriminator, gradient, loss);
+    }
+}

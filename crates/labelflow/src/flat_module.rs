@@ -1,0 +1,70 @@
+//! A module in training whose weights are one vector, so that a step of the optimiser is a dozen operations on a GPU however many tensors
+//! the module has.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use labelflow_flow::{
+    MOMENTUM, Slot, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
+};
+
+use crate::adam::Adam;
+
+/// Weights, running statistics and optimiser of a module.
+#[derive(Debug)]
+pub(crate) struct FlatModule<M> {
+    /// What the vectors are the values of; its own values are not looked at.
+    template: M,
+    weights: Slot<1>,
+    statistics: Tensor<1>,
+    adam: Adam,
+}
+
+impl<M: Module> FlatModule<M> {
+    /// A module on a device with gradients.
+    pub(crate) fn new(module: M, adam: Adam) -> Self {
+        Self {
+            weights: Slot::new(flat_weights(&module)),
+            statistics: flat_statistics(&module),
+            template: module,
+            adam,
+        }
+    }
+
+    /// The module of whatever weights there are when it is called, for a recording. Its running statistics are those of the start.
+    pub(crate) fn current(&self) -> impl Fn() -> M + use<M> {
+        let (template, weights) = (self.template.clone(), self.weights.clone());
+        move || with_flat_weights(template.clone(), weights.value())
+    }
+
+    /// A copy of the weights.
+    pub(crate) fn weights(&self) -> Tensor<1> {
+        // The slot's own value changes with the next step.
+        self.weights.value() * 1.0
+    }
+
+    /// A copy of the module, with its running statistics.
+    pub(crate) fn module(&self) -> M {
+        self.module_with(self.weights())
+    }
+
+    /// A copy of the module with other weights.
+    pub(crate) fn module_with(&self, weights: Tensor<1>) -> M {
+        let module = with_flat_weights(self.template.clone(), weights);
+        with_flat_statistics(module, self.statistics.clone())
+    }
+
+    /// The optimiser.
+    pub(crate) fn adam(&self) -> &Adam {
+        &self.adam
+    }
+
+    /// One step of the optimiser along a gradient.
+    pub(crate) fn step(&mut self, gradient: Tensor<1>, rate: f64) {
+        self.weights.write(self.adam.flat_step(self.weights.value(), gradient, rate));
+    }
+
+    /// Moves the running statistics towards those of a batch.
+    pub(crate) fn absorb(&mut self, batch: Tensor<1>) {
+        self.statistics = self.statistics.clone() * (1.0 - MOMENTUM) + batch * MOMENTUM;
+    }
+}
