@@ -27,6 +27,7 @@ mod fused;
 mod initializer;
 mod linear;
 mod normalization;
+mod parts;
 mod point_coupling;
 mod point_layer;
 mod point_tape;

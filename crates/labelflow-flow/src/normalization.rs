@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::Tensor;
 
+use crate::parts::n_parts_of_sum;
 use crate::{Initializer, Mode};
 
 pub(crate) const EPSILON: f64 = 1e-5;
@@ -61,7 +62,13 @@ impl Normalization {
     ///
     /// - input and result: `[n_groups, n_rows, d_channels]`
     pub fn forward(&self, input: Tensor<3>, mode: Mode<'_>) -> Tensor<3> {
+        let [n_groups, n_rows, d_channels] = input.dims();
         let (centred, variance) = match mode {
+            Mode::Train(recorder) if n_parts_of_sum(n_rows, &input.device()) > 1 => {
+                let cloud = input.reshape([n_groups, 1, n_rows, d_channels]);
+                let output = self.forward_clouds(cloud, recorder);
+                return output.reshape([n_groups, n_rows, d_channels]);
+            }
             Mode::Train(recorder) => self.batch_statistics(input, recorder),
             Mode::Predict => (input - self.running_mean.val(), self.running_variance.val()),
         };
@@ -75,9 +82,6 @@ impl Normalization {
 
     /// [`forward`](Self::forward) in training, over all points of all clouds.
     ///
-    /// Sums over points are taken cloud by cloud first, also those of gradients, which is why statistics are spread over the clouds before
-    /// they meet points: one long sum for each of few channels leaves most of a GPU idle.
-    ///
     /// # Shapes
     ///
     /// - input and result: `[n_groups, n_clouds, n_points, d_channels]`
@@ -86,23 +90,40 @@ impl Normalization {
         input: Tensor<4>,
         recorder: &StatisticsRecorder,
     ) -> Tensor<4> {
-        let [n_groups, n_clouds, n_points, d_channels] = input.dims();
+        let n_parts = n_parts_of_sum(input.dims()[2], &input.device());
+        self.forward_parts(input, n_parts, recorder)
+    }
+
+    /// Sums over points are taken part by part first, then cloud by cloud, also those of gradients, which is why statistics are spread
+    /// over parts and clouds before they meet points: one long sum for each of few channels leaves most of a GPU idle.
+    fn forward_parts(
+        &self,
+        input: Tensor<4>,
+        n_parts: usize,
+        recorder: &StatisticsRecorder,
+    ) -> Tensor<4> {
+        let shape @ [n_groups, n_clouds, n_points, d_channels] = input.dims();
+        let input = input.reshape([n_groups, n_clouds, n_parts, n_points / n_parts, d_channels]);
         let n_rows = (n_clouds * n_points) as f64;
-        let mean_over_rows = |values: Tensor<4>| values.mean_dim(2).mean_dim(1);
-        let spread = |values: Tensor<4>| values.expand([n_groups, n_clouds, 1, d_channels]);
+        let mean_over_rows = |values: Tensor<5>| values.mean_dim(3).mean_dim(2).mean_dim(1);
+        let spread =
+            |values: Tensor<5>| values.expand([n_groups, n_clouds, n_parts, 1, d_channels]);
+        let of_channels = |values: Tensor<3>| values.reshape([n_groups, 1, 1, 1, d_channels]);
         let mean = mean_over_rows(input.clone());
         let centred = input - spread(mean.clone());
         let variance = mean_over_rows(centred.clone().square());
         let unbiased = variance.clone().detach() * (n_rows / (n_rows - 1.0).max(1.0));
-        recorder.record(self, mean.detach().squeeze_dim(2), unbiased.squeeze_dim(2));
+        let channels = [n_groups, 1, d_channels];
+        recorder.record(self, mean.detach().reshape(channels), unbiased.reshape(channels));
         let factor = (variance + EPSILON).sqrt().recip();
-        match (&self.scale, &self.shift) {
+        let output = match (&self.scale, &self.shift) {
             (Some(scale), Some(shift)) => {
-                let factor = factor * scale.val().unsqueeze_dim::<4>(2);
-                centred * spread(factor) + spread(shift.val().unsqueeze_dim::<4>(2))
+                let factor = factor * of_channels(scale.val());
+                centred * spread(factor) + spread(of_channels(shift.val()))
             }
             _ => centred * spread(factor),
-        }
+        };
+        output.reshape(shape)
     }
 
     /// What running statistics make of an input x: factor · x + offset, each `[n_groups, 1, d_channels]`.
@@ -176,4 +197,43 @@ pub fn absorb<M: Module>(module: M, recorder: StatisticsRecorder, momentum: f64)
         }
     }
     module.map(&mut Absorb { batch: recorder.into_batch(), momentum })
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    /// Values and gradients of a layer over clouds, with sums in so many parts.
+    fn in_parts(n_parts: usize) -> Vec<Vec<f32>> {
+        let device = Device::flex().autodiff();
+        let norm = Normalization::affine(2, 3, &mut Initializer::new(0, &device));
+        let numbers = Tensor::arange(0..2 * 2 * 32 * 3, &device).float() * 0.7;
+        let input = numbers.sin().reshape([2, 2, 32, 3]).require_grad();
+        let recorder = StatisticsRecorder::default();
+        let output = norm.forward_parts(input.clone(), n_parts, &recorder);
+        let weights = (Tensor::arange(0..2 * 2 * 32 * 3, &device).float() * 0.3).cos();
+        let gradients = (output.clone() * weights.reshape([2, 2, 32, 3])).sum().backward();
+        let scale = norm.scale.as_ref().unwrap().val();
+        let mut values = vec![
+            output.into_data(),
+            input.grad(&gradients).unwrap().into_data(),
+            scale.grad(&gradients).unwrap().into_data(),
+        ];
+        let batch = recorder.into_batch();
+        values.push(batch[&norm.running_mean.id].to_data());
+        values.push(batch[&norm.running_variance.id].to_data());
+        values.iter().map(|data| data.iter::<f32>().collect()).collect()
+    }
+
+    #[test]
+    fn parts_change_nothing() {
+        let whole = in_parts(1);
+        for n_parts in [2, 4] {
+            for (one, other) in in_parts(n_parts).iter().flatten().zip(whole.iter().flatten()) {
+                assert!((one - other).abs() < 1e-5, "{one} and {other}");
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ use burn::tensor::activation::relu;
 use crate::bounded_scale::FLOOR;
 use crate::coupling::{GAIN_FLOOR, N_HEADS};
 use crate::normalization::EPSILON;
+use crate::parts::{sum_of_products, sum_points};
 use crate::point_coupling::{Axes, N_AXES, to_axes, to_points, to_rows};
 use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
@@ -136,12 +137,13 @@ impl PointTape {
 
 /// The mean over all points of all clouds, cloud by cloud first.
 fn mean_over_points(values: Tensor<4>) -> Tensor<4> {
-    values.mean_dim(2).mean_dim(1)
+    let [_, n_clouds, n_points, _] = values.dims();
+    sum_over_points(values) / (n_clouds * n_points) as f64
 }
 
 /// The sum over all points of all clouds, cloud by cloud first.
 fn sum_over_points(values: Tensor<4>) -> Tensor<4> {
-    values.sum_dim(2).sum_dim(1)
+    sum_points(values).sum_dim(1)
 }
 
 fn transposed(values: Tensor<4>) -> Tensor<4> {
@@ -280,13 +282,13 @@ impl PointCoupling {
         }
         let of_heads = Tensor::cat(vec![of_raw_scale, of_shift], 0);
         let of_merge_bias = sum_over_points(of_heads.clone());
-        let of_merge = transposed(tape.merged.clone()).matmul(of_heads.clone()).sum_dim(1);
+        let of_merge = sum_of_products(tape.merged.clone(), of_heads.clone());
 
         // Gain and offset.
         let of_merged = of_heads.matmul(transposed(merge_weight));
         let of_merged = of_merged.mask_fill(tape.merged.lower_equal_elem(0.0), 0.0);
-        let of_offset = of_merged.clone().sum_dim(2);
-        let of_total_gain = (of_merged.clone() * tape.second_centred.clone()).sum_dim(2);
+        let of_offset = sum_points(of_merged.clone());
+        let of_total_gain = sum_points(of_merged.clone() * tape.second_centred.clone());
         let of_gain = of_total_gain.clone() * tape.second_factor.clone();
         let of_condition = Tensor::cat(
             vec![of_gain.clone() * (tape.gain.clone() - GAIN_FLOOR), of_offset.clone()],
@@ -299,13 +301,13 @@ impl PointCoupling {
         let of_factor = (of_total_gain * tape.gain).sum_dim(1);
         let of_variance = of_factor * tape.second_factor.powf_scalar(3.0) * (-1.0 / n_rows);
         let of_hidden = of_centred - of_mean + tape.second_centred * of_variance;
-        let of_second = transposed(tape.first_hidden.clone()).matmul(of_hidden.clone()).sum_dim(1);
+        let of_second = sum_of_products(tape.first_hidden.clone(), of_hidden.clone());
 
         // The first layer and its normalisation.
         let of_first = of_hidden.matmul(transposed(second_weight));
         let of_first = of_first.mask_fill(tape.first_hidden.lower_equal_elem(0.0), 0.0);
         let of_shift = sum_over_points(of_first.clone());
-        let of_folded = transposed(tape.centred.clone()).matmul(of_first.clone()).sum_dim(1);
+        let of_folded = sum_of_products(tape.centred.clone(), of_first.clone());
         let of_product = (of_folded.clone() * first_weight.clone()).sum_dim(2);
         let of_scale = of_product.clone() * tape.first_factor.clone();
         let of_variance =
@@ -330,6 +332,5 @@ impl PointCoupling {
 /// The covariance of one or two columns, `[1, 1, n_kept, n_kept]`, from columns less their means.
 fn covariance(centred: &Tensor<4>) -> Tensor<4> {
     let [_, n_clouds, n_points, _] = centred.dims();
-    let by_cloud = transposed(centred.clone()).matmul(centred.clone());
-    by_cloud.sum_dim(1) / (n_clouds * n_points) as f64
+    sum_of_products(centred.clone(), centred.clone()) / (n_clouds * n_points) as f64
 }
