@@ -11,17 +11,24 @@ use burn::tensor::Tensor;
 use crate::StatisticsRecorder;
 
 /// The trained weights, without gradients.
+///
+/// # Panics
+///
+/// If there are none.
 pub fn flat_weights<M: Module>(module: &M) -> Tensor<1> {
-    Collect::from(module, true, &HashMap::new())
+    Collect::from(module, true, &HashMap::new()).expect("a module in training has weights")
 }
 
-/// The running statistics of all normalisations.
-pub fn flat_statistics<M: Module>(module: &M) -> Tensor<1> {
+/// The running statistics of all normalisations, if there are any.
+pub fn flat_statistics<M: Module>(module: &M) -> Option<Tensor<1>> {
     Collect::from(module, false, &HashMap::new())
 }
 
 /// The statistics of one batch in the order of [`flat_statistics`]; the running ones where the pass did not come by.
-pub fn flat_batch_statistics<M: Module>(module: &M, recorder: StatisticsRecorder) -> Tensor<1> {
+pub fn flat_batch_statistics<M: Module>(
+    module: &M,
+    recorder: StatisticsRecorder,
+) -> Option<Tensor<1>> {
     Collect::from(module, false, &recorder.into_batch())
 }
 
@@ -47,10 +54,10 @@ impl<'a> Collect<'a> {
         module: &M,
         trained: bool,
         instead: &'a HashMap<ParamId, Tensor<3>>,
-    ) -> Tensor<1> {
+    ) -> Option<Tensor<1>> {
         let mut collect = Self { parts: Vec::new(), trained, instead };
         module.visit(&mut collect);
-        Tensor::cat(collect.parts, 0)
+        (!collect.parts.is_empty()).then(|| Tensor::cat(collect.parts, 0))
     }
 }
 
@@ -108,7 +115,7 @@ mod tests {
         let weights = flat_weights(&one);
         assert_eq!(weights.dims(), [n_parameters(&one)]);
         let copy = with_flat_weights(other, weights);
-        let copy = with_flat_statistics(copy, flat_statistics(&one));
+        let copy = with_flat_statistics(copy, flat_statistics(&one).unwrap());
         assert_eq!(state(&copy), state(&one));
         assert_eq!(n_parameters(&copy), n_parameters(&one));
     }
@@ -127,8 +134,8 @@ mod tests {
             flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
             recorder
         };
-        let running = flat_statistics(&flow);
-        let batch = flat_batch_statistics(&flow, pass());
+        let running = flat_statistics(&flow).unwrap();
+        let batch = flat_batch_statistics(&flow, pass()).unwrap();
         let flat = with_flat_statistics(flow.clone(), running * 0.9 + batch * 0.1);
         assert_eq!(state(&flat), state(&absorb(flow.clone(), pass(), 0.1)));
     }

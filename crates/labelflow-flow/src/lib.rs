@@ -51,6 +51,7 @@ pub use fused::release_buffers;
 pub use initializer::Initializer;
 pub use linear::Linear;
 pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
+pub use parts::max_points;
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
 pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
 pub use point_tape::{PointGradients, PointTape, generate_with_tape};

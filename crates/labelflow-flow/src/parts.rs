@@ -1,4 +1,4 @@
-//! Long sums in parts.
+//! Long sums, and other numbers of many rows, in parts.
 //!
 //! A GPU computes thousands of numbers at a time, each by one thread that adds up what belongs to it. A sum over all rows, for each of a
 //! hundred channels, leaves most of it idle. So rows are taken apart, summed part by part, and the sums of the parts are added up.
@@ -49,6 +49,29 @@ fn sum_points_in(values: Tensor<4>, parts: usize) -> Tensor<4> {
     values.sum_dim(2)
 }
 
+/// The largest value of each channel over the points of each cloud.
+///
+/// # Shapes
+///
+/// - values: `[n_groups, n_clouds, n_points, d]`
+/// - returns: `[n_groups, n_clouds, 1, d]`
+pub fn max_points(values: Tensor<4>) -> Tensor<4> {
+    let parts = n_parts_of_sum(values.dims()[2], &values.device());
+    max_points_in(values, parts)
+}
+
+fn max_points_in(values: Tensor<4>, parts: usize) -> Tensor<4> {
+    let [g, n_clouds, n_points, d] = values.dims();
+    let values = match parts {
+        1 => values,
+        _ => {
+            let apart = values.reshape([g, n_clouds * parts, n_points / parts, d]);
+            apart.max_dim(2).reshape([g, n_clouds, parts, d])
+        }
+    };
+    values.max_dim(2)
+}
+
 /// Σ aᵀ b over all points of all clouds: the gradient of weights.
 ///
 /// # Shapes
@@ -90,6 +113,8 @@ mod tests {
     fn sums_in_parts_are_sums() {
         let values = wave([2, 3, 48, 5], 0.7);
         assert_close(sum_points_in(values.clone(), 3), values.sum_dim(2));
+        let values = wave([2, 3, 48, 5], 0.7);
+        assert_close(max_points_in(values.clone(), 3), values.max_dim(2));
         let (a, b) = (wave([1, 3, 48, 2], 0.9), wave([2, 3, 48, 5], 1.1));
         let whole = a.clone().swap_dims(2, 3).matmul(b.clone()).sum_dim(1);
         assert_close(sum_of_products_in(a, b, 3), whole);

@@ -8,6 +8,7 @@ use labelflow_flow::{
 };
 
 use crate::adam::Adam;
+use crate::weight_decay::shrink_weights;
 
 /// Weights, running statistics and optimiser of a module.
 #[derive(Debug)]
@@ -15,7 +16,9 @@ pub(crate) struct FlatModule<M> {
     /// What the vectors are the values of; its own values are not looked at.
     template: M,
     weights: Slot<1>,
-    statistics: Tensor<1>,
+    statistics: Option<Tensor<1>>,
+    /// 1 for weights that shrink, 0 for those that stay.
+    shrinking: Tensor<1>,
     adam: Adam,
 }
 
@@ -25,6 +28,7 @@ impl<M: Module> FlatModule<M> {
         Self {
             weights: Slot::new(flat_weights(&module)),
             statistics: flat_statistics(&module),
+            shrinking: shrinking(&module),
             template: module,
             adam,
         }
@@ -50,7 +54,10 @@ impl<M: Module> FlatModule<M> {
     /// A copy of the module with other weights.
     pub(crate) fn module_with(&self, weights: Tensor<1>) -> M {
         let module = with_flat_weights(self.template.clone(), weights);
-        with_flat_statistics(module, self.statistics.clone())
+        match &self.statistics {
+            Some(statistics) => with_flat_statistics(module, statistics.clone()),
+            None => module,
+        }
     }
 
     /// The optimiser.
@@ -63,8 +70,46 @@ impl<M: Module> FlatModule<M> {
         self.weights.write(self.adam.flat_step(self.weights.value(), gradient, rate));
     }
 
+    /// [`shrink_weights`] by this share.
+    pub(crate) fn shrink(&mut self, share: f64) {
+        let factors = self.shrinking.clone() * -share + 1.0;
+        self.weights.write(self.weights.value() * factors);
+    }
+
     /// Moves the running statistics towards those of a batch.
-    pub(crate) fn absorb(&mut self, batch: Tensor<1>) {
-        self.statistics = self.statistics.clone() * (1.0 - MOMENTUM) + batch * MOMENTUM;
+    pub(crate) fn absorb(&mut self, batch: Option<Tensor<1>>) {
+        let running = self.statistics.take().zip(batch);
+        self.statistics =
+            running.map(|(running, batch)| running * (1.0 - MOMENTUM) + batch * MOMENTUM);
+    }
+}
+
+fn shrinking<M: Module>(module: &M) -> Tensor<1> {
+    let ones = flat_weights(module).ones_like();
+    let staying = shrink_weights(with_flat_weights(module.clone(), ones.clone()), 0.0);
+    ones - flat_weights(&staying)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+    use labelflow_flow::{Activation, AffineFlowConfig, n_parameters, state};
+
+    use super::*;
+
+    #[test]
+    fn flat_weights_shrink_like_others() {
+        let config = AffineFlowConfig {
+            d_features: 3,
+            d_labels: 1,
+            d_hidden: 4,
+            n_steps: 2,
+            activation: Activation::Tanh,
+        };
+        let flow = config.init(0, &Device::flex().autodiff());
+        let adam = Adam::new(n_parameters(&flow), &Device::flex());
+        let mut flat = FlatModule::new(flow.clone(), adam);
+        flat.shrink(0.25);
+        assert_eq!(state(&flat.module()), state(&shrink_weights(flow, 0.75)));
     }
 }

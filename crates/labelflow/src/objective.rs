@@ -70,15 +70,35 @@ impl Objective {
         batch: &Batch<'_>,
         progress: f64,
     ) -> ObjectiveValue {
+        let weight = self.likelihood_weight_at(progress);
+        // A term of weight 0 is left out, not multiplied by 0: its gradient would cost as much as any other.
+        self.weighted(labels, log_prob, batch, |nll| (weight != 0.0).then(|| nll * weight))
+    }
+
+    /// [`evaluate`](Self::evaluate) with a weight that only the device knows, `[1]`, unless it is 0 from the first epoch to the last.
+    pub(crate) fn evaluate_with(
+        &self,
+        weight: Tensor<1>,
+        labels: &Tensor<2>,
+        log_prob: Tensor<1>,
+        batch: &Batch<'_>,
+    ) -> ObjectiveValue {
+        let is_used = [0.0, 1.0].map(|progress| self.likelihood_weight_at(progress)) != [0.0; 2];
+        self.weighted(labels, log_prob, batch, |nll| is_used.then(|| nll * weight))
+    }
+
+    fn weighted(
+        &self,
+        labels: &Tensor<2>,
+        log_prob: Tensor<1>,
+        batch: &Batch<'_>,
+        weigh: impl FnOnce(Tensor<1>) -> Option<Tensor<1>>,
+    ) -> ObjectiveValue {
         let d_labels = labels.dims()[1] as f64;
         let nll = log_prob.mean().neg() / (d_labels * LN_2);
         let mut terms = vec![nll.clone().detach()];
         let mut weighted = Vec::with_capacity(self.penalties.len() + 1);
-        // A term of weight 0 is left out, not multiplied by 0: its gradient would cost as much as any other.
-        let likelihood_weight = self.likelihood_weight_at(progress);
-        if likelihood_weight != 0.0 {
-            weighted.push(nll * likelihood_weight);
-        }
+        weighted.extend(weigh(nll));
         for penalty in &self.penalties {
             let violation = penalty.violation(labels, batch);
             terms.push(violation.clone().detach());

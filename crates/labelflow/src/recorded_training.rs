@@ -1,15 +1,13 @@
 //! The training loop on a device with graphs: a step is recorded once and repeated.
 //!
-//! The same steps as those of [`train`](crate::train), but only for settings that do not change what is computed from step to step: all
-//! rows at once, a constant weight of the likelihood.
+//! The same steps as those of [`train`](crate::train()), with all rows at once.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use burn::tensor::{Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, Recording, Slot, StatisticsRecorder, flat_batch_statistics, records,
-    state,
+    Bijection, Flow, Mode, Recording, Slot, StatisticsRecorder, flat_batch_statistics, state,
 };
 
 use crate::adam::{Adam, flat_gradient};
@@ -21,19 +19,12 @@ use crate::train::{
 };
 use crate::{Batch, Checkpoint, EpochEvent, Observer, Result};
 
-/// Whether training of a task in one batch can be recorded, and gains by it.
-pub(crate) fn applies(task: &Task<'_>) -> bool {
-    let weight = task.objective.final_likelihood_weight;
-    let is_constant = weight.is_none_or(|weight| weight == task.objective.likelihood_weight);
-    is_constant && task.weight_decay == 0.0 && records(&task.features.device())
-}
-
 /// What a step computes from weights and noise.
 struct StepResult {
     /// Loss, length of the gradient, terms.
     numbers: Tensor<1>,
     gradient: Tensor<1>,
-    statistics: Tensor<1>,
+    statistics: Option<Tensor<1>>,
 }
 
 /// Trains a flow from where the optimiser and the history are.
@@ -49,14 +40,16 @@ pub(crate) fn train<B: Bijection>(
     let n_rows = task.features.dims()[0];
     let mut flow = FlatModule::new(flow, adam);
     let noise = Slot::new(Tensor::<2>::zeros([n_rows, task.d_labels], &device.clone().inner()));
-    let (current, drawn) = (flow.current(), noise.clone());
+    let weight = Slot::new(Tensor::<1>::zeros([1], &device.clone().inner()));
+    let (current, drawn, weighted) = (flow.current(), noise.clone(), weight.clone());
     let mut step = Recording::new(&device, || {
         let flow = current();
         let recorder = StatisticsRecorder::default();
         let noise = Tensor::from_inner(drawn.value());
         let mode = Mode::Train(&recorder);
         let (labels, log_prob) = flow.sample_with_log_prob(noise, task.features.clone(), mode);
-        let value = task.objective.evaluate(&labels, log_prob, &Batch::full(), 0.0);
+        let weight = Tensor::from_inner(weighted.value());
+        let value = task.objective.evaluate_with(weight, &labels, log_prob, &Batch::full());
         let gradient = flat_gradient(&flow, value.loss.clone().backward());
         StepResult {
             numbers: step_numbers(value.loss, value.terms, &gradient),
@@ -73,6 +66,8 @@ pub(crate) fn train<B: Bijection>(
         let drawn = draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, task.d_labels);
         let drawn = TensorData::new(drawn, [n_rows, task.d_labels]);
         noise.write(Tensor::from_data(drawn, &device.clone().inner()));
+        let likelihood_weight = task.objective.likelihood_weight_at(config.progress(epoch));
+        weight.write(Tensor::full([1], likelihood_weight, &device.clone().inner()));
         let result = step.repeat();
         let numbers = numbers_of(result.numbers.clone());
         check_finite(&numbers, task.objective, epoch)?;
@@ -80,6 +75,9 @@ pub(crate) fn train<B: Bijection>(
         let gradient = result.gradient.clone();
         if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
             flow.step(gradient, rate);
+        }
+        if task.weight_decay > 0.0 {
+            flow.shrink(config.weight_decay(epoch, task.weight_decay));
         }
         flow.absorb(result.statistics.clone());
         history.push(summarize(epoch, &[numbers], &task.objective.terms(), rate));
@@ -120,7 +118,7 @@ mod tests {
         let flow = config.init(5, &device);
         let objective = Objective {
             likelihood_weight: 0.1,
-            final_likelihood_weight: None,
+            final_likelihood_weight: Some(-0.3),
             penalties: vec![
                 Penalty::new(Range::unit(), 2.0).unwrap(),
                 Penalty::new(SumToOne, 3.0).unwrap(),
@@ -131,7 +129,7 @@ mod tests {
             objective: &objective,
             features,
             d_labels: 2,
-            weight_decay: 0.0,
+            weight_decay: 0.5,
             seed: 1,
             run: String::new(),
         };

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, MOMENTUM, Mode, StatisticsRecorder, absorb, load_state, n_parameters,
+    Bijection, Flow, MOMENTUM, Mode, StatisticsRecorder, absorb, load_state, n_parameters, records,
     release_buffers, state,
 };
 use rand::seq::SliceRandom;
@@ -202,6 +202,11 @@ impl TrainConfig {
         Self { max_epochs: checkpoint.history.len(), ..self.clone() }
     }
 
+    /// The share of the epochs that has passed before this one, of all but the last.
+    pub(crate) fn progress(&self, epoch: usize) -> f64 {
+        epoch as f64 / self.max_epochs.saturating_sub(1).max(1) as f64
+    }
+
     /// The step size of an epoch: it decays until it has reached its floor, and stays there.
     pub(crate) fn learning_rate(&self, epoch: usize) -> f64 {
         let n_decays = self.learning_rate_floor.ln() / self.learning_rate_decay.ln();
@@ -211,7 +216,7 @@ impl TrainConfig {
 
     /// The share by which weights shrink after a step of an epoch. It fades faster than the step size, so that in the end weights go
     /// where the constraints want them.
-    fn weight_decay(&self, epoch: usize, at_start: f64) -> f64 {
+    pub(crate) fn weight_decay(&self, epoch: usize, at_start: f64) -> f64 {
         let learning_rate = self.learning_rate(epoch);
         at_start * learning_rate * (learning_rate / self.learning_rate)
     }
@@ -281,7 +286,7 @@ pub(crate) fn train<B: Bijection>(
             tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
         }
     }
-    if n_batches == 1 && recorded_training::applies(task) {
+    if n_batches == 1 && records(&device) {
         return recorded_training::train(flow, adam, history, task, config, observer);
     }
 
@@ -366,8 +371,7 @@ pub(crate) fn step<B: Bijection>(
     let recorder = StatisticsRecorder::default();
     let mode = Mode::Train(&recorder);
     let (labels, log_prob) = flow.sample_with_log_prob(input.noise, input.features, mode);
-    let progress = epoch as f64 / config.max_epochs.saturating_sub(1).max(1) as f64;
-    let value = objective.evaluate(&labels, log_prob, input.batch, progress);
+    let value = objective.evaluate(&labels, log_prob, input.batch, config.progress(epoch));
     let gradient = flat_gradient(&flow, value.loss.backward());
     let numbers = numbers_of(step_numbers(value.loss, value.terms, &gradient));
     check_finite(&numbers, objective, epoch)?;

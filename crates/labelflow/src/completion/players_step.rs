@@ -68,7 +68,7 @@ pub(crate) struct PlayersStep {
     /// The generator's and the discriminator's.
     pub(crate) gradients: [Tensor<1>; 2],
     /// Of the batch: the generator's, and the discriminator's of shapes and of generated clouds.
-    pub(crate) statistics: [Tensor<1>; 3],
+    pub(crate) statistics: [Option<Tensor<1>>; 3],
 }
 
 impl PlayersStep {

@@ -10,7 +10,9 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
-use labelflow_flow::{Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm};
+use labelflow_flow::{
+    Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm, max_points,
+};
 
 /// Configuration of [`PointFeatures`].
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +56,7 @@ impl PointFeatures {
         let features = self.layers.iter().fold(clouds.unsqueeze_dim::<4>(0), |points, layer| {
             leaky_relu(layer.forward(points, mode), self.negative_slope)
         });
-        features.max_dim(2).squeeze_dim::<3>(2).squeeze_dim::<2>(0)
+        max_points(features).squeeze_dim::<3>(2).squeeze_dim::<2>(0)
     }
 }
 
