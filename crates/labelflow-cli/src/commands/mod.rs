@@ -14,6 +14,7 @@ mod label_patterns;
 pub(crate) mod man;
 pub(crate) mod metrics;
 pub(crate) mod predict;
+mod predict_parts;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod votes;
