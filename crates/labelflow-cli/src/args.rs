@@ -205,14 +205,27 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
         "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans",
         "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
+        "memory", "feature_columns", "signal_columns",
     ])]
     pub(crate) from: Option<PathBuf>,
-    /// The input table: csv, tsv, parquet, npy or npz
+    /// The input table: csv, tsv, parquet, npy or npz; for classification also a folder of parquet files, or a pattern such as
+    /// 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: Option<PathBuf>,
     /// Weak signals, one column a labeler: class indices, class names, or probabilities of class 1; empty or -1 abstains
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
+    /// Read parquet files window by window and keep no more than this in memory, such as 512MB [default for folders and
+    /// patterns: 1GB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<MemorySize>,
+    /// Of parquet files that are read so: the columns that are features, as names or patterns such as 'x*', separated by commas
+    /// [default: all that are no signals]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) feature_columns: Option<Vec<String>>,
+    /// Likewise the columns that are signals; without --signals those of the files of --features
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) signal_columns: Option<Vec<String>>,
     /// How often labelers may err: a number, a file, or 'auto' (estimated from their agreement) [default: auto]
     #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
     pub(crate) bounds: Option<String>,

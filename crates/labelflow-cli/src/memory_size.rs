@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Units, the longer ones first.
 const UNITS: [(&str, f64); 8] = [
     ("KIB", 1024.0),
@@ -15,8 +17,9 @@ const UNITS: [(&str, f64); 8] = [
     ("B", 1.0),
 ];
 
-/// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A number of bytes; in a file a text such as "512MB".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct MemorySize(pub(crate) u64);
 
 /// The program itself, a batch of rows and the row group being written.
@@ -42,6 +45,21 @@ impl MemorySize {
             );
         }
         Ok(self.0 - Self::to_read(n_columns).0)
+    }
+}
+
+impl TryFrom<String> for MemorySize {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<MemorySize> for String {
+    fn from(size: MemorySize) -> Self {
+        // Exact, unlike what is shown.
+        format!("{}B", size.0)
     }
 }
 

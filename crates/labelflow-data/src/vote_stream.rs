@@ -114,6 +114,13 @@ impl VoteStream {
         &self.patterns
     }
 
+    /// The same stream without the patterns, which may take much memory.
+    #[must_use]
+    pub fn without_patterns(self) -> Self {
+        let patterns = StreamedPatterns::TooMany { most: 0, n_rows: self.parts.n_rows() };
+        Self { patterns, ..self }
+    }
+
     /// One row on which nobody votes, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
         self.signals(Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN))

@@ -101,7 +101,8 @@ impl<B: Bijection> Course<B> {
 
 /// Moves running statistics to the mean over batches under the final weights: this is the `index`-th batch.
 ///
-/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved.
+/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved. The flow is
+/// one without gradients: nothing takes them, and what they need would pile up from batch to batch.
 pub(crate) fn settle_batch<B: Bijection>(
     flow: Flow<B>,
     features: Tensor<2>,

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, release_buffers,
+    Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state,
+    release_buffers, state,
 };
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -381,20 +383,18 @@ pub(crate) fn step<B: Bijection>(
 }
 
 /// Replaces the running statistics by those of all rows under the final weights.
-fn settle_statistics<B: Bijection>(
-    mut flow: Flow<B>,
-    task: &Task<'_>,
-    n_batches: usize,
-) -> Flow<B> {
-    let device = task.features.device();
-    let n_rows = task.features.dims()[0];
+fn settle_statistics<B: Bijection>(flow: Flow<B>, task: &Task<'_>, n_batches: usize) -> Flow<B> {
+    let features = task.features.clone().inner();
+    let device = features.device();
+    let n_rows = features.dims()[0];
     let noise = draw_noise(stream(task.seed, "statistics", 0), n_rows, task.d_labels);
+    let mut settled = flow.valid();
     for (index, rows) in batches(task.seed, 0, n_rows, n_batches).into_iter().enumerate() {
         let noise = Tensor::from_data(select_noise(&noise, &rows, task.d_labels), &device);
-        let features = Rows::of(&rows, &device).select(&task.features, 0);
-        flow = settle_batch(flow, features, noise, index);
+        let features = Rows::of(&rows, &device).select(&features, 0);
+        settled = settle_batch(settled, features, noise, index);
     }
-    flow
+    load_state(flow, state(&settled)).expect("the tensors of the same flow")
 }
 
 /// What the activations of a row take: the bank's output, with intermediate results and gradients three times over in the fused
