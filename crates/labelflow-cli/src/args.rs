@@ -705,6 +705,23 @@ pub(crate) enum DataCommand {
         #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
         data: Option<PathBuf>,
     },
+    /// Write a dataset as parquet files: features and votes to train on, bounds, and rows to test on
+    Export {
+        /// Its name, as `data list` shows it
+        name: String,
+        /// The folder with the datasets
+        #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+        data: Option<PathBuf>,
+        /// The seed of the split
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Rows of each file of features and signals
+        #[arg(long, value_name = "ROWS", default_value_t = 1000)]
+        rows_per_part: usize,
+        /// The folder to write into
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Make a problem whose best answer is known: features.csv, signals.csv, labels.csv
     Synth {
         /// Which kind

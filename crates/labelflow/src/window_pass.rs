@@ -261,3 +261,94 @@ fn totals(objective: &Objective, labels: Tensor<2>) -> WindowTotals {
     }
     tracker.totals().into_iter().map(|sums| sums.into_data().iter::<f32>().collect()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+    use labelflow_weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::constraints::Whole;
+    use crate::vote_totals::VoteTotals;
+    use crate::{Batch, ConstraintConfig};
+
+    const N_ROWS: usize = 12;
+
+    fn labels(rows: &[usize], shift: f32, device: &Device) -> Tensor<2> {
+        let label =
+            |row: &usize| [((row * 5) % 7) as f32 / 7.0 + shift, ((row * 3) % 5) as f32 / 5.0];
+        let values: Vec<f32> = rows.iter().flat_map(label).collect();
+        Tensor::from_data(TensorData::new(values, [rows.len(), 2]), device)
+    }
+
+    fn numbers(tensor: Tensor<1>) -> Vec<f32> {
+        tensor.into_data().iter::<f32>().collect()
+    }
+
+    /// A batch of a window sees the statistics of all rows: those of its own labels, of its window and of other windows.
+    #[test]
+    fn a_window_sees_the_statistics_of_all_rows() {
+        let device = Device::flex();
+        let vote = |row: usize, signal: usize| ((row * 7 + signal * 5) % 3) as i64 - 1;
+        let votes = Array2::from_shape_fn((N_ROWS, 3), |(row, signal)| vote(row, signal));
+        let signals =
+            WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
+        let bounds = Bounds::constant(0.1, &signals).unwrap();
+        let features = Array2::from_shape_fn((N_ROWS, 1), |(row, _)| (row % 4) as f32);
+        let features = Features::new(features).unwrap();
+        let constraints = [
+            ConstraintConfig::ErrorBound { weight: 1.0 },
+            ConstraintConfig::ClassBalance { weight: 1.0, shares: vec![0.3, 0.7] },
+            ConstraintConfig::GroupMean {
+                weight: 1.0,
+                feature: "x0".to_owned(),
+                threshold: 2.0,
+                class: 1,
+                above: 0.9,
+                below: 0.2,
+            },
+        ];
+        let mut totals_of_votes = VoteTotals::new(3, 2);
+        totals_of_votes.add(signals.votes().as_slice());
+        let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
+        groups.iter_mut().for_each(|group| group.add(features.values()));
+        let n_rows = N_ROWS as u64;
+        let whole = Whole { n_rows, votes: totals_of_votes, bounds: bounds.clone(), groups };
+        let objective = |rows: &[usize]| {
+            let part = features.select_rows(rows);
+            let votes = signals.select_rows(rows);
+            let penalties = constraints.iter().enumerate().map(|(index, constraint)| {
+                constraint.build_part(index, &part, votes.votes().as_slice(), &whole, &device)
+            });
+            Objective {
+                likelihood_weight: 1.0,
+                final_likelihood_weight: None,
+                penalties: penalties.collect::<Result<_>>().unwrap(),
+            }
+        };
+        let (window, others): (Vec<usize>, Vec<usize>) = (0..N_ROWS).partition(|row| row % 3 > 0);
+        let outside = totals(&objective(&others), labels(&others, 0.0, &device));
+        let outside = outside.into_iter().map(|sums| {
+            let n_statistics = sums.len();
+            Tensor::from_data(TensorData::new(sums, [n_statistics]), &device)
+        });
+        let stale = labels(&window, 0.0, &device);
+        let tracker = Tracker::of_window(stale, outside.collect(), n_rows);
+        // Rows 1, 4 and 6 of the window are fresh.
+        let fresh = [1, 4, 6].map(|place: usize| window[place]);
+        let batch = tracker.batch(&[1, 4, 6]);
+        let of_window = objective(&window);
+
+        let dataset = WeakDataset::new(features.clone(), signals.clone(), bounds).unwrap();
+        let shift = |row: usize| if fresh.contains(&row) { 0.25 } else { 0.0 };
+        let all = (0..N_ROWS).map(|row| labels(&[row], shift(row), &device)).collect();
+        let all = Tensor::cat(all, 0);
+        for (constraint, penalty) in constraints.iter().zip(&of_window.penalties) {
+            let expected = constraint.build(&dataset, &device).unwrap();
+            let expected = numbers(expected.violation(&all, &Batch::full()));
+            let found = numbers(penalty.violation(&labels(&fresh, 0.25, &device), &batch));
+            assert!((found[0] - expected[0]).abs() < 1e-6, "{found:?} and {expected:?}");
+        }
+    }
+}

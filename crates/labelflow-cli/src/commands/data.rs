@@ -15,6 +15,7 @@ use ndarray::Array2;
 use crate::Outcome;
 use crate::args::{DataArgs, DataCommand, SynthKind};
 use crate::claimed_folder::ClaimedFolder;
+use crate::commands::export;
 use crate::data_folder::data_folder;
 use crate::output;
 
@@ -29,6 +30,9 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
             Ok(Outcome::Done)
         }
         DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
+        DataCommand::Export { name, data, seed, rows_per_part, out } => {
+            export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)
+        }
         DataCommand::Synth {
             kind,
             rows,

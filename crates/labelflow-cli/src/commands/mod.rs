@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod eval;
+mod export;
 pub(crate) mod fit;
 pub(crate) mod label;
 mod label_patterns;
