@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::memory_size::MemorySize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use labelflow::{DeviceKind, LatentSource, ModelTask, Preset};
-use labelflow_data::AbstainConvention;
+use labelflow_data::{AbstainConvention, BadRows};
 
 /// Turns unlabelled data and weak signals into labels that know how sure they are.
 #[derive(Debug, Parser)]
@@ -205,14 +205,27 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
         "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans",
         "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
+        "memory", "feature_columns", "signal_columns",
     ])]
     pub(crate) from: Option<PathBuf>,
-    /// The input table: csv, tsv, parquet, npy or npz
+    /// The input table: csv, tsv, parquet, npy or npz; for classification also a folder of parquet files, or a pattern such as
+    /// 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: Option<PathBuf>,
     /// Weak signals, one column a labeler: class indices, class names, or probabilities of class 1; empty or -1 abstains
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
+    /// Read parquet files window by window and keep no more than this in memory, such as 512MB [default for folders and
+    /// patterns: 1GB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<MemorySize>,
+    /// Of parquet files that are read so: the columns that are features, as names or patterns such as 'x*', separated by commas
+    /// [default: all that are no signals]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) feature_columns: Option<Vec<String>>,
+    /// Likewise the columns that are signals; without --signals those of the files of --features
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) signal_columns: Option<Vec<String>>,
     /// How often labelers may err: a number, a file, or 'auto' (estimated from their agreement) [default: auto]
     #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
     pub(crate) bounds: Option<String>,
@@ -297,7 +310,7 @@ pub(crate) struct PredictArgs {
     /// A folder that `fit` wrote
     #[arg(value_name = "MODEL_DIR")]
     pub(crate) model: PathBuf,
-    /// The rows to label
+    /// The rows to label: a file, a folder of parquet files, or a pattern such as 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: PathBuf,
     /// Samples to average [default: as the model was trained with]
@@ -312,6 +325,34 @@ pub(crate) struct PredictArgs {
     /// Where to write labels and probabilities: csv, parquet or npz
     #[arg(long, value_name = "FILE", default_value = "labels.csv")]
     pub(crate) out: PathBuf,
+    /// Read parquet row group by row group, write labels as they come, and keep no more than this in memory, such as 512MB
+    /// [default for folders and patterns: 1GB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<MemorySize>,
+    /// What is done about rows of parquet files with a feature that is missing, infinite or too large [default: fail]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) bad_rows: Option<BadRowsName>,
+}
+
+/// What is done about bad rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BadRowsName {
+    /// Write nothing and name the first of them
+    Fail,
+    /// Leave their label empty and their classes equally probable
+    Abstain,
+    /// Leave them out and count them
+    Skip,
+}
+
+impl From<BadRowsName> for BadRows {
+    fn from(name: BadRowsName) -> Self {
+        match name {
+            BadRowsName::Fail => Self::Fail,
+            BadRowsName::Abstain => Self::Abstain,
+            BadRowsName::Skip => Self::Skip,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -664,6 +705,23 @@ pub(crate) enum DataCommand {
         #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
         data: Option<PathBuf>,
     },
+    /// Write a dataset as parquet files: features and votes to train on, bounds, and rows to test on
+    Export {
+        /// Its name, as `data list` shows it
+        name: String,
+        /// The folder with the datasets
+        #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+        data: Option<PathBuf>,
+        /// The seed of the split
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Rows of each file of features and signals
+        #[arg(long, value_name = "ROWS", default_value_t = 1000)]
+        rows_per_part: usize,
+        /// The folder to write into
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Make a problem whose best answer is known: features.csv, signals.csv, labels.csv
     Synth {
         /// Which kind
@@ -678,10 +736,13 @@ pub(crate) enum DataCommand {
         /// Number of labelers
         #[arg(long, default_value_t = 10)]
         labelers: usize,
+        /// Number of features, of gaussian classes [default: 10, or as many as classes]
+        #[arg(long)]
+        features: Option<usize>,
         /// The seed
         #[arg(long, default_value_t = 0)]
         seed: u64,
-        /// Votes only, in parquet files of so many rows each: for more votes than fit in memory
+        /// Votes, and the features of gaussian classes, in parquet files of so many rows each: for more than fit in memory
         #[arg(long, value_name = "ROWS")]
         rows_per_part: Option<usize>,
         /// The folder to write into

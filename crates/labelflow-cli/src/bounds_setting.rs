@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{Bounds, WeakSignals};
+use labelflow::weak::{AutoBounds, Bounds, WeakSignals};
 use labelflow_data::read_bounds;
 use serde::Deserialize;
 
@@ -33,13 +33,17 @@ impl BoundsSetting {
             }
             Self::Number(bound) => Bounds::constant(*bound, signals)?,
             Self::Named(name) if name == "auto" => {
-                let auto = Bounds::auto(signals).context("bounds = auto")?;
-                for warning in &auto.warnings {
-                    output::note(&format!("bounds: {warning}"));
-                }
-                auto.bounds
+                Self::note_auto(Bounds::auto(signals).context("bounds = auto")?)
             }
             Self::Named(path) => read_bounds(Path::new(path), signals)?,
         })
+    }
+
+    /// Estimated bounds, after doubts about them were said.
+    pub(crate) fn note_auto(auto: AutoBounds) -> Bounds {
+        for warning in &auto.warnings {
+            output::note(&format!("bounds: {warning}"));
+        }
+        auto.bounds
     }
 }

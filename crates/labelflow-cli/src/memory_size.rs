@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Units, the longer ones first.
 const UNITS: [(&str, f64); 8] = [
     ("KIB", 1024.0),
@@ -15,9 +17,51 @@ const UNITS: [(&str, f64); 8] = [
     ("B", 1.0),
 ];
 
-/// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A number of bytes; in a file a text such as "512MB".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct MemorySize(pub(crate) u64);
+
+/// The program itself, a batch of rows and the row group being written.
+const BASE_BYTES: u64 = 80_000_000;
+/// Pages and dictionaries of a column that is read.
+const BYTES_PER_COLUMN: u64 = 4_000_000;
+
+impl MemorySize {
+    /// Where nothing is said.
+    pub(crate) const DEFAULT: Self = Self(1_000_000_000);
+
+    /// What is taken by reading so many columns of Parquet parts, whatever is done with them.
+    pub(crate) fn to_read(n_columns: usize) -> Self {
+        Self(BASE_BYTES + BYTES_PER_COLUMN * n_columns as u64)
+    }
+
+    /// What is left of it for the work itself when so many columns are read; an error if that is less than `least` bytes.
+    pub(crate) fn left_to_work(self, n_columns: usize, least: u64) -> anyhow::Result<u64> {
+        let needed = Self(Self::to_read(n_columns).0 + least);
+        if self.0 < needed.0 {
+            anyhow::bail!(
+                "memory: expected at least {needed} to read {n_columns} columns, found {self}"
+            );
+        }
+        Ok(self.0 - Self::to_read(n_columns).0)
+    }
+}
+
+impl TryFrom<String> for MemorySize {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<MemorySize> for String {
+    fn from(size: MemorySize) -> Self {
+        // Exact, unlike what is shown.
+        format!("{}B", size.0)
+    }
+}
 
 impl FromStr for MemorySize {
     type Err = String;

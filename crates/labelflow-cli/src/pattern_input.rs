@@ -13,12 +13,8 @@ use crate::args::SignalsArgs;
 use crate::memory_size::MemorySize;
 use crate::output;
 
-/// Where nothing is said.
-const DEFAULT_MEMORY: MemorySize = MemorySize(1_000_000_000);
-/// The program itself, a batch of rows and the row group being written.
-const BASE_BYTES: u64 = 80_000_000;
-/// Pages and dictionaries of a column that is read.
-const BYTES_PER_COLUMN: u64 = 4_000_000;
+/// The least that must be left for distinct rows.
+const LEAST_BYTES: u64 = 20_000_000;
 
 /// Votes as patterns.
 pub(crate) struct PatternInput {
@@ -55,7 +51,7 @@ impl PatternInput {
         };
         let abstain = args.abstain.map(AbstainConvention::from).unwrap_or_default();
         let options = SignalsOptions { classes, abstain, ..Default::default() };
-        let memory = args.memory.unwrap_or(DEFAULT_MEMORY);
+        let memory = args.memory.unwrap_or(MemorySize::DEFAULT);
         let (path, source) = if let Some(path) = &args.source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
@@ -63,13 +59,13 @@ impl PatternInput {
             (path, PatternSource::Table { table, counted })
         } else {
             let path = args.source.signals.as_ref().context("--signals is missing")?;
-            check_memory(path, memory)?;
+            memory.left_to_work(VoteParts::open(path)?.labelers().len(), LEAST_BYTES)?;
             let most = |parts: &VoteParts, n_values: usize| {
                 let n_signals = parts.labelers().len();
                 let n_classes = most_classes(&options.classes, n_values);
                 let bytes = 2 * VoteCounter::bytes_per_pattern(n_signals)
                     + bytes_per_pattern(n_signals, n_classes);
-                (memory.0.saturating_sub(fixed_bytes(n_signals)) / bytes as u64) as usize
+                (memory.0.saturating_sub(MemorySize::to_read(n_signals).0) / bytes as u64) as usize
             };
             let stream = VoteStream::open(path, &options, most)?;
             (path, PatternSource::Parts(Box::new(stream)))
@@ -114,7 +110,9 @@ impl PatternInput {
         let n_patterns = n_possible.map_or(n_all, |n_possible| n_possible.min(n_all));
         let needs = |bytes: usize| {
             let bytes = (2 * VoteCounter::bytes_per_pattern(n_signals) + bytes) as u64;
-            MemorySize(fixed_bytes(n_signals).saturating_add(n_patterns.saturating_mul(bytes)))
+            MemorySize(
+                MemorySize::to_read(n_signals).0.saturating_add(n_patterns.saturating_mul(bytes)),
+            )
         };
         let fits = |name: &&&str| {
             AnyLabelModel::from_name(name).is_ok_and(|model| {
@@ -186,19 +184,6 @@ impl PatternInput {
 /// Before all cells were read, each value may be a class.
 fn most_classes(named: &[String], n_values: usize) -> usize {
     named.len().max(n_values).max(2)
-}
-
-fn fixed_bytes(n_signals: usize) -> u64 {
-    BASE_BYTES + BYTES_PER_COLUMN * n_signals as u64
-}
-
-fn check_memory(path: &Path, memory: MemorySize) -> anyhow::Result<()> {
-    let n_signals = VoteParts::open(path)?.labelers().len();
-    let least = MemorySize(fixed_bytes(n_signals) + BASE_BYTES / 4);
-    if memory.0 < least.0 {
-        bail!("memory: expected at least {least} to read {n_signals} columns, found {memory}");
-    }
-    Ok(())
 }
 
 /// Labels of patterns, found again for each row.

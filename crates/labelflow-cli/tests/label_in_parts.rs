@@ -4,10 +4,9 @@
 
 mod common;
 
-#[cfg(target_os = "linux")]
-use std::process::Command;
-
 use common::Sandbox;
+#[cfg(target_os = "linux")]
+use common::parts::peak_kilobytes;
 use labelflow_data::{Predictions, read_predictions, read_signals, write_signals};
 
 /// `votes/part-*.parquet` and the same rows in `votes.csv`.
@@ -85,29 +84,6 @@ fn what_cannot_be_done_in_parts_says_so_and_writes_nothing() {
     sandbox
         .refuses("label --signals empty --out out.csv", &["empty: expected at least one parquet"]);
     assert!(!sandbox.path("out.csv").exists());
-}
-
-/// The largest memory of a command in kilobytes, and what it said.
-#[cfg(target_os = "linux")]
-fn peak_kilobytes(sandbox: &Sandbox, arguments: &str) -> (u64, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_labelflow"))
-        .args(arguments.split_whitespace())
-        .current_dir(sandbox.path("."))
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    let output = child.wait_with_output().unwrap();
-    (peak, String::from_utf8(output.stderr).unwrap())
 }
 
 #[cfg(target_os = "linux")]

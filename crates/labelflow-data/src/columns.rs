@@ -4,8 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{
+    ArrayRef, Float32Array, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray,
+};
 use labelflow_weak::{ABSTAIN, WeakSignals};
+use ndarray::Array2;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -137,6 +140,19 @@ pub(crate) fn write_vote_bytes(path: &Path, signals: &WeakSignals) -> Result<()>
     };
     let names = signals.labelers().iter().enumerate();
     let arrays = names.map(|(signal, name)| (name, column(signal), true));
+    write_atomically(path, |writer| {
+        let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
+        write_batch(writer, &batch)
+    })
+}
+
+/// Writes a table as a parquet file of single-precision numbers.
+pub(crate) fn write_short_reals(path: &Path, names: &[String], values: &Array2<f32>) -> Result<()> {
+    let columns = names.iter().zip(values.columns());
+    let arrays = columns.map(|(name, column)| {
+        let array = Arc::new(Float32Array::from_iter_values(column.iter().copied()));
+        (name, array as ArrayRef, true)
+    });
     write_atomically(path, |writer| {
         let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
         write_batch(writer, &batch)

@@ -1,33 +1,44 @@
-//! Labels written as they come: the same table as [`write_labels`](crate::write_labels) writes, without having all rows in
-//! memory.
+//! Labels written as they come: the same table as [`write_labels_with`](crate::write_labels_with) writes, without having all
+//! rows in memory.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use labelflow_weak::SoftLabels;
 use ndarray::Axis;
-use parquet::arrow::ArrowWriter;
 
-use crate::columns::{parquet_properties, separated_writer, write_rows};
-use crate::labels_file::{check_classes, row_label_columns};
-use crate::table::Format;
-use crate::{Error, Result, write_atomically};
-
-/// Encoded bytes after which a row group ends; it ends anyway after a million rows.
-const GROUP_BYTES: usize = 16 << 20;
+use crate::labels_file::check_classes;
+use crate::table_stream::{TableStream, write_table_as_it_comes};
+use crate::{Error, LabelExtras, Result};
 
 /// Takes labels, row after row.
-pub struct LabelStream<'file> {
-    classes: Vec<String>,
-    n_rows: u64,
-    writer: Writer<'file>,
+pub struct LabelStream<'stream, 'file> {
+    classes: &'stream [String],
+    columns: LabelColumns,
+    table: &'stream mut TableStream<'file>,
 }
 
-enum Writer<'file> {
-    Separated(Box<csv::Writer<&'file mut (dyn Write + Send)>>),
-    Parquet(Box<ArrowWriter<&'file mut (dyn Write + Send)>>),
+/// Which columns there are beside the label and the probabilities.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LabelColumns {
+    /// The column `set`: the classes that a row may have.
+    pub sets: bool,
+    /// The column `agreement`: the share of labelers that agree with the label.
+    pub agreement: bool,
+}
+
+/// The labels of some rows.
+#[derive(Debug, Clone, Copy)]
+pub struct LabelRows<'a> {
+    /// Their probabilities.
+    pub labels: &'a SoftLabels,
+    /// Their numbers; nothing for those that follow the ones before.
+    pub rows: Option<&'a [u64]>,
+    /// Whether a row has a label, or an empty cell instead of it; nothing if all have.
+    pub has_label: Option<&'a [bool]>,
+    /// The cells of the further columns that were asked for.
+    pub extras: LabelExtras<'a>,
 }
 
 /// Writes labels to a csv, tsv or parquet file, whole or not at all: `produce` gives them in the order of the rows.
@@ -50,112 +61,103 @@ enum Writer<'file> {
 pub fn write_labels_as_they_come<T>(
     path: &Path,
     classes: &[String],
-    produce: impl FnOnce(&mut LabelStream<'_>) -> Result<T>,
+    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T>,
 ) -> Result<T> {
-    let format = Format::of(path)?;
-    if !matches!(format, Format::Separated(_) | Format::Parquet) {
-        return Err(Error::content(path, "csv, tsv or parquet", "another extension")
-            .with_hint("arrays are written from memory only"));
-    }
-    // What went wrong while rows were made is told as it is, not as a failed write.
-    let mut failure = None;
-    let written = write_atomically(path, |file| {
-        write_through(file, format, classes, |labels| {
-            produce(labels).map_err(|error| {
-                failure = Some(error);
-                io::Error::other("the rows could not be made")
-            })
-        })
-    });
-    match failure {
-        Some(error) => Err(error),
-        None => written,
-    }
+    write_labels_with_as_they_come(path, classes, LabelColumns::default(), produce)
 }
 
-fn write_through<'file, T>(
-    file: &'file mut (dyn Write + Send),
-    format: Format,
+/// Writes labels as [`write_labels_as_they_come`] does, with more columns and any error of the caller's own.
+pub fn write_labels_with_as_they_come<T, E: From<Error>>(
+    path: &Path,
     classes: &[String],
-    produce: impl FnOnce(&mut LabelStream<'file>) -> io::Result<T>,
-) -> io::Result<T> {
-    // No rows, but all columns.
-    let empty = row_label_columns(0, &[], &[], classes);
-    let writer = match format {
-        Format::Separated(separator) => {
-            let mut writer = separated_writer(file, separator);
-            writer.write_record(empty.iter().map(|column| &column.name))?;
-            Writer::Separated(Box::new(writer))
-        }
-        _ => {
-            let schema = batch(0, &[], &[], classes)?.schema();
-            let properties = parquet_properties();
-            let writer = ArrowWriter::try_new(file, schema, Some(properties));
-            Writer::Parquet(Box::new(writer.map_err(io::Error::other)?))
-        }
-    };
-    let mut stream = LabelStream { classes: classes.to_vec(), n_rows: 0, writer };
-    let value = produce(&mut stream)?;
-    match stream.writer {
-        Writer::Separated(mut writer) => writer.flush()?,
-        Writer::Parquet(writer) => {
-            writer.close().map_err(io::Error::other)?;
-        }
-    }
-    Ok(value)
+    columns: LabelColumns,
+    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let empty = Cells { rows: Vec::new(), names: Vec::new(), p: vec![Vec::new(); classes.len()] };
+    let empty = empty.batch(classes, columns, LabelExtras::default())?;
+    write_table_as_it_comes(path, &empty, |table| {
+        produce(&mut LabelStream { classes, columns, table })
+    })
 }
 
-impl LabelStream<'_> {
+/// The cells that all tables of labels have.
+struct Cells<'a> {
+    rows: Vec<i64>,
+    names: Vec<Option<&'a str>>,
+    /// The probabilities, class by class.
+    p: Vec<Vec<f64>>,
+}
+
+impl LabelStream<'_, '_> {
     /// Adds the labels of the next rows.
     pub fn push(&mut self, labels: &SoftLabels) -> Result<()> {
-        check_classes(labels, &self.classes)?;
+        let extras = LabelExtras::default();
+        self.push_rows(LabelRows { labels, rows: None, has_label: None, extras })
+    }
+
+    /// Adds labels of rows.
+    pub fn push_rows(&mut self, rows: LabelRows<'_>) -> Result<()> {
+        let LabelRows { labels, rows, has_label, extras } = rows;
+        check_classes(labels, self.classes)?;
+        let n_rows = labels.n_rows();
+        for (name, length) in [
+            ("rows", rows.map(<[_]>::len)),
+            ("has_label", has_label.map(<[_]>::len)),
+            ("agreement", self.columns.agreement.then(|| extras.agreement.map_or(0, <[_]>::len))),
+            ("sets", self.columns.sets.then(|| extras.sets.map_or(0, <[_]>::len))),
+        ] {
+            if let Some(length) = length.filter(|&length| length != n_rows) {
+                return Err(Error::config(name, format!("{n_rows} rows"), length));
+            }
+        }
+        let first_row = self.table.n_rows();
         let indices = labels.argmax();
-        let columns: Vec<Vec<f64>> =
-            labels.values().axis_iter(Axis(1)).map(|column| column.to_vec()).collect();
-        self.push_columns(&indices, &columns)
-            .map_err(|error| Error::write(Path::new("labels"), error))
+        let name = |(row, class): (usize, &usize)| {
+            has_label.is_none_or(|has| has[row]).then(|| self.classes[*class].as_str())
+        };
+        let cells = Cells {
+            rows: match rows {
+                Some(rows) => rows.iter().map(|&row| row as i64).collect(),
+                None => (0..n_rows as u64).map(|row| (first_row + row) as i64).collect(),
+            },
+            names: indices.iter().enumerate().map(name).collect(),
+            p: labels.values().axis_iter(Axis(1)).map(|column| column.to_vec()).collect(),
+        };
+        self.table.push(&cells.batch(self.classes, self.columns, extras)?)
     }
 
     /// Number of rows added.
     pub fn n_rows(&self) -> u64 {
-        self.n_rows
-    }
-
-    fn push_columns(&mut self, indices: &[usize], columns: &[Vec<f64>]) -> io::Result<()> {
-        match &mut self.writer {
-            Writer::Separated(writer) => {
-                let columns = row_label_columns(self.n_rows, indices, columns, &self.classes);
-                write_rows(writer, &columns, indices.len())?;
-            }
-            Writer::Parquet(writer) => {
-                let batch = batch(self.n_rows, indices, columns, &self.classes)?;
-                writer.write(&batch).map_err(io::Error::other)?;
-                if writer.in_progress_size() > GROUP_BYTES {
-                    writer.flush().map_err(io::Error::other)?;
-                }
-            }
-        }
-        self.n_rows += indices.len() as u64;
-        Ok(())
+        self.table.n_rows()
     }
 }
 
-/// Rows from `first_row` on as a batch for parquet, without a text of its own for each row.
-fn batch(
-    first_row: u64,
-    indices: &[usize],
-    columns: &[Vec<f64>],
-    classes: &[String],
-) -> io::Result<RecordBatch> {
-    let rows = (0..indices.len() as i64).map(|row| first_row as i64 + row);
-    let names = indices.iter().map(|&class| classes[class].as_str());
-    let mut arrays: Vec<(String, ArrayRef, bool)> = vec![
-        ("row".to_owned(), Arc::new(Int64Array::from_iter_values(rows)), true),
-        ("label".to_owned(), Arc::new(StringArray::from_iter_values(names)), true),
-    ];
-    for (class, name) in classes.iter().enumerate() {
-        let p = columns.get(class).cloned().unwrap_or_default();
-        arrays.push((format!("p_{name}"), Arc::new(Float64Array::from(p)), true));
+impl Cells<'_> {
+    fn batch(
+        self,
+        classes: &[String],
+        columns: LabelColumns,
+        extras: LabelExtras<'_>,
+    ) -> Result<RecordBatch> {
+        let mut arrays: Vec<(String, ArrayRef, bool)> = vec![
+            ("row".to_owned(), Arc::new(Int64Array::from(self.rows)), true),
+            ("label".to_owned(), Arc::new(StringArray::from(self.names)), true),
+        ];
+        for (name, p) in classes.iter().zip(self.p) {
+            arrays.push((format!("p_{name}"), Arc::new(Float64Array::from(p)), true));
+        }
+        if columns.sets {
+            let names = |set: &Vec<usize>| {
+                set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
+            };
+            let sets = extras.sets.unwrap_or_default().iter().map(names);
+            arrays.push(("set".to_owned(), Arc::new(StringArray::from_iter_values(sets)), true));
+        }
+        if columns.agreement {
+            let shares = extras.agreement.unwrap_or_default().iter().copied();
+            arrays.push(("agreement".to_owned(), Arc::new(Float64Array::from_iter(shares)), true));
+        }
+        RecordBatch::try_from_iter_with_nullable(arrays)
+            .map_err(|error| Error::config("classes", "column names that differ", error))
     }
-    RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)
 }

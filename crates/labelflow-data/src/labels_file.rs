@@ -227,18 +227,6 @@ fn label_columns(first: Column, labels: &SoftLabels, classes: &[String]) -> Vec<
     columns_of(first, &labels.argmax(), &columns, classes)
 }
 
-/// The columns of rows from `first_row` on: the row, the label, and the probabilities, class by class.
-pub(crate) fn row_label_columns(
-    first_row: u64,
-    indices: &[usize],
-    probabilities: &[Vec<f64>],
-    classes: &[String],
-) -> Vec<Column> {
-    let rows = (0..indices.len() as i64).map(|row| first_row as i64 + row).collect();
-    let row = Column { name: "row".to_owned(), values: ColumnValues::Integers(rows) };
-    columns_of(row, indices, probabilities, classes)
-}
-
 fn columns_of(
     first: Column,
     indices: &[usize],

@@ -58,6 +58,7 @@ mod counts_file;
 mod csv_file;
 pub mod embedded;
 mod error;
+mod feature_stream;
 mod features_file;
 mod fetch;
 mod foreign_decoder;
@@ -85,6 +86,7 @@ mod planted_regression;
 mod ply_file;
 mod point_lines_file;
 mod predictions_file;
+mod row_reader;
 mod rule_problem;
 mod rules_file;
 mod rules_toml;
@@ -100,8 +102,11 @@ mod stroke_font;
 mod surface_sampling;
 mod synthetic;
 mod table;
+mod table_parts;
+mod table_stream;
 mod task_votes_file;
 mod texts_file;
+mod value_stream;
 mod values_file;
 mod vote_parts;
 mod vote_stream;
@@ -126,12 +131,15 @@ pub use columns::{Column, ColumnValues, write_columns};
 pub use completed_scan::CompletedScan;
 pub use counts_file::{PatternTable, read_counts, write_counts};
 pub use error::{Error, Place, Result};
+pub use feature_stream::{BadRows, FeatureParts, FeatureReader, FeatureRows};
 pub use features_file::{read_features, write_features};
 pub use fetch::fetch;
 pub use hashed_words::HashedWords;
 pub use idx::{IdxArray, read_idx};
 pub use keyword_labelers::{KeywordLabeler, KeywordLabelers};
-pub use label_stream::{LabelStream, write_labels_as_they_come};
+pub use label_stream::{
+    LabelColumns, LabelRows, LabelStream, write_labels_as_they_come, write_labels_with_as_they_come,
+};
 pub use labels_file::{
     LabelExtras, read_labels, write_labels, write_labels_with, write_task_labels,
 };
@@ -156,13 +164,15 @@ pub use surface_sampling::sample_surface;
 pub use synthetic::{
     PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
 };
+pub use table_parts::TableParts;
 pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
 pub use texts_file::read_texts;
+pub use value_stream::{ValueStream, write_value_labels_as_they_come};
 pub use values_file::{ValueLabels, read_values, write_value_labels};
 pub use vote_parts::VoteParts;
-pub use vote_stream::{StreamedPatterns, VoteStream};
+pub use vote_stream::{StreamedPatterns, VoteReader, VoteStream};
 pub use word_vectors::{AveragedDocuments, WordVectors};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};
 pub use xls::XlsSheet;

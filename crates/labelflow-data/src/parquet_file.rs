@@ -1,6 +1,7 @@
 //! Parquet tables.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -8,14 +9,14 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::cells::{NameCodes, Number, Numbers, into_table};
 use crate::error::Place;
 use crate::foreign_decoder::guarded;
 use crate::{Error, Result};
 
-const BATCH_ROWS: usize = 8192;
+pub(crate) const BATCH_ROWS: usize = 8192;
 
 /// A parquet file whose schema was read.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct ParquetFile {
     names: Vec<String>,
     types: Vec<DataType>,
     n_rows: u64,
+    /// The rows of each row group.
+    row_groups: Vec<u64>,
 }
 
 impl ParquetFile {
@@ -32,12 +35,16 @@ impl ParquetFile {
         guarded(path, || {
             let builder = open_reader(path)?;
             let fields = builder.schema().fields();
+            let count = |n_rows: i64| {
+                u64::try_from(n_rows).map_err(|_| refuse(path, "a negative number of rows"))
+            };
+            let groups = builder.metadata().row_groups().iter();
             Ok(Self {
                 path: path.to_owned(),
                 names: fields.iter().map(|field| field.name().clone()).collect(),
                 types: fields.iter().map(|field| field.data_type().clone()).collect(),
-                n_rows: u64::try_from(builder.metadata().file_metadata().num_rows())
-                    .map_err(|_| refuse(path, "a negative number of rows"))?,
+                n_rows: count(builder.metadata().file_metadata().num_rows())?,
+                row_groups: groups.map(|group| count(group.num_rows())).collect::<Result<_>>()?,
             })
         })
     }
@@ -52,13 +59,68 @@ impl ParquetFile {
         self.n_rows
     }
 
+    /// Types of the columns.
+    pub(crate) fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    /// Number of rows of each row group.
+    pub(crate) fn row_groups(&self) -> &[u64] {
+        &self.row_groups
+    }
+
+    /// A reader of a run of rows, of which only the row groups that hold them are read.
+    pub(crate) fn reader(
+        &self,
+        columns: &[usize],
+        rows: Range<u64>,
+        batch_rows: usize,
+    ) -> Result<ParquetRecordBatchReader> {
+        let (mut groups, mut offset, mut start) = (Vec::new(), 0, 0);
+        for (group, n_rows) in self.row_groups.iter().enumerate() {
+            let end = start + n_rows;
+            if start < rows.end && end > rows.start {
+                if groups.is_empty() {
+                    offset = rows.start - start;
+                }
+                groups.push(group);
+            }
+            start = end;
+        }
+        guarded(&self.path, || {
+            let builder = open_reader(&self.path)?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+            builder
+                .with_projection(mask)
+                .with_row_groups(groups)
+                .with_offset(offset as usize)
+                .with_limit((rows.end - rows.start) as usize)
+                .with_batch_size(batch_rows)
+                .build()
+                .map_err(|error| refuse(&self.path, error))
+        })
+    }
+
+    /// The next batch of a reader of these columns, in their order; nothing at the end.
+    pub(crate) fn next_batch(
+        &self,
+        reader: &mut ParquetRecordBatchReader,
+        columns: &[usize],
+    ) -> Result<Option<Vec<ArrayRef>>> {
+        guarded(&self.path, || {
+            let Some(batch) = reader.next() else { return Ok(None) };
+            let batch = batch.map_err(|error| refuse(&self.path, error))?;
+            Ok(Some(in_order(columns, batch.columns())))
+        })
+    }
+
     /// The chosen columns as numbers, NaN where a cell is null. Booleans are 0 and 1.
     pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
-        let is_number = |kind: &DataType| kind.is_numeric() || *kind == DataType::Boolean;
-        if let Some(&column) = columns.iter().find(|&&column| !is_number(&self.types[column])) {
-            let found = format!("values of type {}", self.types[column]);
-            let error = Error::content(&self.path, "numbers", found);
-            return Ok(Numbers::Text(error.in_column(&self.names[column])));
+        for &column in columns {
+            let name = &self.names[column];
+            if let Err(error) = check_number(&self.path, name, &self.types[column]) {
+                return Ok(Numbers::Text(error));
+            }
         }
         let mut values = Vec::new();
         self.visit_batches(columns, &DataType::Float64, |columns| {
@@ -115,30 +177,16 @@ impl ParquetFile {
     }
 
     /// Visits the chosen columns batch by batch, in the chosen order, as they are.
-    pub(crate) fn visit_raw_batches(
+    fn visit_raw_batches(
         &self,
         columns: &[usize],
         mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
     ) -> Result<()> {
+        let n_rows = self.row_groups.iter().sum();
         guarded(&self.path, || {
-            let builder = open_reader(&self.path)?;
-            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
-            let reader = builder
-                .with_projection(mask)
-                .with_batch_size(BATCH_ROWS)
-                .build()
-                .map_err(|error| refuse(&self.path, error))?;
-            // A projection keeps the file's order; `columns` may have another.
-            let mut order = columns.to_vec();
-            order.sort_unstable();
-            order.dedup();
-            for batch in reader {
-                let batch = batch.map_err(|error| refuse(&self.path, error))?;
-                let arrays = columns.iter().map(|&column| {
-                    let position = order.binary_search(&column).expect("every column is in order");
-                    batch.column(position).clone()
-                });
-                visit(&arrays.collect::<Vec<_>>())?;
+            let mut reader = self.reader(columns, 0..n_rows, BATCH_ROWS)?;
+            while let Some(arrays) = self.next_batch(&mut reader, columns)? {
+                visit(&arrays)?;
             }
             Ok(())
         })
@@ -150,6 +198,24 @@ impl ParquetFile {
                 .in_column(&self.names[column])
         })
     }
+}
+
+/// Refuses a column that holds no numbers.
+pub(crate) fn check_number(path: &Path, column: &str, kind: &DataType) -> Result<()> {
+    if kind.is_numeric() || *kind == DataType::Boolean {
+        return Ok(());
+    }
+    let found = format!("values of type {kind}");
+    Err(Error::content(path, "numbers", found).in_column(column))
+}
+
+/// A projection keeps the file's order; `columns` may have another.
+fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
+    let mut order = columns.to_vec();
+    order.sort_unstable();
+    order.dedup();
+    let position = |column| order.binary_search(column).expect("every column is in order");
+    columns.iter().map(|column| arrays[position(column)].clone()).collect()
 }
 
 fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {

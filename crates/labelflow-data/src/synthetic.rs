@@ -182,26 +182,10 @@ pub struct PlantedGaussianProblem {
 impl PlantedGaussian {
     /// Draws the problem.
     pub fn generate(&self) -> Result<PlantedGaussianProblem> {
-        check_rows(self.n_rows)?;
-        if !(2..=usize::from(ABSTAIN)).contains(&self.n_classes) {
-            return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), self.n_classes));
-        }
-        if self.d_features < self.n_classes {
-            let expected = format!("at least {}, one a class", self.n_classes);
-            return Err(Error::config("d_features", expected, self.d_features));
-        }
-        if !(self.distance >= 0.0 && self.distance.is_finite()) {
-            return Err(Error::config("distance", "a number from 0", self.distance));
-        }
+        self.check()?;
         let mut rng = stream(self.seed, "planted features");
         let means = self.draw_means(&mut rng);
-        let labels =
-            (0..self.n_rows).map(|_| rng.random_range(0..self.n_classes)).collect::<Vec<_>>();
-        let mut values = standard_normal((self.n_rows, self.d_features), &mut rng);
-        for (mut row, &label) in values.axis_iter_mut(Axis(0)).zip(&labels) {
-            row += &means.row(label);
-        }
-        let truth = Truth::new(labels, self.n_classes)?;
+        let (truth, values) = self.draw_rows(self.n_rows, &means, &mut rng)?;
         let posterior = gaussian_posterior(&values, &means);
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         Ok(PlantedGaussianProblem {
@@ -213,8 +197,38 @@ impl PlantedGaussian {
         })
     }
 
+    pub(crate) fn check(&self) -> Result<()> {
+        check_rows(self.n_rows)?;
+        if !(2..=usize::from(ABSTAIN)).contains(&self.n_classes) {
+            return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), self.n_classes));
+        }
+        if self.d_features < self.n_classes {
+            let expected = format!("at least {}, one a class", self.n_classes);
+            return Err(Error::config("d_features", expected, self.d_features));
+        }
+        if !(self.distance >= 0.0 && self.distance.is_finite()) {
+            return Err(Error::config("distance", "a number from 0", self.distance));
+        }
+        Ok(())
+    }
+
+    /// Classes of rows and their features, `[n_rows, d_features]`.
+    pub(crate) fn draw_rows(
+        &self,
+        n_rows: usize,
+        means: &Array2<f64>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(Truth, Array2<f64>)> {
+        let labels = (0..n_rows).map(|_| rng.random_range(0..self.n_classes)).collect::<Vec<_>>();
+        let mut values = standard_normal((n_rows, self.d_features), rng);
+        for (mut row, &label) in values.axis_iter_mut(Axis(0)).zip(&labels) {
+            row += &means.row(label);
+        }
+        Ok((Truth::new(labels, self.n_classes)?, values))
+    }
+
     /// Orthogonal means of equal length, in random directions, `[n_classes, d_features]`.
-    fn draw_means(&self, rng: &mut ChaCha8Rng) -> Array2<f64> {
+    pub(crate) fn draw_means(&self, rng: &mut ChaCha8Rng) -> Array2<f64> {
         let mut means = standard_normal((self.n_classes, self.d_features), rng);
         for class in 0..self.n_classes {
             for earlier in 0..class {

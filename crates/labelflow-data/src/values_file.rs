@@ -93,18 +93,25 @@ pub struct ValueLabels {
     pub q95: Vec<f64>,
 }
 
+impl ValueLabels {
+    /// The columns with their names.
+    pub(crate) fn columns(&self) -> [(&'static str, &Vec<f64>); 5] {
+        [
+            ("mean", &self.mean),
+            ("std", &self.std),
+            ("q05", &self.q05),
+            ("q50", &self.q50),
+            ("q95", &self.q95),
+        ]
+    }
+}
+
 /// Writes real-valued labels, atomically, in the format that the extension names: csv, tsv, parquet or npz, with the
 /// columns `row`, `mean`, `std`, `q05`, `q50` and `q95`.
 pub fn write_value_labels(path: &Path, labels: &ValueLabels) -> Result<()> {
     let rows = ColumnValues::Integers((0..labels.mean.len() as i64).collect());
     let mut columns = vec![Column { name: "row".to_owned(), values: rows }];
-    for (name, values) in [
-        ("mean", &labels.mean),
-        ("std", &labels.std),
-        ("q05", &labels.q05),
-        ("q50", &labels.q50),
-        ("q95", &labels.q95),
-    ] {
+    for (name, values) in labels.columns() {
         let values = ColumnValues::Reals(values.clone());
         columns.push(Column { name: name.to_owned(), values });
     }

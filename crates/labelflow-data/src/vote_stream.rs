@@ -5,13 +5,14 @@
 //! pass 2: cells ──codes──► votes, in the order of the files
 //! ```
 
+use std::ops::Range;
 use std::path::Path;
 
 use labelflow_weak::{ABSTAIN, CountedVotes, VoteCounter, Votes, WeakSignals};
 use ndarray::Array2;
 
 use crate::cell_codes::{BatchPlace, CellCodes, VoteReading};
-use crate::parquet_file::ParquetFile;
+use crate::row_reader::RowReader;
 use crate::vote_parts::VoteParts;
 use crate::{Error, Result, SignalsOptions};
 
@@ -39,12 +40,22 @@ pub enum StreamedPatterns {
 }
 
 impl VoteStream {
-    /// Reads all votes of the Parquet files that `path` names, see [`VoteParts::open`], and counts distinct rows.
+    /// Reads all votes of the Parquet files that `path` names, see [`VoteParts::open`], and counts distinct rows, see
+    /// [`read`](Self::read).
+    pub fn open(
+        path: &Path,
+        options: &SignalsOptions,
+        most_patterns: impl Fn(&VoteParts, usize) -> usize,
+    ) -> Result<Self> {
+        Self::read(VoteParts::open(path)?, options, most_patterns)
+    }
+
+    /// Reads all votes and counts distinct rows.
     ///
     /// `most_patterns` says how many of them may be kept, given the number of different values of cells so far, which is
     /// about that of classes. Once there are more, all are dropped and the rest is read for its values only.
-    pub fn open(
-        path: &Path,
+    pub fn read(
+        parts: VoteParts,
         options: &SignalsOptions,
         most_patterns: impl Fn(&VoteParts, usize) -> usize,
     ) -> Result<Self> {
@@ -52,8 +63,8 @@ impl VoteStream {
             let found = format!("only '{}'", options.classes[0]);
             return Err(Error::config("classes", "at least two names", found));
         }
-        let parts = VoteParts::open(path)?;
         let n_signals = parts.labelers().len();
+        let path = &parts.files()[0];
         let mut codes = CellCodes::new();
         let mut counter = VoteCounter::new(n_signals);
         let (mut n_rows, mut too_many) = (0u64, None);
@@ -103,6 +114,13 @@ impl VoteStream {
         &self.patterns
     }
 
+    /// The same stream without the patterns, which may take much memory.
+    #[must_use]
+    pub fn without_patterns(self) -> Self {
+        let patterns = StreamedPatterns::TooMany { most: 0, n_rows: self.parts.n_rows() };
+        Self { patterns, ..self }
+    }
+
     /// One row on which nobody votes, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
         self.signals(Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN))
@@ -118,29 +136,75 @@ impl VoteStream {
 
     /// Visits all rows again, batch by batch, in the order of the files.
     pub fn visit(&self, mut visit: impl FnMut(&WeakSignals) -> Result<()>) -> Result<()> {
-        let n_signals = self.parts.labelers().len();
-        let mut codes = self.codes.clone();
-        let mut n_rows = 0;
-        visit_codes(&self.parts, &mut codes, |rows, codes| {
-            if codes.len() > self.codes.len() {
-                return Err(self.changed("other values"));
-            }
-            n_rows += (rows.len() / n_signals) as u64;
-            let votes = rows.iter().map(|&code| self.reading.votes[usize::from(code)]).collect();
-            let votes = Array2::from_shape_vec((rows.len() / n_signals, n_signals), votes);
-            let votes = votes.expect("each row has a cell of each labeler");
-            visit(&self.signals(votes)?)
-        })?;
-        if n_rows != self.parts.n_rows() {
-            return Err(self.changed(format!("{n_rows} rows")));
+        let mut reader = self.reader(0..self.parts.n_rows());
+        while let Some(votes) = reader.next_batch()? {
+            visit(&self.signals(votes)?)?;
         }
         Ok(())
+    }
+
+    /// Reads a run of rows again, as many at a time as are asked for.
+    ///
+    /// # Panics
+    ///
+    /// When read, if there are no such rows.
+    pub fn reader(&self, rows: Range<u64>) -> VoteReader<'_> {
+        let reader = RowReader::new(self.parts.table(), self.parts.columns(), rows);
+        VoteReader { stream: self, reader, codes: self.codes.clone(), ahead: Vec::new() }
     }
 
     fn changed(&self, found: impl std::fmt::Display) -> Error {
         let expected = format!("the {} rows that were read before", self.parts.n_rows());
         Error::content(&self.parts.files()[0], expected, found)
-            .with_hint("files must not change while they are labelled")
+            .with_hint("files must not change while they are read")
+    }
+}
+
+/// Reads votes in the order of the files.
+pub struct VoteReader<'stream> {
+    stream: &'stream VoteStream,
+    reader: RowReader<'stream>,
+    codes: CellCodes,
+    /// Votes that were read but not yet asked for.
+    ahead: Vec<u8>,
+}
+
+impl VoteReader<'_> {
+    /// The votes of the next rows: a class or [`ABSTAIN`] for each row and labeler.
+    ///
+    /// It is an error if there are fewer rows.
+    pub fn next_rows(&mut self, n_rows: usize) -> Result<Array2<u8>> {
+        let n_signals = self.stream.parts.labelers().len();
+        while self.ahead.len() < n_rows * n_signals {
+            let Some(votes) = self.next_batch()? else {
+                let found = format!("{} rows", self.ahead.len() / n_signals);
+                let path = &self.stream.parts.files()[0];
+                return Err(Error::content(path, format!("{n_rows} more rows"), found));
+            };
+            self.ahead.extend(votes);
+        }
+        let votes = self.ahead.drain(..n_rows * n_signals).collect();
+        Ok(Array2::from_shape_vec((n_rows, n_signals), votes).expect("just as many"))
+    }
+
+    /// The same as signals with the names of labelers and classes.
+    pub fn next_signals(&mut self, n_rows: usize) -> Result<WeakSignals> {
+        let votes = self.next_rows(n_rows)?;
+        self.stream.signals(votes)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Array2<u8>>> {
+        let mut codes = Vec::new();
+        if !next_codes(&self.stream.parts, &mut self.reader, &mut self.codes, &mut codes)? {
+            return Ok(None);
+        }
+        if self.codes.len() > self.stream.codes.len() {
+            return Err(self.stream.changed("other values"));
+        }
+        let n_signals = self.stream.parts.labelers().len();
+        let votes = codes.iter().map(|&code| self.stream.reading.votes[usize::from(code)]);
+        let votes = Array2::from_shape_vec((codes.len() / n_signals, n_signals), votes.collect());
+        Ok(Some(votes.expect("each row has a cell of each labeler")))
     }
 }
 
@@ -167,26 +231,28 @@ fn visit_codes(
     codes: &mut CellCodes,
     mut visit: impl FnMut(&[u8], &CellCodes) -> Result<()>,
 ) -> Result<()> {
-    let n_signals = parts.labelers().len();
-    let columns: Vec<usize> = (0..n_signals).collect();
+    let mut reader = RowReader::new(parts.table(), parts.columns(), 0..parts.n_rows());
     let mut bytes = Vec::new();
-    for file in parts.files() {
-        let part = ParquetFile::open(file)?;
-        if part.names() != parts.labelers() {
-            let expected = format!("the columns {}", parts.labelers().join(", "));
-            return Err(Error::content(file, expected, part.names().join(", ")));
-        }
-        let mut first_row = 0;
-        part.visit_raw_batches(&columns, |arrays| {
-            let n_rows = arrays[0].len();
-            bytes.resize(n_rows * n_signals, 0);
-            for (signal, (array, column)) in arrays.iter().zip(parts.labelers()).enumerate() {
-                let place = BatchPlace { file, first_row, column };
-                codes.encode(array, &mut bytes[signal..], n_signals, &place)?;
-            }
-            first_row += n_rows;
-            if n_rows == 0 { Ok(()) } else { visit(&bytes, codes) }
-        })?;
+    while next_codes(parts, &mut reader, codes, &mut bytes)? {
+        visit(&bytes, codes)?;
     }
     Ok(())
+}
+
+/// The codes of the next rows; false at the end.
+fn next_codes(
+    parts: &VoteParts,
+    reader: &mut RowReader<'_>,
+    codes: &mut CellCodes,
+    bytes: &mut Vec<u8>,
+) -> Result<bool> {
+    let Some(batch) = reader.next()? else { return Ok(false) };
+    let n_signals = parts.labelers().len();
+    bytes.resize(batch.n_rows() * n_signals, 0);
+    for (signal, (array, column)) in batch.arrays.iter().zip(parts.labelers()).enumerate() {
+        let file = &parts.files()[batch.file];
+        let place = BatchPlace { file, first_row: batch.row_in_file, column };
+        codes.encode(array, &mut bytes[signal..], n_signals, &place)?;
+    }
+    Ok(true)
 }

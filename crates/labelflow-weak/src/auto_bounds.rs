@@ -9,8 +9,8 @@
 
 use crate::vote_patterns::VotePatterns;
 use crate::{
-    ABSTAIN, Bounds, DawidSkene, Error, LabelModel, Labeler, Result, SoftLabels, StopReason, Votes,
-    WeakSignals,
+    ABSTAIN, Bounds, CountedVotes, DawidSkene, Error, FittedDawidSkene, LabelModel, Labeler,
+    Result, SoftLabels, StopReason, Votes, WeakSignals,
 };
 
 /// Labelers with at least this chance-corrected agreement count as one.
@@ -65,32 +65,48 @@ impl Bounds {
     /// # Ok::<(), labelflow_weak::Error>(())
     /// ```
     pub fn auto(signals: &WeakSignals) -> Result<AutoBounds> {
-        let votes = signals.votes();
-        let mut warnings = Vec::new();
-        let groups = Groups::find(&votes, signals.labelers(), &mut warnings);
-        let overlaps = Overlaps::count(&votes, &groups);
-        if overlaps.n_pairs == 0 {
-            return Err(Error::data(
-                "signals",
-                "rows on which two labelers vote, to estimate bounds from their agreement",
-                "none",
-            )
-            .with_hint("give the bounds instead"));
-        }
-        overlaps.warn(&groups, signals.labelers(), &mut warnings);
-        let merged = WeakSignals::from_votes(merge(&votes, &groups, &overlaps)?)?;
-        let fitted = DawidSkene::default().fit(&merged)?;
-        if fitted.stop() != StopReason::Converged {
-            warnings.push("the estimate of the labelers' errors did not converge".to_owned());
-        }
-        let labels = fitted.predict_proba(&merged)?;
-        let bounds = Bounds::expected(signals, &labels);
-        Ok(AutoBounds {
-            bounds: average_for_isolated(&bounds, &groups, &overlaps)?,
-            labels,
-            warnings,
-        })
+        let patterns = VotePatterns::of(&signals.votes());
+        estimate(signals, &patterns, |_| 1, |merged| DawidSkene::default().fit(merged))
     }
+
+    /// [`auto`](Self::auto) for counted votes, equal to it up to rounding. The labels are those of the patterns.
+    pub fn auto_of_counts(counted: &CountedVotes) -> Result<AutoBounds> {
+        let counts = counted.counts();
+        let fit = |merged: &WeakSignals| {
+            DawidSkene::default().fit_counts(&CountedVotes::new(merged, &counts)?)
+        };
+        estimate(&counted.signals(), counted.patterns(), |row| counts[row] as usize, fit)
+    }
+}
+
+/// The bounds of signals of which each row stands for as many as `count` says.
+fn estimate(
+    signals: &WeakSignals,
+    patterns: &VotePatterns,
+    count: impl Fn(usize) -> usize + Sync,
+    fit: impl Fn(&WeakSignals) -> Result<FittedDawidSkene>,
+) -> Result<AutoBounds> {
+    let votes = signals.votes();
+    let mut warnings = Vec::new();
+    let groups = Groups::find(patterns, signals, &mut warnings);
+    let overlaps = Overlaps::count(&votes, &groups, &count);
+    if overlaps.n_pairs == 0 {
+        return Err(Error::data(
+            "signals",
+            "rows on which two labelers vote, to estimate bounds from their agreement",
+            "none",
+        )
+        .with_hint("give the bounds instead"));
+    }
+    overlaps.warn(&groups, signals.labelers(), &mut warnings);
+    let merged = WeakSignals::from_votes(merge(&votes, &groups, &overlaps)?)?;
+    let fitted = fit(&merged)?;
+    if fitted.stop() != StopReason::Converged {
+        warnings.push("the estimate of the labelers' errors did not converge".to_owned());
+    }
+    let labels = fitted.predict_proba(&merged)?;
+    let bounds = Bounds::expected_of_counts(signals, &labels, |row| count(row) as f64);
+    Ok(AutoBounds { bounds: average_for_isolated(&bounds, &groups, &overlaps)?, labels, warnings })
 }
 
 /// Which labelers count as one.
@@ -101,11 +117,11 @@ struct Groups {
 }
 
 impl Groups {
-    fn find(votes: &Votes, names: &[String], warnings: &mut Vec<String>) -> Self {
-        let n_signals = votes.n_signals();
+    fn find(patterns: &VotePatterns, signals: &WeakSignals, warnings: &mut Vec<String>) -> Self {
+        let (n_signals, names) = (signals.n_signals(), signals.labelers());
         let mut first_like = (0..n_signals).collect::<Vec<_>>();
-        if n_signals * n_signals * votes.n_classes() <= MAX_PAIR_COUNTS {
-            let pairs = PairCounts::of(votes);
+        if n_signals * n_signals * signals.n_classes() <= MAX_PAIR_COUNTS {
+            let pairs = PairCounts::of(patterns, n_signals, signals.n_classes());
             for later in 0..n_signals {
                 for earlier in (0..later).filter(|&earlier| pairs.are_same(earlier, later)) {
                     warnings.push(format!(
@@ -167,9 +183,7 @@ struct PairCounts {
 }
 
 impl PairCounts {
-    fn of(votes: &Votes) -> Self {
-        let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
-        let patterns = VotePatterns::of(votes);
+    fn of(patterns: &VotePatterns, n_signals: usize, n_classes: usize) -> Self {
         let n_visits = patterns.len().saturating_mul(n_signals * n_signals);
         let mut counts = Self {
             n_signals,
@@ -245,7 +259,7 @@ struct Overlaps {
 }
 
 impl Overlaps {
-    fn count(votes: &Votes, groups: &Groups) -> Self {
+    fn count(votes: &Votes, groups: &Groups, count: impl Fn(usize) -> usize) -> Self {
         let mut overlaps =
             Self { n_covered: 0, n_pairs: 0, n_triples: 0, shared: vec![0; groups.n_groups] };
         let mut last_row = vec![usize::MAX; groups.n_groups];
@@ -258,11 +272,12 @@ impl Overlaps {
                     speaking.push(group);
                 }
             }
-            overlaps.n_covered += usize::from(!speaking.is_empty());
-            overlaps.n_triples += usize::from(speaking.len() >= 3);
+            let count = count(row);
+            overlaps.n_covered += count * usize::from(!speaking.is_empty());
+            overlaps.n_triples += count * usize::from(speaking.len() >= 3);
             if speaking.len() >= 2 {
-                overlaps.n_pairs += 1;
-                speaking.iter().for_each(|&group| overlaps.shared[group] += 1);
+                overlaps.n_pairs += count;
+                speaking.iter().for_each(|&group| overlaps.shared[group] += count);
             }
         }
         overlaps
@@ -385,6 +400,18 @@ mod tests {
             let (error, warnings) = worst_error(&problem);
             assert!(error < 0.04, "seed {seed}: {error}");
             assert!(warnings.is_empty(), "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn counts_give_the_bounds_of_the_rows() {
+        for (n_classes, seed) in [(2, 1), (3, 2)] {
+            let problem = Planted::new(3000, n_classes, &[0.9, 0.8, 0.7, 0.65], 0.5, seed);
+            let rows = Bounds::auto(&problem.signals).unwrap();
+            let counts = Bounds::auto_of_counts(&CountedVotes::of(&problem.signals)).unwrap();
+            assert_eq!(counts.warnings, rows.warnings);
+            let difference = &counts.bounds.values() - &rows.bounds.values();
+            assert!(difference.iter().all(|d| d.abs() < 1e-9), "{difference}");
         }
     }
 

@@ -62,7 +62,7 @@ impl Bounds {
             labels.fill(0.0);
             labels[truth.labels()[row]] = 1.0;
         };
-        Ok(Self(soft_errors(signals, one_hot)))
+        Ok(Self(soft_errors(signals, one_hot, |_| 1.0)))
     }
 
     /// The soft errors expected when the labels have these probabilities.
@@ -71,12 +71,22 @@ impl Bounds {
     ///
     /// If the labels are not those of the signals' rows and classes.
     pub fn expected(signals: &WeakSignals, labels: &SoftLabels) -> Self {
+        Self::expected_of_counts(signals, labels, |_| 1.0)
+    }
+
+    /// The same when each row stands for as many as `count` says.
+    pub(crate) fn expected_of_counts(
+        signals: &WeakSignals,
+        labels: &SoftLabels,
+        count: impl Fn(usize) -> f64 + Sync,
+    ) -> Self {
         let values = labels.values();
         let shape = (signals.n_rows(), signals.n_classes());
         assert_eq!(values.dim(), shape, "labels and signals of the same rows and classes");
-        Self(soft_errors(signals, |row, labels| {
+        let read_labels = |row: usize, labels: &mut [f64]| {
             labels.iter_mut().zip(values.row(row)).for_each(|(label, &p)| *label = p);
-        }))
+        };
+        Self(soft_errors(signals, read_labels, count))
     }
 
     /// The bounds, `[n_signals, n_classes]`.
@@ -98,10 +108,11 @@ impl Bounds {
 }
 
 /// Mean |p(class) − q| over the rows where q is given; a labeler that never speaks gets 0.
-/// `read_labels` writes p of a row, one number a class.
+/// `read_labels` writes p of a row, one number a class; `count` says for how many rows a row stands.
 fn soft_errors(
     signals: &WeakSignals,
     read_labels: impl Fn(usize, &mut [f64]) + Sync,
+    count: impl Fn(usize) -> f64 + Sync,
 ) -> Array2<f64> {
     let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
     let n_cells = n_signals * n_classes;
@@ -111,15 +122,16 @@ fn soft_errors(
         let (errors, n_given) = sums.split_at_mut(n_cells);
         for row in rows {
             read_labels(row, &mut labels);
+            let count = count(row);
             match signals.values() {
                 SignalValues::Votes(votes) => {
-                    add_vote_errors(votes.row_bytes(row), &labels, errors, n_given);
+                    add_vote_errors(votes.row_bytes(row), count, &labels, errors, n_given);
                 }
                 SignalValues::Probabilities(p) => {
                     let p = p.index_axis(Axis(0), row);
                     for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
-                        errors[cell] += soft_error(labels[cell % n_classes], f64::from(q));
-                        n_given[cell] += 1.0;
+                        errors[cell] += count * soft_error(labels[cell % n_classes], f64::from(q));
+                        n_given[cell] += count;
                     }
                 }
             }
@@ -136,16 +148,22 @@ fn soft_errors(
 
 /// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as
 /// far as they are probable.
-fn add_vote_errors(votes: &[u8], labels: &[f64], errors: &mut [f64], n_given: &mut [f64]) {
+fn add_vote_errors(
+    votes: &[u8],
+    count: f64,
+    labels: &[f64],
+    errors: &mut [f64],
+    n_given: &mut [f64],
+) {
     let n_classes = labels.len();
     let cells = errors.chunks_exact_mut(n_classes).zip(n_given.chunks_exact_mut(n_classes));
     for (&vote, (errors, n_given)) in votes.iter().zip(cells).filter(|(vote, _)| **vote != ABSTAIN)
     {
         for (class, error) in errors.iter_mut().enumerate() {
             let p = labels[class];
-            *error += if class == usize::from(vote) { 1.0 - p } else { p };
+            *error += count * if class == usize::from(vote) { 1.0 - p } else { p };
         }
-        n_given.iter_mut().for_each(|n_given| *n_given += 1.0);
+        n_given.iter_mut().for_each(|n_given| *n_given += count);
     }
 }
 

@@ -77,6 +77,11 @@ impl Features {
         self.values.view()
     }
 
+    /// The numbers themselves, `[n_rows, d_features]`.
+    pub fn into_values(self) -> Array2<f32> {
+        self.values
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.values.nrows()

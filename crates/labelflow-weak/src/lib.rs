@@ -65,6 +65,7 @@ mod bounds;
 mod calibration;
 mod cholesky;
 mod class_balance;
+mod column_moments;
 mod constrained_labels;
 mod counted_votes;
 mod data_programming;
@@ -130,6 +131,7 @@ pub use calibration::{
     Calibration, CalibrationMethod, ConformalSets, Isotonic, SetMetrics, Temperature,
 };
 pub use class_balance::ClassBalance;
+pub use column_moments::ColumnMoments;
 pub use constrained_labels::{ConstrainedLabels, FittedConstrainedLabels};
 pub use counted_votes::CountedVotes;
 pub use data_programming::{Coverage, DataProgramming, FittedDataProgramming};

@@ -93,6 +93,10 @@ pub(crate) struct Tracker {
     labels: RefCell<Tensor<2>>,
     /// One statistic for each call of [`Batch::total`] in a step.
     totals: RefCell<Vec<Tensor<1>>>,
+    /// What each statistic has from rows that are not among the labels; none when all rows are.
+    outside: Vec<Tensor<1>>,
+    /// Number of all rows.
+    n_rows: u64,
 }
 
 impl Tracker {
@@ -103,7 +107,27 @@ impl Tracker {
     }
 
     pub(crate) fn from_labels(labels: Tensor<2>) -> Self {
-        Self { labels: RefCell::new(labels), totals: RefCell::default() }
+        let n_rows = labels.dims()[0] as u64;
+        Self::of_window(labels, Vec::new(), n_rows)
+    }
+
+    /// The labels of some of `n_rows` rows, and what the others add to each statistic.
+    pub(crate) fn of_window(labels: Tensor<2>, outside: Vec<Tensor<1>>, n_rows: u64) -> Self {
+        Self { labels: RefCell::new(labels), totals: RefCell::default(), outside, n_rows }
+    }
+
+    /// The batch of all rows that have labels here.
+    pub(crate) fn all_rows(&self) -> Batch<'_> {
+        let labels = self.labels.borrow();
+        let scale = self.n_rows as f64 / labels.dims()[0] as f64;
+        let stale = labels.clone();
+        let tracking = Tracking { tracker: self, stale, scale, next_slot: Cell::new(0) };
+        Batch { rows: Rows::ALL, tracking: Some(tracking) }
+    }
+
+    /// The statistics of the last step.
+    pub(crate) fn totals(&self) -> Vec<Tensor<1>> {
+        self.totals.borrow().clone()
     }
 
     /// Recomputes all totals, so that rounding errors do not pile up and a resumed run sees the same numbers.
@@ -114,13 +138,12 @@ impl Tracker {
     /// The batch of the rows with these indices.
     pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
         let labels = self.labels.borrow();
-        let n_rows = labels.dims()[0];
         let rows = Rows::of(indices, &labels.device());
         Batch {
             tracking: Some(Tracking {
                 tracker: self,
                 stale: rows.select(&labels, 0),
-                scale: n_rows as f64 / indices.len() as f64,
+                scale: self.n_rows as f64 / indices.len() as f64,
                 next_slot: Cell::new(0),
             }),
             rows,
@@ -145,7 +168,13 @@ impl Tracker {
 
     fn total(&self, slot: usize, sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>) -> Tensor<1> {
         let known = self.totals.borrow().get(slot).cloned();
-        known.unwrap_or_else(|| sums(&self.labels.borrow(), &Rows::ALL))
+        known.unwrap_or_else(|| {
+            let inside = sums(&self.labels.borrow(), &Rows::ALL);
+            match self.outside.get(slot) {
+                None => inside,
+                Some(outside) => outside.clone() + inside,
+            }
+        })
     }
 
     fn set(&self, slot: usize, total: Tensor<1>) {

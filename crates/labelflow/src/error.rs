@@ -34,6 +34,9 @@ pub enum Error {
         /// Why it cannot be used, and what to do.
         reason: String,
     },
+    /// Rows that their source cannot give.
+    #[error(transparent)]
+    Source(Box<dyn std::error::Error + Send + Sync>),
     /// A file that cannot be read or written.
     #[error("{}: {action}: {source}", path.display())]
     Io {

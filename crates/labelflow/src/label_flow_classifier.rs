@@ -270,7 +270,15 @@ impl FittedLabelFlowClassifier {
 
     /// [`predict_proba`](Self::predict_proba), and the rows on which the flow overflows.
     pub fn predict_proba_with_lost(&self, features: &Features) -> Result<(SoftLabels, Vec<usize>)> {
-        let samples = self.sample(features, self.config.n_samples)?;
+        let (labels, lost) = self.mean_labels(self.sample(features, self.config.n_samples)?);
+        if !lost.is_empty() && lost.len() == features.n_rows() {
+            return Err(Self::all_rows_lost());
+        }
+        Ok((labels, lost))
+    }
+
+    /// The mean of clipped samples, calibrated, and the rows on which the flow overflows.
+    pub(crate) fn mean_labels(&self, samples: Array3<f32>) -> (SoftLabels, Vec<usize>) {
         let mut mean = samples
             .mapv(|label| f64::from(label.clamp(0.0, 1.0)))
             .mean_axis(Axis(0))
@@ -282,28 +290,29 @@ impl FittedLabelFlowClassifier {
                 lost.push(index);
             }
         }
-        if !lost.is_empty() && lost.len() == features.n_rows() {
-            return Err(labelflow_weak::Error::data(
-                "features",
-                "numbers in the range of the training rows",
-                "numbers so far from it that the flow overflows, in every row",
-            )
-            .with_hint("check the units")
-            .into());
-        }
         let labels = SoftLabels::normalized(mean);
-        let Some(calibration) = &self.certainty.calibration else { return Ok((labels, lost)) };
+        let Some(calibration) = &self.certainty.calibration else { return (labels, lost) };
         let mut calibrated = calibration.apply(&labels).values().to_owned();
         lost.iter().for_each(|&row| calibrated.row_mut(row).fill(1.0));
-        Ok((SoftLabels::normalized(calibrated), lost))
+        (SoftLabels::normalized(calibrated), lost)
     }
 
     /// What speaks for each class of each row, on no particular scale: the mean of samples as the flow gives them, `[n_rows, n_classes]`.
     ///
     /// Unlike probabilities, scores of different rows are all different.
     pub fn scores(&self, features: &Features) -> Result<Array2<f64>> {
-        let samples = self.sample(features, self.config.n_samples)?;
-        Ok(samples.mapv(f64::from).mean_axis(Axis(0)).expect("at least one sample"))
+        Ok(Self::mean_scores(&self.sample(features, self.config.n_samples)?))
+    }
+
+    /// The mean of samples as the flow gives them. On rows on which it overflows nothing speaks against any class.
+    pub(crate) fn mean_scores(samples: &Array3<f32>) -> Array2<f64> {
+        let mut mean = samples.mapv(f64::from).mean_axis(Axis(0)).expect("at least one sample");
+        for mut row in mean.axis_iter_mut(Axis(0)) {
+            if row.iter().any(|score| score.is_nan()) {
+                row.fill(f64::INFINITY);
+            }
+        }
+        mean
     }
 
     /// The same model with probabilities that are calibrated on labelled rows, as others than the training rows.

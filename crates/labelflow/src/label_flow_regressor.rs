@@ -24,8 +24,8 @@ use crate::row_samples::{rows_at_once, sample_rows, to_tensor};
 use crate::scaling::{Scaler, scale};
 use crate::train::{Task, train};
 use crate::{
-    Checkpoint, DeviceKind, Error, GroupMean, GroupQuantile, Objective, Observer, Penalty, Range,
-    Report, Result, Scaling, TrainConfig, ValueDistribution,
+    Checkpoint, DeviceKind, Error, GroupMean, GroupQuantile, Objective, Observer, PartDistribution,
+    Penalty, Range, Report, Result, Scaling, TrainConfig, ValueDistribution,
 };
 
 /// Settings of a label learning flow for regression.
@@ -225,6 +225,15 @@ impl FittedLabelFlowRegressor {
 
     /// The distribution of each row's label. It depends on the row's features alone, never on the other rows.
     pub fn predict_distribution(&self, features: &Features) -> Result<ValueDistribution> {
+        let PartDistribution { labels, lost } = self.predict_part(features)?;
+        match lost.first() {
+            Some(&row) => Err(Self::row_lost(row as u64)),
+            None => Ok(labels),
+        }
+    }
+
+    /// [`predict_distribution`](Self::predict_distribution) of the rows of a part of a table, of which some may be lost.
+    pub fn predict_part(&self, features: &Features) -> Result<PartDistribution> {
         check_columns(features, self.feature_names.len())?;
         let device = self.config.device.open()?;
         let scaled = scale(self.scaler.as_ref(), features.values())?;
@@ -236,16 +245,14 @@ impl FittedLabelFlowRegressor {
             let deviations = gaussian.scale.into_data();
             rows.extend(locations.iter::<f64>().zip(deviations.iter::<f64>()));
         }
-        if let Some(row) = rows.iter().position(|(l, s)| !(l.is_finite() && s.is_finite())) {
-            return Err(labelflow_weak::Error::data(
-                format!("features, row {row}"),
-                "numbers in the range of the training rows",
-                "numbers so far from it that the flow overflows",
-            )
-            .with_hint("check the units")
-            .into());
+        let mut lost = Vec::new();
+        for (row, values) in rows.iter_mut().enumerate() {
+            if !(values.0.is_finite() && values.1.is_finite()) {
+                *values = (0.0, 1.0);
+                lost.push(row);
+            }
         }
-        Ok(ValueDistribution::new(self.range, rows))
+        Ok(PartDistribution { labels: ValueDistribution::new(self.range, rows), lost })
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`, within the label range.

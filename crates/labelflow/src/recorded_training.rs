@@ -2,22 +2,42 @@
 //!
 //! The same steps as those of [`train`](crate::train()), with all rows at once.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, Recording, Slot, StatisticsRecorder, flat_batch_statistics, state,
+    Bijection, Flow, Mode, Recording, Slot, State, StatisticsRecorder, flat_batch_statistics, state,
 };
 
-use crate::adam::{Adam, flat_gradient};
+use crate::adam::flat_gradient;
+use crate::epochs::{Course, Trainee, TraineeState, run_epochs};
 use crate::flat_module::FlatModule;
 use crate::stream::stream;
 use crate::train::{
-    EpochRecord, Report, StopReason, Task, TrainConfig, check_finite, clip, draw_noise, numbers_of,
-    step_numbers, summarize,
+    Report, StepNumbers, Task, TrainConfig, check_finite, clip, draw_noise, numbers_of,
+    step_numbers,
 };
-use crate::{Batch, Checkpoint, EpochEvent, Observer, Result};
+use crate::{Batch, Observer, Result};
+
+/// Trains a flow from where its course is.
+pub(crate) fn train<B: Bijection>(
+    course: Course<B>,
+    task: &Task<'_>,
+    config: &TrainConfig,
+    observer: &mut dyn Observer,
+) -> Result<(Flow<B>, Report)> {
+    let device = task.features.device();
+    let inner = device.clone().inner();
+    let flow = FlatModule::new(course.flow, course.adam);
+    let noise = Slot::new(Tensor::zeros([task.features.dims()[0], task.d_labels], &inner));
+    let likelihood_weight = Slot::new(Tensor::zeros([1], &inner));
+    let (current, drawn, weight) = (flow.current(), noise.clone(), likelihood_weight.clone());
+    let step = Recording::new(&device, || {
+        StepResult::compute(&current(), task, drawn.value(), weight.value())
+    });
+    let mut steps =
+        RecordedSteps { flow, noise, likelihood_weight, step, task, config, device: inner };
+    let report = run_epochs(&mut steps, course.history, &task.run, config, observer)?;
+    Ok((steps.flow.module(), report))
+}
 
 /// What a step computes from weights and noise.
 struct StepResult {
@@ -27,85 +47,78 @@ struct StepResult {
     statistics: Option<Tensor<1>>,
 }
 
-/// Trains a flow from where the optimiser and the history are.
-pub(crate) fn train<B: Bijection>(
-    flow: Flow<B>,
-    adam: Adam,
-    mut history: Vec<EpochRecord>,
-    task: &Task<'_>,
-    config: &TrainConfig,
-    observer: &mut dyn Observer,
-) -> Result<(Flow<B>, Report)> {
-    let device = task.features.device();
-    let n_rows = task.features.dims()[0];
-    let mut flow = FlatModule::new(flow, adam);
-    let noise = Slot::new(Tensor::<2>::zeros([n_rows, task.d_labels], &device.clone().inner()));
-    let weight = Slot::new(Tensor::<1>::zeros([1], &device.clone().inner()));
-    let (current, drawn, weighted) = (flow.current(), noise.clone(), weight.clone());
-    let mut step = Recording::new(&device, || {
-        let flow = current();
+impl StepResult {
+    fn compute<B: Bijection>(
+        flow: &Flow<B>,
+        task: &Task<'_>,
+        noise: Tensor<2>,
+        likelihood_weight: Tensor<1>,
+    ) -> Self {
         let recorder = StatisticsRecorder::default();
-        let noise = Tensor::from_inner(drawn.value());
+        let (noise, weight) = (Tensor::from_inner(noise), Tensor::from_inner(likelihood_weight));
         let mode = Mode::Train(&recorder);
         let (labels, log_prob) = flow.sample_with_log_prob(noise, task.features.clone(), mode);
-        let weight = Tensor::from_inner(weighted.value());
         let value = task.objective.evaluate_with(weight, &labels, log_prob, &Batch::full());
-        let gradient = flat_gradient(&flow, value.loss.clone().backward());
-        StepResult {
+        let gradient = flat_gradient(flow, value.loss.clone().backward());
+        Self {
             numbers: step_numbers(value.loss, value.terms, &gradient),
             gradient,
-            statistics: flat_batch_statistics(&flow, recorder),
-        }
-    });
-    let mut stop = StopReason::MaxEpochs;
-    for epoch in history.len()..config.max_epochs {
-        if config.has_converged(&history) {
-            stop = StopReason::Converged;
-            break;
-        }
-        let drawn = draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, task.d_labels);
-        let drawn = TensorData::new(drawn, [n_rows, task.d_labels]);
-        noise.write(Tensor::from_data(drawn, &device.clone().inner()));
-        let likelihood_weight = task.objective.likelihood_weight_at(config.progress(epoch));
-        weight.write(Tensor::full([1], likelihood_weight, &device.clone().inner()));
-        let result = step.repeat();
-        let numbers = numbers_of(result.numbers.clone());
-        check_finite(&numbers, task.objective, epoch)?;
-        let rate = config.learning_rate(epoch);
-        let gradient = result.gradient.clone();
-        if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
-            flow.step(gradient, rate);
-        }
-        if task.weight_decay > 0.0 {
-            flow.shrink(config.weight_decay(epoch, task.weight_decay));
-        }
-        flow.absorb(result.statistics.clone());
-        history.push(summarize(epoch, &[numbers], &task.objective.terms(), rate));
-
-        let snapshot = || Checkpoint {
-            run: task.run.clone(),
-            history: history.clone(),
-            state: state(&flow.module()),
-            optimizers: vec![flow.adam().state()],
-            memory: BTreeMap::new(),
-        };
-        let event = EpochEvent {
-            record: &history[epoch],
-            max_epochs: config.max_epochs,
-            snapshot: &snapshot,
-        };
-        if let ControlFlow::Break(reason) = observer.observe(event)? {
-            stop = reason;
-            break;
+            statistics: flat_batch_statistics(flow, recorder),
         }
     }
-    Ok((flow.module(), Report { history, stop }))
+}
+
+/// A flow that repetitions of one step train.
+struct RecordedSteps<'a, B: Bijection, F> {
+    flow: FlatModule<Flow<B>>,
+    noise: Slot<2>,
+    likelihood_weight: Slot<1>,
+    step: Recording<StepResult, F>,
+    task: &'a Task<'a>,
+    config: &'a TrainConfig,
+    device: Device,
+}
+
+impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F> {
+    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
+        let &mut Self { task, config, .. } = self;
+        let [n_rows, d_labels] = [task.features.dims()[0], task.d_labels];
+        let noise = draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, d_labels);
+        let noise = TensorData::new(noise, [n_rows, d_labels]);
+        self.noise.write(Tensor::from_data(noise, &self.device));
+        let weight = task.objective.likelihood_weight_at(config.progress(epoch));
+        self.likelihood_weight.write(Tensor::full([1], weight, &self.device));
+
+        let result = self.step.repeat();
+        let numbers = numbers_of(result.numbers.clone());
+        check_finite(&numbers, task.objective, epoch)?;
+        let gradient = result.gradient.clone();
+        if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
+            self.flow.step(gradient, config.learning_rate(epoch));
+        }
+        if task.weight_decay > 0.0 {
+            self.flow.shrink(config.weight_decay(epoch, task.weight_decay));
+        }
+        self.flow.absorb(result.statistics.clone());
+        Ok(vec![numbers])
+    }
+
+    fn state(&self) -> TraineeState {
+        TraineeState {
+            weights: state(&self.flow.module()),
+            adam: self.flow.adam().state(),
+            memory: State::new(),
+        }
+    }
+
+    fn terms(&self) -> Vec<String> {
+        self.task.objective.terms()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
-    use labelflow_flow::{CouplingFlowConfig, n_parameters};
+    use labelflow_flow::CouplingFlowConfig;
 
     use super::*;
     use crate::train;
@@ -136,9 +149,8 @@ mod tests {
         let config = TrainConfig { max_epochs: 12, ..TrainConfig::default() };
         let mut silent = ();
         let (_, plain) = train::train(flow.clone(), &task, &config, None, &mut silent).unwrap();
-        let adam = Adam::new(n_parameters(&flow), &Device::flex());
-        let (trained, recorded) =
-            super::train(flow.clone(), adam, Vec::new(), &task, &config, &mut silent).unwrap();
+        let course = Course::start(flow.clone(), &device);
+        let (trained, recorded) = super::train(course, &task, &config, &mut silent).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));
         for (one, other) in recorded.history.iter().zip(&plain.history) {

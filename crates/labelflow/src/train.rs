@@ -3,11 +3,11 @@
 // Deviation: the paper trains on all rows at once. So does this while a step fits into memory; above that it takes mini-batches.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, MOMENTUM, Mode, StatisticsRecorder, absorb, load_state, n_parameters, records,
+    Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records,
     release_buffers, state,
 };
 use rand::seq::SliceRandom;
@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::adam::{Adam, flat_gradient};
 use crate::batch::{Batch, Rows, Tracker};
+use crate::epochs::{Course, Pass, settle_batch};
 use crate::stream::stream;
 use crate::weight_decay::shrink_weights;
-use crate::{Checkpoint, EpochEvent, Error, Objective, Observer, Result, recorded_training};
+use crate::{Checkpoint, Error, Objective, Observer, Result, recorded_training};
 
 /// The labels that mini-batch training remembers, in a checkpoint.
 const TRACKED_LABELS: &str = "tracked_labels";
@@ -263,7 +264,7 @@ pub(crate) struct Task<'a> {
 
 /// Trains a flow, from the start or from a checkpoint.
 pub(crate) fn train<B: Bijection>(
-    mut flow: Flow<B>,
+    flow: Flow<B>,
     task: &Task<'_>,
     config: &TrainConfig,
     checkpoint: Option<Checkpoint>,
@@ -272,80 +273,86 @@ pub(crate) fn train<B: Bijection>(
     let n_rows = task.features.dims()[0];
     let device = task.features.device();
     let n_batches = config.n_batches(n_rows, bytes_per_row(&flow, &device.clone().inner()));
-    let mut adam = Adam::new(n_parameters(&flow), &device.clone().inner());
     let mut tracker = Tracker::new(n_rows, task.d_labels, &device);
-    let mut history = Vec::new();
-    if let Some(checkpoint) = checkpoint {
-        (flow, adam, history) = resume(flow, &checkpoint, &device)?;
-        if let Some(labels) = checkpoint.memory.get(TRACKED_LABELS) {
-            let expected = [n_rows, task.d_labels];
-            if labels.shape().to_vec() != expected {
-                let found = format!("labels of the shape {:?}", labels.shape().to_vec());
-                return Err(Error::data("checkpoint", format!("{expected:?} labels"), found));
+    let course = match checkpoint {
+        None => Course::start(flow, &device),
+        Some(checkpoint) => {
+            if let Some(labels) = checkpoint.memory.get(TRACKED_LABELS) {
+                let expected = [n_rows, task.d_labels];
+                if labels.shape().to_vec() != expected {
+                    let found = format!("labels of the shape {:?}", labels.shape().to_vec());
+                    return Err(Error::data("checkpoint", format!("{expected:?} labels"), found));
+                }
+                tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
             }
-            tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
+            Course::resume(flow, &checkpoint, &device)?
         }
-    }
+    };
     if n_batches == 1 && records(&device) {
-        return recorded_training::train(flow, adam, history, task, config, observer);
+        return recorded_training::train(course, task, config, observer);
     }
+    let mut pass = MemoryPass { task, config, n_batches, tracker };
+    let (mut flow, report) = course.run(&mut pass, &task.run, config, observer)?;
+    if n_batches > 1 {
+        flow = settle_statistics(flow, task, n_batches);
+    }
+    release_buffers();
+    Ok((flow, report))
+}
 
-    let mut stop = StopReason::MaxEpochs;
-    for epoch in history.len()..config.max_epochs {
-        if config.has_converged(&history) {
-            stop = StopReason::Converged;
-            break;
-        }
+/// A pass over rows in memory.
+struct MemoryPass<'a> {
+    task: &'a Task<'a>,
+    config: &'a TrainConfig,
+    n_batches: usize,
+    tracker: Tracker,
+}
+
+impl<B: Bijection> Pass<B> for MemoryPass<'_> {
+    fn run(
+        &mut self,
+        mut flow: Flow<B>,
+        adam: &mut Adam,
+        epoch: usize,
+    ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
+        let (task, n_rows) = (self.task, self.task.features.dims()[0]);
+        let device = task.features.device();
         let rng = stream(task.seed, "noise", epoch as u64);
         let noise = draw_noise(rng, n_rows, task.d_labels);
-        let mut steps = Vec::with_capacity(n_batches);
-        tracker.start_epoch();
-        for indices in batches(task.seed, epoch, n_rows, n_batches) {
-            let batch = match n_batches {
+        let mut steps = Vec::with_capacity(self.n_batches);
+        self.tracker.start_epoch();
+        for indices in batches(task.seed, epoch as u64, n_rows, self.n_batches) {
+            let batch = match self.n_batches {
                 1 => Batch::full(),
-                _ => tracker.batch(&indices),
+                _ => self.tracker.batch(&indices),
             };
             let features = batch.rows().select(&task.features, 0);
             let noise = select_noise(&noise, &indices, task.d_labels);
             let noise = Tensor::from_data(noise, &device);
             let input = StepInput { features, noise, batch: &batch };
             let (next, labels, numbers) =
-                step(flow, &mut adam, task.objective, input, config, epoch)?;
+                step(flow, adam, task.objective, input, self.config, epoch)?;
             flow = next;
             if task.weight_decay > 0.0 {
-                flow = shrink_weights(flow, 1.0 - config.weight_decay(epoch, task.weight_decay));
+                let share = self.config.weight_decay(epoch, task.weight_decay);
+                flow = shrink_weights(flow, 1.0 - share);
             }
-            tracker.remember(&batch, labels);
+            self.tracker.remember(&batch, labels);
             steps.push(numbers);
         }
-        let learning_rate = config.learning_rate(epoch);
-        history.push(summarize(epoch, &steps, &task.objective.terms(), learning_rate));
+        Ok((flow, steps))
+    }
 
-        let snapshot = || Checkpoint {
-            run: task.run.clone(),
-            history: history.clone(),
-            state: state(&flow),
-            optimizers: vec![adam.state()],
-            memory: match n_batches {
-                1 => BTreeMap::new(),
-                _ => BTreeMap::from([(TRACKED_LABELS.to_owned(), tracker.labels().into_data())]),
-            },
-        };
-        let event = EpochEvent {
-            record: &history[epoch],
-            max_epochs: config.max_epochs,
-            snapshot: &snapshot,
-        };
-        if let ControlFlow::Break(reason) = observer.observe(event)? {
-            stop = reason;
-            break;
+    fn memory(&self) -> State {
+        match self.n_batches {
+            1 => State::new(),
+            _ => State::from([(TRACKED_LABELS.to_owned(), self.tracker.labels().into_data())]),
         }
     }
-    if n_batches > 1 {
-        flow = settle_statistics(flow, task, n_batches);
+
+    fn terms(&self) -> Vec<String> {
+        self.task.objective.terms()
     }
-    release_buffers();
-    Ok((flow, Report { history, stop }))
 }
 
 /// What one step sees.
@@ -383,45 +390,23 @@ pub(crate) fn step<B: Bijection>(
 }
 
 /// Replaces the running statistics by those of all rows under the final weights.
-///
-/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved.
-fn settle_statistics<B: Bijection>(
-    mut flow: Flow<B>,
-    task: &Task<'_>,
-    n_batches: usize,
-) -> Flow<B> {
-    let device = task.features.device();
-    let n_rows = task.features.dims()[0];
+fn settle_statistics<B: Bijection>(flow: Flow<B>, task: &Task<'_>, n_batches: usize) -> Flow<B> {
+    let features = task.features.clone().inner();
+    let device = features.device();
+    let n_rows = features.dims()[0];
     let noise = draw_noise(stream(task.seed, "statistics", 0), n_rows, task.d_labels);
+    let mut settled = flow.valid();
     for (index, rows) in batches(task.seed, 0, n_rows, n_batches).into_iter().enumerate() {
         let noise = Tensor::from_data(select_noise(&noise, &rows, task.d_labels), &device);
-        let features = Rows::of(&rows, &device).select(&task.features, 0);
-        let recorder = StatisticsRecorder::default();
-        flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-        flow = absorb(flow, recorder, 1.0 / (index + 1) as f64);
+        let features = Rows::of(&rows, &device).select(&features, 0);
+        settled = settle_batch(settled, features, noise, index);
     }
-    flow
-}
-
-/// The flow, the optimiser and the history of a checkpoint.
-fn resume<B: Bijection>(
-    flow: Flow<B>,
-    checkpoint: &Checkpoint,
-    device: &Device,
-) -> Result<(Flow<B>, Adam, Vec<EpochRecord>)> {
-    let flow = load_state(flow, checkpoint.state.clone())
-        .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
-    let [adam] = checkpoint.optimizers.as_slice() else {
-        let found = format!("{} optimisers", checkpoint.optimizers.len());
-        return Err(Error::data("checkpoint", "one optimiser", found));
-    };
-    let adam = Adam::from_state(adam.clone(), n_parameters(&flow), &device.clone().inner())?;
-    Ok((flow, adam, checkpoint.history.clone()))
+    load_state(flow, state(&settled)).expect("the tensors of the same flow")
 }
 
 /// What the activations of a row take: the bank's output, with intermediate results and gradients three times over in the fused
 /// operations of the CPU, and some twelve times over in compositions of tensor operations.
-fn bytes_per_row<B: Bijection>(flow: &Flow<B>, device: &Device) -> usize {
+pub(crate) fn bytes_per_row<B: Bijection>(flow: &Flow<B>, device: &Device) -> usize {
     let [n_networks, d_hidden, _] = flow.bank.second.weight.dims();
     let times = if *device == Device::flex() { 3 } else { 12 };
     n_networks * d_hidden * size_of::<f32>() * times
@@ -432,17 +417,17 @@ pub(crate) fn draw_noise(rng: ChaCha8Rng, n_rows: usize, d_labels: usize) -> Vec
     StandardNormal.sample_iter(rng).take(n_rows * d_labels).collect()
 }
 
-fn select_noise(noise: &[f32], indices: &[i64], d_labels: usize) -> TensorData {
+pub(crate) fn select_noise(noise: &[f32], indices: &[i64], d_labels: usize) -> TensorData {
     let row = |&index: &i64| &noise[index as usize * d_labels..][..d_labels];
     let selected: Vec<f32> = indices.iter().flat_map(row).copied().collect();
     TensorData::new(selected, [indices.len(), d_labels])
 }
 
 /// The rows of an epoch's batches, of nearly equal size; in order when there is one batch, shuffled otherwise.
-fn batches(seed: u64, epoch: usize, n_rows: usize, n_batches: usize) -> Vec<Vec<i64>> {
+pub(crate) fn batches(seed: u64, index: u64, n_rows: usize, n_batches: usize) -> Vec<Vec<i64>> {
     let mut rows: Vec<i64> = (0..n_rows as i64).collect();
     if n_batches > 1 {
-        rows.shuffle(&mut stream(seed, "batches", epoch as u64));
+        rows.shuffle(&mut stream(seed, "batches", index));
     }
     let start = |batch: usize| batch * n_rows / n_batches;
     (0..n_batches).map(|batch| rows[start(batch)..start(batch + 1)].to_vec()).collect()

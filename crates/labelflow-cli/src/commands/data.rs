@@ -15,6 +15,7 @@ use ndarray::Array2;
 use crate::Outcome;
 use crate::args::{DataArgs, DataCommand, SynthKind};
 use crate::claimed_folder::ClaimedFolder;
+use crate::commands::export;
 use crate::data_folder::data_folder;
 use crate::output;
 
@@ -29,12 +30,35 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
             Ok(Outcome::Done)
         }
         DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
-        DataCommand::Synth { kind, rows, classes, labelers, seed, rows_per_part, out } => {
+        DataCommand::Export { name, data, seed, rows_per_part, out } => {
+            export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)
+        }
+        DataCommand::Synth {
+            kind,
+            rows,
+            classes,
+            labelers,
+            features,
+            seed,
+            rows_per_part,
+            out,
+        } => {
             let _claim = ClaimedFolder::open(out)?;
-            if let Some(rows_per_part) = rows_per_part {
-                return synth_parts(*kind, *rows, *classes, *labelers, *seed, *rows_per_part, out);
+            if features.is_some() && *kind != SynthKind::Gaussian {
+                bail!("features: expected gaussian classes, found another kind of problem");
             }
-            synth(*kind, *rows, *classes, *labelers, *seed, out)
+            let gaussian = PlantedGaussian {
+                n_rows: *rows,
+                n_classes: *classes,
+                n_signals: *labelers,
+                d_features: features.unwrap_or(10.max(*classes)),
+                seed: *seed,
+                ..Default::default()
+            };
+            match rows_per_part {
+                Some(rows_per_part) => synth_parts(*kind, &gaussian, *rows_per_part, out),
+                None => synth(*kind, &gaussian, out),
+            }
         }
     }
 }
@@ -117,52 +141,43 @@ fn counts(report: &CheckReport) -> String {
     }
 }
 
-/// Votes in parts, without features and labels.
+/// Votes in parts, with features if there are any, without labels. Of votes alone, `sizes` says how many.
 fn synth_parts(
     kind: SynthKind,
-    n_rows: usize,
-    n_classes: usize,
-    n_signals: usize,
-    seed: u64,
+    sizes: &PlantedGaussian,
     rows_per_part: usize,
     out: &Path,
 ) -> anyhow::Result<Outcome> {
-    if kind != SynthKind::Votes {
-        bail!("rows-per-part: expected votes, found another kind of problem");
-    }
-    let planted = PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() };
-    let files = planted.write_parts(out, rows_per_part)?;
-    output::note(&format!("{n_rows} rows in {} files in {}", files.len(), out.display()));
+    let n_rows = sizes.n_rows;
+    let n_parts = match kind {
+        SynthKind::Votes => votes_of(sizes).write_parts(out, rows_per_part)?.len(),
+        SynthKind::Gaussian => sizes.write_parts(out, rows_per_part)?,
+        _ => {
+            bail!("rows-per-part: expected votes or gaussian, found another kind of problem")
+        }
+    };
+    output::note(&format!("{n_rows} rows in {n_parts} files in {}", out.display()));
     Ok(Outcome::Done)
 }
 
-fn synth(
-    kind: SynthKind,
-    n_rows: usize,
-    n_classes: usize,
-    n_signals: usize,
-    seed: u64,
-    out: &Path,
-) -> anyhow::Result<Outcome> {
+/// Votes alone, of the same sizes.
+fn votes_of(sizes: &PlantedGaussian) -> PlantedVotes {
+    let &PlantedGaussian { n_rows, n_classes, n_signals, seed, .. } = sizes;
+    PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() }
+}
+
+fn synth(kind: SynthKind, sizes: &PlantedGaussian, out: &Path) -> anyhow::Result<Outcome> {
+    let &PlantedGaussian { n_rows, seed, .. } = sizes;
     match kind {
         SynthKind::Votes => {
-            let planted = PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() }
-                .generate()?;
+            let planted = votes_of(sizes).generate()?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
             write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;
             let best = planted.truth.accuracy(&planted.posterior.argmax());
             output::print(&format!("best possible accuracy from these votes: {best:.4}"))?;
         }
         SynthKind::Gaussian => {
-            let planted = PlantedGaussian {
-                n_rows,
-                n_classes,
-                n_signals,
-                seed,
-                d_features: n_classes.max(10),
-                ..Default::default()
-            };
-            let planted = planted.generate()?;
+            let planted = sizes.generate()?;
             write_features(&out.join("features.csv"), &planted.features)?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
             write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;

@@ -14,6 +14,7 @@ use labelflow_data::{
 
 use crate::Outcome;
 use crate::args::{DeviceName, PredictArgs};
+use crate::commands::predict_parts;
 use crate::output;
 
 /// A model of any task.
@@ -23,17 +24,13 @@ pub(crate) enum Model {
 }
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+    if predict_parts::is_named(args) {
+        return predict_parts::run(args);
+    }
     let n_rows = match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => classify(model, args)?,
         Model::Regressor(model) => {
-            if args.samples.is_some() {
-                bail!(
-                    "--samples is for classification: the distributions of this model are known without samples"
-                );
-            }
-            if args.signals.is_some() {
-                bail!("--signals is for classification: this model was trained on rules");
-            }
+            refuse_flags_of_classes(args)?;
             let labels = values(&model, &args.features)?;
             write_value_labels(&args.out, &value_labels(&labels)?)?;
             labels.n_rows()
@@ -41,6 +38,19 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     };
     output::note(&format!("{n_rows} rows labelled in {}", args.out.display()));
     Ok(Outcome::Done)
+}
+
+/// What only a model for classification can use.
+pub(super) fn refuse_flags_of_classes(args: &PredictArgs) -> anyhow::Result<()> {
+    if args.samples.is_some() {
+        bail!(
+            "--samples is for classification: the distributions of this model are known without samples"
+        );
+    }
+    if args.signals.is_some() {
+        bail!("--signals is for classification: this model was trained on rules");
+    }
+    Ok(())
 }
 
 fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<usize> {
@@ -59,13 +69,31 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
     let extras = LabelExtras { agreement: agreement.as_deref(), sets: sets.as_deref() };
     write_labels_with(&args.out, &labels, model.classes(), extras)?;
     if let Some(agreement) = &agreement {
-        let overruled = agreement.iter().flatten().filter(|share| **share < 0.5).count();
-        output::note(&format!(
-            "{overruled} of {} rows have a label that most of their labelers did not vote for",
-            labels.n_rows()
-        ));
+        note_overruled(n_overruled(agreement), labels.n_rows() as u64);
     }
     Ok(labels.n_rows())
+}
+
+/// Number of rows with a label that most of their labelers did not vote for.
+pub(super) fn n_overruled(agreement: &[Option<f64>]) -> u64 {
+    agreement.iter().flatten().filter(|share| **share < 0.5).count() as u64
+}
+
+pub(super) fn note_overruled(n_overruled: u64, n_rows: u64) {
+    output::note(&format!(
+        "{n_overruled} of {n_rows} rows have a label that most of their labelers did not vote for"
+    ));
+}
+
+/// Says that nothing is known of some rows, if there are any.
+pub(super) fn note_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
+    if let Some(first) = first {
+        output::note(&format!(
+            "{}: {n_lost} of {n_rows} rows, the first of them row {first}, are so far from the training rows that nothing is known of \
+             them; their classes are equally probable",
+            features.display(),
+        ));
+    }
 }
 
 fn read_votes(
@@ -86,7 +114,7 @@ fn read_votes(
 }
 
 /// Of each row, the share of its labelers whose most probable class is the label; none where all abstain.
-fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Option<f64>> {
+pub(super) fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Option<f64>> {
     let predicted = labels.argmax();
     let of_row = |(row, &label): (usize, &usize)| {
         let (mut votes, mut agreeing) = (0.0, 0.0);
@@ -134,15 +162,8 @@ pub(crate) fn classes(
     let rows = model.arrange(rows).with_context(|| format!("{}", features.display()))?;
     let (labels, lost) =
         model.predict_proba_with_lost(&rows).with_context(|| format!("{}", features.display()))?;
-    if let Some(first) = lost.first() {
-        output::note(&format!(
-            "{}: {} of {} rows, the first of them row {first}, are so far from the training rows that nothing is known of them; \
-             their classes are equally probable",
-            features.display(),
-            lost.len(),
-            rows.n_rows(),
-        ));
-    }
+    let first = lost.first().map(|&row| row as u64);
+    note_lost(features, lost.len() as u64, first, rows.n_rows() as u64);
     Ok(labels)
 }
 

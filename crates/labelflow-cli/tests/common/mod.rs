@@ -3,6 +3,7 @@
 // Every test file uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod parts;
 pub(crate) mod writers;
 
 use std::collections::BTreeMap;

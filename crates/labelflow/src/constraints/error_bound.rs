@@ -12,8 +12,10 @@
 // that number squared; the paper's code divides, as here.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{SignalValues, WeakDataset};
+use labelflow_weak::{ABSTAIN, Bounds, SignalValues, WeakDataset};
+use ndarray::{Array3, s};
 
+use crate::vote_totals::VoteTotals;
 use crate::{Batch, Constraint, Relation, Residual};
 
 /// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
@@ -31,55 +33,66 @@ pub struct ErrorBound {
 impl ErrorBound {
     /// The bounds of a dataset.
     pub fn new(dataset: &WeakDataset, device: &Device) -> Self {
-        let signals = dataset.signals();
-        let (n_rows, n_signals, n_classes) =
-            (signals.n_rows(), signals.n_signals(), signals.n_classes());
+        let (signals, bounds) = (dataset.signals(), dataset.bounds());
+        match signals.values() {
+            SignalValues::Votes(votes) => {
+                let mut totals = VoteTotals::new(signals.n_signals(), signals.n_classes());
+                totals.add(votes.as_slice());
+                Self::of_part(votes.as_slice(), &totals, bounds, device)
+            }
+            SignalValues::Probabilities(p) => Self::of_probabilities(p, bounds, device),
+        }
+    }
+
+    /// The bounds of a dataset of which these are the votes of some rows, row after row, and these the sums over all.
+    pub(crate) fn of_part(
+        votes: &[u8],
+        totals: &VoteTotals,
+        bounds: &Bounds,
+        device: &Device,
+    ) -> Self {
+        let (n_signals, n_classes) = bounds.values().dim();
+        let n_rows = votes.len() / n_signals;
         let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
         let mut offsets = Vec::with_capacity(n_classes * n_signals);
-        let mut given = Vec::with_capacity(n_rows);
-        for class in 0..n_classes {
-            for signal in 0..n_signals {
-                given.clear();
-                given.extend(given_signals(signals.values(), signal, class));
-                let n_given = given.len() as f64 + N_GIVEN_FLOOR;
-                let start = (class * n_signals + signal) * n_rows;
-                for &(row, q) in &given {
-                    slopes[start + row] = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
-                }
-                let sum: f64 = given.iter().map(|&(_, q)| f64::from(q)).sum();
-                offsets.push(sum / n_given - dataset.bounds().values()[[signal, class]]);
+        for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
+            let (class, signal) = (cell / n_signals, cell % n_signals);
+            let n_given = totals.n_given[signal] as f64 + N_GIVEN_FLOOR;
+            let (for_class, for_others) = ((-1.0 / n_given) as f32, (1.0 / n_given) as f32);
+            let votes = votes.iter().skip(signal).step_by(n_signals);
+            for (slope, &vote) in slopes.iter_mut().zip(votes).filter(|(_, v)| **v != ABSTAIN) {
+                *slope = if usize::from(vote) == class { for_class } else { for_others };
             }
+            let sum = totals.votes[signal * n_classes + class] as f64;
+            offsets.push(sum / n_given - bounds.values()[[signal, class]]);
         }
-        let shape = [n_classes, n_signals, n_rows];
+        Self::from_parts(slopes, offsets, [n_classes, n_signals, n_rows], device)
+    }
+
+    fn of_probabilities(p: &Array3<f32>, bounds: &Bounds, device: &Device) -> Self {
+        let (n_rows, n_signals, n_classes) = p.dim();
+        let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
+        let mut offsets = Vec::with_capacity(n_classes * n_signals);
+        for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
+            let (class, signal) = (cell / n_signals, cell % n_signals);
+            let column = p.slice(s![.., signal, class]);
+            let given = || column.iter().enumerate().filter(|(_, q)| !q.is_nan());
+            let n_given = given().count() as f64 + N_GIVEN_FLOOR;
+            for (row, &q) in given() {
+                slopes[row] = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
+            }
+            let sum: f64 = given().map(|(_, &q)| f64::from(q)).sum();
+            offsets.push(sum / n_given - bounds.values()[[signal, class]]);
+        }
+        Self::from_parts(slopes, offsets, [n_classes, n_signals, n_rows], device)
+    }
+
+    fn from_parts(slopes: Vec<f32>, offsets: Vec<f64>, shape: [usize; 3], device: &Device) -> Self {
         let n_offsets = offsets.len();
         Self {
             slopes: Tensor::from_data(TensorData::new(slopes, shape), device),
             offsets: Tensor::from_data(TensorData::new(offsets, [n_offsets]), device),
         }
-    }
-}
-
-/// The rows where a labeler speaks of a class, and what it says.
-fn given_signals(
-    values: &SignalValues,
-    signal: usize,
-    class: usize,
-) -> Box<dyn Iterator<Item = (usize, f32)> + '_> {
-    match values {
-        SignalValues::Votes(votes) => {
-            let indicator = move |vote| if vote == class { 1.0 } else { 0.0 };
-            Box::new(
-                (0..votes.n_rows())
-                    .filter_map(move |row| Some((row, indicator(votes.get(row, signal)?)))),
-            )
-        }
-        SignalValues::Probabilities(p) => Box::new(
-            p.slice(ndarray::s![.., signal, class])
-                .into_iter()
-                .copied()
-                .enumerate()
-                .filter(|(_, q)| !q.is_nan()),
-        ),
     }
 }
 
@@ -104,7 +117,7 @@ impl Constraint for ErrorBound {
 
 #[cfg(test)]
 mod tests {
-    use labelflow_weak::{Bounds, Features, Votes, WeakSignals};
+    use labelflow_weak::{Features, Votes, WeakSignals};
     use ndarray::array;
 
     use super::*;

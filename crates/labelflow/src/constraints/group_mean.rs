@@ -78,8 +78,20 @@ pub struct GroupMean {
 impl GroupMean {
     /// Checks the groups, which all speak of the same rows.
     pub fn new(groups: &[Group], d_labels: usize, device: &Device) -> Result<Self> {
-        let groups: Vec<&Group> =
-            groups.iter().filter(|group| group.members.contains(&true)).collect();
+        let count = |group: &Group| group.members.iter().filter(|&&member| member).count() as u64;
+        let n_members: Vec<u64> = groups.iter().map(count).collect();
+        Self::of_part(groups, &n_members, d_labels, device)
+    }
+
+    /// Groups of which the members in some rows are known, and how many they have in all.
+    pub(crate) fn of_part(
+        groups: &[Group],
+        n_members: &[u64],
+        d_labels: usize,
+        device: &Device,
+    ) -> Result<Self> {
+        let groups = groups.iter().zip(n_members).filter(|(_, n_members)| **n_members > 0);
+        let (groups, n_members): (Vec<&Group>, Vec<&u64>) = groups.unzip();
         let Some(first) = groups.first() else {
             return Err(Error::data("group means", "a group with members", "none"));
         };
@@ -103,8 +115,7 @@ impl GroupMean {
                 let place = format!("group mean {index}");
                 return Err(Error::data(place, format!("{n_rows} rows"), group.members.len()));
             }
-            let n_members = group.members.iter().filter(|&&member| member).count();
-            let share = 1.0 / n_members as f32;
+            let share = 1.0 / *n_members[index] as f32;
             shares.extend(group.members.iter().map(|&member| if member { share } else { 0.0 }));
             labels[index * d_labels + group.label] = 1.0;
         }

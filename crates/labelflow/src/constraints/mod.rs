@@ -7,7 +7,8 @@ mod range;
 mod sum_to_one;
 
 use burn::tensor::Device;
-use labelflow_weak::WeakDataset;
+use labelflow_weak::{Bounds, Features, WeakDataset};
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 pub use error_bound::ErrorBound;
@@ -16,7 +17,65 @@ pub use group_quantile::GroupQuantile;
 pub use range::Range;
 pub use sum_to_one::SumToOne;
 
-use crate::{Penalty, Result};
+use crate::vote_totals::VoteTotals;
+use crate::{Error, Penalty, Result};
+
+/// What a constraint on some rows must know of all rows.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) n_rows: u64,
+    pub(crate) votes: VoteTotals,
+    pub(crate) bounds: Bounds,
+    /// Of the constraints on both sides of a threshold.
+    pub(crate) groups: Vec<SideCounts>,
+}
+
+/// How many rows are above and below a threshold.
+#[derive(Debug)]
+pub(crate) struct SideCounts {
+    /// The place of the constraint among all.
+    constraint: usize,
+    column: usize,
+    threshold: f64,
+    above: u64,
+    below: u64,
+}
+
+impl SideCounts {
+    /// Adds rows, `[n_rows, d_features]`.
+    pub(crate) fn add(&mut self, features: ArrayView2<'_, f32>) {
+        let column = features.column(self.column);
+        let above = column.iter().filter(|&&value| f64::from(value) >= self.threshold).count();
+        self.above += above as u64;
+        self.below += (column.len() - above) as u64;
+    }
+}
+
+impl Whole {
+    /// The thresholds of constraints, of which no row was counted yet.
+    pub(crate) fn groups_of(
+        constraints: &[ConstraintConfig],
+        names: &[String],
+    ) -> Result<Vec<SideCounts>> {
+        let mut groups = Vec::new();
+        for (constraint, config) in constraints.iter().enumerate() {
+            if let ConstraintConfig::GroupMean { feature, threshold, .. } = config {
+                let Some(column) = names.iter().position(|name| name == feature) else {
+                    let expected = format!("a column '{feature}'");
+                    return Err(Error::data("features", expected, names.join(", ")));
+                };
+                let threshold = *threshold;
+                groups.push(SideCounts { constraint, column, threshold, above: 0, below: 0 });
+            }
+        }
+        Ok(groups)
+    }
+
+    fn n_on_both_sides(&self, constraint: usize) -> [u64; 2] {
+        let counts = self.groups.iter().find(|counts| counts.constraint == constraint);
+        counts.map_or([0, 0], |counts| [counts.above, counts.below])
+    }
+}
 
 /// A built-in constraint by name, with its weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,21 +130,82 @@ impl ConstraintConfig {
     /// The constraint for this dataset, on this device.
     pub fn build(&self, dataset: &WeakDataset, device: &Device) -> Result<Penalty> {
         match self {
-            Self::Range { weight } => Penalty::new(Range::unit(), *weight),
-            Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
+            Self::Range { .. } | Self::SumToOne { .. } => self.build_of_rows(),
             Self::ErrorBound { weight } => Penalty::new(ErrorBound::new(dataset, device), *weight),
-            Self::ClassBalance { weight, shares } => {
-                let groups = Group::class_balance(dataset.n_rows(), dataset.n_classes(), shares)?;
+            Self::ClassBalance { .. } | Self::GroupMean { .. } => {
+                let (name, weight, groups) =
+                    self.groups(dataset.features(), dataset.n_classes())?;
                 let constraint = GroupMean::new(&groups, dataset.n_classes(), device)?;
-                Penalty::new(constraint.named("class-balance"), *weight)
+                Penalty::new(constraint.named(name), weight)
             }
-            Self::GroupMean { weight, feature, threshold, class, above, below } => {
-                let features = dataset.features();
-                let groups =
-                    Group::on_both_sides(features, feature, *threshold, *class, *above, *below)?;
-                let constraint = GroupMean::new(&groups, dataset.n_classes(), device)?;
+        }
+    }
+
+    /// The constraint for some rows of a dataset: their features and votes, row after row, and what is known of all rows. It is the
+    /// `index`-th constraint.
+    pub(crate) fn build_part(
+        &self,
+        index: usize,
+        features: &Features,
+        votes: &[u8],
+        whole: &Whole,
+        device: &Device,
+    ) -> Result<Penalty> {
+        let n_classes = whole.bounds.values().ncols();
+        match self {
+            Self::Range { .. } | Self::SumToOne { .. } => self.build_of_rows(),
+            Self::ErrorBound { weight } => {
+                let constraint = ErrorBound::of_part(votes, &whole.votes, &whole.bounds, device);
                 Penalty::new(constraint, *weight)
             }
+            Self::ClassBalance { .. } | Self::GroupMean { .. } => {
+                let (name, weight, groups) = self.groups(features, n_classes)?;
+                let n_members = match self {
+                    Self::GroupMean { .. } => whole.n_on_both_sides(index).to_vec(),
+                    _ => vec![whole.n_rows; groups.len()],
+                };
+                let constraint = GroupMean::of_part(&groups, &n_members, n_classes, device)?;
+                Penalty::new(constraint.named(name), weight)
+            }
+        }
+    }
+
+    /// A constraint that looks at each row alone.
+    fn build_of_rows(&self) -> Result<Penalty> {
+        match self {
+            Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
+            other => Penalty::new(Range::unit(), other.weight()),
+        }
+    }
+
+    /// The name, the weight and the groups of a constraint on means of groups; no groups of others.
+    fn groups(
+        &self,
+        features: &Features,
+        n_classes: usize,
+    ) -> Result<(&'static str, f64, Vec<Group>)> {
+        Ok(match self {
+            Self::ClassBalance { weight, shares } => {
+                let groups = Group::class_balance(features.n_rows(), n_classes, shares)?;
+                ("class-balance", *weight, groups)
+            }
+            Self::GroupMean { weight, feature, threshold, class, above, below } => {
+                let groups =
+                    Group::on_both_sides(features, feature, *threshold, *class, *above, *below)?;
+                ("group-mean", *weight, groups)
+            }
+            other => ("group-mean", other.weight(), Vec::new()),
+        })
+    }
+
+    /// λ
+    fn weight(&self) -> f64 {
+        match self {
+            Self::Range { weight }
+            | Self::SumToOne { weight }
+            | Self::ErrorBound { weight }
+            | Self::ClassBalance { weight, .. }
+            | Self::GroupMean { weight, .. } => *weight,
         }
     }
 }

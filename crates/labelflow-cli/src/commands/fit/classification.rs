@@ -66,7 +66,7 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-fn with_model_flags(
+pub(super) fn with_model_flags(
     mut config: LabelFlowClassifier,
     args: &FitArgs,
     n_rows: usize,

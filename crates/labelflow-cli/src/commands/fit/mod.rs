@@ -1,9 +1,11 @@
 //! `labelflow fit`: a model from features and weak supervision.
 
 mod classification;
+mod classification_parts;
 mod completion;
 mod evaluations;
 mod origin;
+mod parts;
 mod regression;
 
 use std::ops::ControlFlow;
@@ -15,7 +17,7 @@ use labelflow::{
     BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelRecord, ModelTask, Observer, Preset,
     Report, StopReason, TimeLimit, TrainConfig,
 };
-use labelflow_data::AbstainConvention;
+use labelflow_data::{AbstainConvention, TableParts};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +28,7 @@ use crate::bounds_setting::BoundsSetting;
 use crate::claimed_folder::ClaimedFolder;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
+use crate::memory_size::MemorySize;
 use crate::output;
 use crate::progress::{Progress, why_ended};
 use evaluations::{Evaluations, Judge};
@@ -46,6 +49,9 @@ struct FitFile {
     abstain: Option<AbstainConvention>,
     labels_for_eval: Option<PathBuf>,
     eval_every: Option<usize>,
+    memory: Option<MemorySize>,
+    feature_columns: Option<Vec<String>>,
+    signal_columns: Option<Vec<String>>,
     out: Option<PathBuf>,
     /// Settings of the learner of the task; see [`read_config`].
     config: toml::Table,
@@ -63,7 +69,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     };
     let repeated = repeated.as_ref();
     match file.task(args)? {
+        ModelTask::Classification if file.is_in_parts(args) => {
+            classification_parts::run(file, args, repeated)
+        }
         ModelTask::Classification => classification::run(file, args, repeated),
+        task if file.is_in_parts(args) => {
+            bail!("rows in parts are for classification; {task} learns from rows in memory")
+        }
         ModelTask::Regression => regression::run(file, args, repeated),
         ModelTask::Completion => completion::run(file, args, repeated),
         ModelTask::CodeCompletion => bail!(
@@ -101,7 +113,10 @@ impl FitFile {
 
     /// The task that is named, or that the inputs are for.
     fn task(&self, args: &FitArgs) -> anyhow::Result<ModelTask> {
-        let signals = args.signals.is_some() || self.signals.is_some();
+        let signals = args.signals.is_some()
+            || self.signals.is_some()
+            || args.signal_columns.is_some()
+            || self.signal_columns.is_some();
         let rules = args.rules.is_some() || self.rules.is_some();
         if signals && rules {
             bail!(
@@ -124,6 +139,20 @@ impl FitFile {
             }
             named => Ok(named.unwrap_or(fitting)),
         }
+    }
+
+    /// Whether the flags or the file ask for rows in parts.
+    fn is_in_parts(&self, args: &FitArgs) -> bool {
+        let several = |flag: &Option<PathBuf>, file: &Option<PathBuf>| {
+            flag.as_ref().or(file.as_ref()).is_some_and(|path| TableParts::is_several(path))
+        };
+        args.memory.or(self.memory).is_some()
+            || args.feature_columns.is_some()
+            || args.signal_columns.is_some()
+            || self.feature_columns.is_some()
+            || self.signal_columns.is_some()
+            || several(&args.features, &self.features)
+            || several(&args.signals, &self.signals)
     }
 
     /// The settings of a learner.

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use labelflow::{ModelRecord, ModelTask};
-use labelflow_data::AbstainConvention;
+use labelflow_data::{AbstainConvention, TableParts};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::FitFile;
+use super::parts::PartsSetting;
 use crate::bounds_setting::BoundsSetting;
 use crate::cloud_files::entries;
+use crate::memory_size::MemorySize;
 
 /// The versions of all dependencies that this program was built with.
 const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -33,6 +35,13 @@ pub(super) struct Origin {
     abstain: Option<AbstainConvention>,
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[f64; 2]>,
+    /// How rows in parts were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<MemorySize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_columns: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal_columns: Option<Vec<String>>,
     inputs: Vec<Input>,
 }
 
@@ -57,6 +66,9 @@ impl Origin {
             classes: Vec::new(),
             abstain: None,
             range: None,
+            memory: None,
+            feature_columns: None,
+            signal_columns: None,
             inputs: Vec::new(),
         })
     }
@@ -64,7 +76,7 @@ impl Origin {
     /// With a file or folder that was read.
     pub(super) fn input(mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Self> {
         if let Some(path) = path {
-            let sha256 = match path.exists() {
+            let sha256 = match is_there(path) {
                 true => Some(sha256_of(path)?),
                 false => None,
             };
@@ -96,6 +108,14 @@ impl Origin {
         self
     }
 
+    /// With how rows in parts were read.
+    pub(super) fn parts(mut self, parts: &PartsSetting) -> Self {
+        self.memory = Some(parts.memory);
+        self.feature_columns.clone_from(&parts.feature_columns);
+        self.signal_columns.clone_from(&parts.signal_columns);
+        self
+    }
+
     /// Whether the same settings and data were understood.
     pub(super) fn is_same_run(&self, digest: &str) -> bool {
         self.run_digest == digest
@@ -115,7 +135,7 @@ impl Origin {
             let Some(expected) = &input.sha256 else { continue };
             let path = self.folder.join(&input.path);
             let place = || format!("--{}, which {} was trained on", input.flag, model.display());
-            if !path.exists() {
+            if !is_there(&path) {
                 bail!("{}: no such file: {}", path.display(), place());
             }
             let found = sha256_of(&path)?;
@@ -187,6 +207,9 @@ impl Repetition {
             abstain: origin.abstain,
             labels_for_eval: origin.path("labels-for-eval"),
             eval_every: None,
+            memory: origin.memory,
+            feature_columns: origin.feature_columns.clone(),
+            signal_columns: origin.signal_columns.clone(),
             out: None,
             config: toml::Table::new(),
             text: self.record.config_toml(),
@@ -194,9 +217,21 @@ impl Repetition {
     }
 }
 
-/// The hash of a file, or of the names and hashes of all files below a folder.
+/// Whether there is such a file or folder, or a pattern names any file.
+fn is_there(path: &Path) -> bool {
+    path.exists() || (TableParts::is_several(path) && TableParts::open(path).is_ok())
+}
+
+/// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
 fn sha256_of(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::new();
+    if !path.exists() && TableParts::is_several(path) {
+        for file in TableParts::open(path)?.files() {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            hasher.update(format!("{name}\0{}\n", sha256_of(file)?));
+        }
+        return Ok(hex(hasher.finalize()));
+    }
     if path.is_dir() {
         for entry in entries(path)? {
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
