@@ -466,3 +466,18 @@ pub(crate) fn check_belongs(digest: &str, checkpoint: &Checkpoint) -> Result<()>
         false => Err(Error::data("checkpoint", "one of this run", "one of other settings or data")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// So that sets hold all classes of such a row, whether it is labelled or predicted.
+    #[test]
+    fn nothing_speaks_against_classes_of_rows_on_which_the_flow_overflows() {
+        let samples = array![[[0.25f32, 0.75], [f32::NAN, 0.5]], [[0.75, 0.25], [1.0, 0.0]]];
+        let scores = FittedLabelFlowClassifier::mean_scores(&samples);
+        assert_eq!(scores, array![[0.5, 0.5], [f64::INFINITY, f64::INFINITY]]);
+    }
+}
