@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-
+use crate::gunzip::gunzip;
 use crate::{Error, Result};
 
 /// Bytes with a shape.
@@ -20,7 +19,8 @@ pub struct IdxArray {
 /// Reads a gzipped IDX file of unsigned bytes. The header's claim is checked against what is really there.
 pub fn read_idx(path: &Path) -> Result<IdxArray> {
     let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    let mut reader = MultiGzDecoder::new(BufReader::new(file));
+    let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
+    let mut reader = gunzip(BufReader::new(file), n_bytes);
     let mut magic = [0; 4];
     read_exact(path, &mut reader, &mut magic)?;
     let [0, 0, 8, n_dimensions @ 1..=4] = magic else {

@@ -63,6 +63,7 @@ mod features_file;
 mod fetch;
 mod foreign_decoder;
 pub mod furniture;
+mod gunzip;
 mod hashed_words;
 mod idx;
 mod keyword_labelers;

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
 use serde::de::DeserializeOwned;
 
 use crate::error::Place;
+use crate::gunzip::gunzip;
 use crate::{Error, Result};
 
 /// The first bytes of every gzip file.
@@ -16,10 +16,11 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Opens a text file, unpacking it while it is read.
 pub(crate) fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
     let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let start = reader.fill_buf().map_err(|source| Error::read(path, source))?;
     Ok(if start.starts_with(&GZIP_MAGIC) {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader)))
+        Box::new(BufReader::with_capacity(1 << 16, gunzip(reader, n_bytes)))
     } else {
         Box::new(reader)
     })
