@@ -1,4 +1,4 @@
-//! pcl2pcl and mm-pcl2pcl on made-up chairs, end to end, with networks small enough for a test.
+//! pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im on made-up chairs, end to end, with networks small enough for a test.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -55,22 +55,39 @@ impl Observer for Keep {
 #[test]
 fn runs_resumed_in_any_stage_and_between_stages_end_with_the_same_bits() {
     let dataset = CompletionDataset::from_parts(chairs("train", 8), 0).unwrap();
-    let config = tiny(CodeCompleter::mm_pcl2pcl(), 2);
-    let mut kept = Keep::default();
-    let whole = config.fit_with(&dataset, None, &mut kept).unwrap();
-    assert_eq!(whole.report().history.len(), 6);
-    assert_eq!(whole.report().stop, StopReason::MaxEpochs);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
-    for checkpoint in kept.0 {
-        checkpoint.save(&path).unwrap();
+    for (config, n_epochs) in
+        [(CodeCompleter::mm_pcl2pcl(), 6), (CodeCompleter::mm_pcl2pcl_im(), 4)]
+    {
+        let config = tiny(config, 2);
+        let mut kept = Keep::default();
+        let whole = config.fit_with(&dataset, None, &mut kept).unwrap();
+        assert_eq!(whole.report().history.len(), n_epochs);
+        assert_eq!(whole.report().stop, StopReason::MaxEpochs);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.safetensors");
+        for checkpoint in kept.0 {
+            checkpoint.save(&path).unwrap();
+            let checkpoint = Checkpoint::load(&path).unwrap();
+            let resumed = config.fit_with(&dataset, Some(checkpoint), &mut ()).unwrap();
+            assert!(resumed.to_bytes() == whole.to_bytes());
+        }
         let checkpoint = Checkpoint::load(&path).unwrap();
-        let resumed = config.fit_with(&dataset, Some(checkpoint), &mut ()).unwrap();
-        assert!(resumed.to_bytes() == whole.to_bytes());
+        let other = CodeCompleter { seed: 1, ..config };
+        assert!(other.fit_with(&dataset, Some(checkpoint), &mut ()).is_err());
     }
-    let checkpoint = Checkpoint::load(&path).unwrap();
-    let other = CodeCompleter { seed: 1, ..config };
-    assert!(other.fit_with(&dataset, Some(checkpoint), &mut ()).is_err());
+}
+
+/// The networks whose weights an epoch of a run changes, from the checkpoint after one epoch to that after another.
+fn changed(kept: &Keep, from: usize, to: usize) -> Vec<&'static str> {
+    // Weights alone: statistics of an autoencoder settle when the next stage begins.
+    let (from, to) = (&kept.0[from].state, &kept.0[to].state);
+    let parts = ["autoencoder", "variational", "generator", "discriminator", "reader"];
+    let is_changed = |part: &&str| {
+        from.iter().any(|(name, data)| {
+            name.starts_with(*part) && name.contains("weight") && to[name] != *data
+        })
+    };
+    parts.into_iter().filter(is_changed).collect()
 }
 
 #[test]
@@ -78,21 +95,14 @@ fn every_stage_moves_its_own_networks_only() {
     let dataset = CompletionDataset::from_parts(chairs("train", 8), 0).unwrap();
     let mut kept = Keep::default();
     tiny(CodeCompleter::mm_pcl2pcl(), 2).fit_with(&dataset, None, &mut kept).unwrap();
-    // Weights alone: statistics of an autoencoder settle when the next stage begins.
-    let changed = |from: usize, to: usize| -> Vec<&str> {
-        let (from, to) = (&kept.0[from].state, &kept.0[to].state);
-        let parts = ["autoencoder", "variational", "generator", "discriminator"];
-        let is_changed = |part: &&str| {
-            from.iter().any(|(name, data)| {
-                name.starts_with(*part) && name.contains("weight") && to[name] != *data
-            })
-        };
-        parts.into_iter().filter(is_changed).collect()
-    };
-    assert_eq!(changed(0, 1), ["autoencoder"]);
-    assert_eq!(changed(2, 3), ["variational"]);
-    assert_eq!(changed(1, 3), ["variational"]);
-    assert_eq!(changed(3, 5), ["generator", "discriminator"]);
+    assert_eq!(changed(&kept, 0, 1), ["autoencoder"]);
+    assert_eq!(changed(&kept, 2, 3), ["variational"]);
+    assert_eq!(changed(&kept, 1, 3), ["variational"]);
+    assert_eq!(changed(&kept, 3, 5), ["generator", "discriminator"]);
+    let mut kept = Keep::default();
+    tiny(CodeCompleter::mm_pcl2pcl_im(), 2).fit_with(&dataset, None, &mut kept).unwrap();
+    assert_eq!(changed(&kept, 0, 1), ["autoencoder"]);
+    assert_eq!(changed(&kept, 2, 3), ["generator", "discriminator", "reader"]);
 }
 
 #[test]
@@ -101,7 +111,9 @@ fn a_saved_model_completes_as_before() {
     let scan = partial(&shapes[0], 50);
     let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
     let options = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
-    for config in [CodeCompleter::pcl2pcl(), CodeCompleter::mm_pcl2pcl()] {
+    for config in
+        [CodeCompleter::pcl2pcl(), CodeCompleter::mm_pcl2pcl(), CodeCompleter::mm_pcl2pcl_im()]
+    {
         let model = tiny(config, 2).fit(&dataset).unwrap();
         let folder = tempfile::tempdir().unwrap();
         model.save(folder.path()).unwrap();
@@ -227,14 +239,19 @@ fn completions_beat_copies_of_the_scans() {
 #[test]
 fn noise_makes_completions_differ() {
     let dataset = CompletionDataset::from_parts(chairs("train", 64), 0).unwrap();
-    let mut config = CodeCompleter::mm_pcl2pcl().small();
-    config.players.max_epochs = 70;
-    let model = config.fit(&dataset).unwrap();
+    for config in [CodeCompleter::mm_pcl2pcl(), CodeCompleter::mm_pcl2pcl_im()] {
+        let mut config = config.small();
+        config.players.max_epochs = 70;
+        noise_is_heeded(&config.fit(&dataset).unwrap());
+    }
+}
+
+fn noise_is_heeded(model: &FittedCodeCompleter) {
     let recovery = model.report().history.last().unwrap().terms["recovery"];
     eprintln!("recovery {recovery}");
     // Noise that nothing reads back is 2/√π from what is read, when that is as good as drawn anew.
     assert!(recovery < 0.9 * std::f64::consts::FRAC_2_SQRT_PI);
-    let trained = scores(&model);
+    let trained = scores(model);
     assert!(trained.matching < trained.copied);
     assert!(trained.difference > 1e-3);
 }
@@ -250,6 +267,7 @@ fn bad_settings_are_errors() {
         CodeCompleter { hausdorff_weight: f64::NAN, ..base.clone() },
         CodeCompleter { player_deviation: Some(0.0), ..base.clone() },
         CodeCompleter { statistics_batches: 0, ..base.clone() },
+        CodeCompleter { joint_reader: true, ..base.clone() },
         CodeCompleter {
             players: StageTraining { max_epochs: 0, ..base.players.clone() },
             ..base.clone()

@@ -9,7 +9,8 @@
 //!
 //! Without noise z this is pcl2pcl (Chen et al., 2020, <https://arxiv.org/abs/1904.00069>): one completion a scan. With it, and an encoder
 //! E of a variational autoencoder that must find z again in the completion, it is mm-pcl2pcl (Wu et al., 2020,
-//! <https://arxiv.org/abs/2003.07717>): as many completions as wanted.
+//! <https://arxiv.org/abs/2003.07717>): as many completions as wanted. Where E has no autoencoder and is trained with G instead, it is that
+//! paper's mm-pcl2pcl-im.
 
 use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
@@ -64,6 +65,9 @@ pub struct CodeCompleter {
     pub hausdorff_weight: f64,
     /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
     pub recovery_weight: f64,
+    /// Whether what reads noise back is trained with the players from random weights, in place of a variational autoencoder that has a stage
+    /// of its own. Default: false.
+    pub joint_reader: bool,
     /// The weight of the variational autoencoder's divergence from N(0, I), a dimension. Default: 10.
     pub divergence_weight: f64,
     /// Whether the discriminator takes its step before the generator. Default: true.
@@ -74,7 +78,7 @@ pub struct CodeCompleter {
     pub device: DeviceKind,
     /// The first stage: the autoencoder learns complete shapes.
     pub autoencoder: StageTraining,
-    /// With noise, the second stage: the variational autoencoder learns them.
+    /// With noise and without `joint_reader`, the second stage: the variational autoencoder learns them.
     pub variational: StageTraining,
     /// The last stage: the players learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
     pub players: StageTraining,
@@ -97,6 +101,7 @@ impl Default for CodeCompleter {
             adversarial_weight: 0.25,
             hausdorff_weight: 0.75,
             recovery_weight: 0.0,
+            joint_reader: false,
             divergence_weight: 10.0,
             discriminator_first: true,
             statistics_batches: 50,
@@ -144,6 +149,12 @@ impl CodeCompleter {
         }
     }
 
+    // Deviation: nobody published how this one is trained, only its networks. As mm-pcl2pcl, then, without the stage of E.
+    /// mm-pcl2pcl-im: as [`mm_pcl2pcl`](Self::mm_pcl2pcl), but what reads noise back is trained with the players.
+    pub fn mm_pcl2pcl_im() -> Self {
+        Self { joint_reader: true, ..Self::mm_pcl2pcl() }
+    }
+
     /// These settings with small networks for small clouds, that train in seconds.
     #[must_use]
     pub fn small(self) -> Self {
@@ -162,6 +173,8 @@ impl CodeCompleter {
             d_noise: self.d_noise.min(8),
             // The cost of a cloud is a sum over its points: with few of them as large a divergence would outweigh it.
             divergence_weight: 0.005 * self.divergence_weight,
+            // A reader that learns with the players soon reads any noise, and few points bend to it: less of it keeps them shapes.
+            recovery_weight: if self.joint_reader { 0.1 } else { 1.0 } * self.recovery_weight,
             generator_widths: vec![32],
             discriminator_widths: vec![32],
             statistics_batches: 10,
@@ -245,6 +258,9 @@ impl CodeCompleter {
             && !(deviation.is_finite() && deviation > 0.0)
         {
             return Err(Error::config("player_deviation", "a positive number", deviation));
+        }
+        if self.joint_reader && self.d_noise == 0 {
+            return Err(Error::config("joint_reader", "false where there is no noise", true));
         }
         self.autoencoder.check("autoencoder")?;
         self.variational.check("variational")?;

@@ -12,9 +12,9 @@
 //! | `completion_options.rs` | what users choose when completing |
 //! | `frame_search.rs` | where a scan lies in the frame of the shapes |
 //! | `completer.rs` | the traits of all completers |
-//! | `code_completer.rs` | pcl2pcl and mm-pcl2pcl: the learner and the fitted completer |
-//! | `code_network.rs`, `point_autoencoder.rs`, `point_variational_autoencoder.rs`, `dense_layers.rs` | their networks |
-//! | `code_batch.rs`, `code_training.rs`, `stage_training.rs`, `earth_movers_loss.rs` | their training, in stages |
+//! | `code_completer.rs` | pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im: the learner and the fitted completer |
+//! | `code_network.rs`, `point_autoencoder.rs`, `point_variational_autoencoder.rs`, `noise_reader.rs`, `dense_layers.rs` | their networks |
+//! | `code_batch.rs`, `code_training.rs`, `stage_training.rs`, `step_numbers.rs`, `earth_movers_loss.rs` | their training, in stages |
 
 mod code_batch;
 mod code_completer;
@@ -34,11 +34,13 @@ mod frame_search;
 mod generator_step;
 mod latent_encoder;
 mod nearest_points;
+mod noise_reader;
 mod point_autoencoder;
 mod point_cloud_completer;
 mod point_features;
 mod point_variational_autoencoder;
 mod stage_training;
+mod step_numbers;
 
 pub use code_completer::{CodeCompleter, FittedCodeCompleter};
 pub use completer::{Completer, CompletionLearner};
