@@ -58,6 +58,17 @@ impl ModelTask {
         let path = manifest_paths(folder)?.into_iter().find(|path| path.exists());
         Ok(read_head(&path.expect("one of them exists"))?.task)
     }
+
+    /// The task of a model in memory, as `to_bytes` of every saved model wrote it.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self> {
+        let place = Path::new(IN_MEMORY);
+        Ok(head_of(place, &metadata_of(place, bytes)?.1)?.task)
+    }
+
+    /// Whether models of this task complete point clouds.
+    pub fn is_completion(self) -> bool {
+        matches!(self, Self::Completion | Self::CodeCompletion)
+    }
 }
 
 impl std::fmt::Display for ModelTask {
@@ -558,17 +569,26 @@ fn to_bytes<M: Saved>(model: &M) -> Vec<u8> {
 
 fn from_bytes<M: Saved>(bytes: &[u8]) -> Result<M> {
     let place = Path::new(IN_MEMORY);
-    let (state, metadata) = from_safetensors(place, bytes)?;
-    let foreign = |found: &str| Error::format(place, "a model of labelflow", found);
-    let metadata = metadata.ok_or_else(|| foreign("tensors without metadata"))?;
+    let (state, metadata) = metadata_of(place, bytes)?;
     check_task(place, head_of(place, &metadata)?.task, M::TASK)?;
     let packed: Packed<M::Labels, M::Config> = parse(place, &metadata)?;
     let digest = packed.manifest.weights_sha256.clone();
     let model: M = put_together(packed.manifest, state, packed.history, place, place)?;
     if sha256(&weights_of(model.network(), None)) != digest {
-        return Err(foreign("weights of another one"));
+        return Err(foreign(place, "weights of another one"));
     }
     Ok(model)
+}
+
+/// The tensors of a model in memory, and what else it holds.
+fn metadata_of(place: &Path, bytes: &[u8]) -> Result<(State, String)> {
+    let (state, metadata) = from_safetensors(place, bytes)?;
+    let metadata = metadata.ok_or_else(|| foreign(place, "tensors without metadata"))?;
+    Ok((state, metadata))
+}
+
+fn foreign(place: &Path, found: &str) -> Error {
+    Error::format(place, "a model of labelflow", found)
 }
 
 /// The places of `model.toml`, at least one of which exists.

@@ -136,12 +136,12 @@ fn options_do_what_they_say() {
     let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
     let two = CompletionOptions { n_completions: 2, ..CompletionOptions::default() };
     let one_way = tiny(CodeCompleter::pcl2pcl(), 2).fit(&dataset).unwrap();
-    let same = one_way.complete(&scan, &two).unwrap();
-    assert!(same.len() == 2 && same[0] == same[1] && same[0].len() == 32);
+    let only = one_way.complete(&scan, &two).unwrap();
+    assert!(one_way.is_deterministic() && only.len() == 1 && only[0].len() == 32);
     let model = tiny(CodeCompleter::mm_pcl2pcl(), 2).fit(&dataset).unwrap();
     let complete = |options: CompletionOptions| model.complete(&scan, &options).unwrap();
     let base = complete(two.clone());
-    assert_ne!(base[0], base[1]);
+    assert!(!model.is_deterministic() && base[0] != base[1]);
     assert_eq!(base, complete(two.clone()));
     assert_ne!(base, complete(CompletionOptions { seed: 1, ..two.clone() }));
     let cold = complete(CompletionOptions { temperature: 0.0, ..two.clone() });

@@ -8,10 +8,10 @@
 //! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
 
 mod completion;
-mod completion_settings;
 mod first_stage;
 mod flow_certainty;
 mod regression;
+mod system_tables;
 
 use std::fmt;
 use std::path::Path;
@@ -25,9 +25,9 @@ use labelflow_data::WeakProblem;
 
 use crate::metric::Metric;
 pub(crate) use completion::{CompletionSystem, scores_in_units};
-pub(crate) use completion_settings::CompletionSettings;
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
+pub(crate) use system_tables::SystemTables;
 
 /// The share of rows whose set of classes shall hold the true one.
 const SET_LEVEL: f64 = 0.9;

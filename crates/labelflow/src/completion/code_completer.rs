@@ -20,14 +20,14 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::code_batch::clouds;
 use super::code_network::CodeNetwork;
 use super::code_training::train_codes;
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
-use super::point_cloud_completer::{check_frame, scan_stream, to_points, with_input};
+use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
 use super::{CompletionDataset, CompletionOptions, StageTraining};
 use crate::label_flow_classifier::check_run;
+use crate::stream::stream;
 use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
 
 /// Codes that are decoded at once.
@@ -219,6 +219,11 @@ impl CodeCompleter {
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// The stages in their order.
+    pub(crate) fn stages_mut(&mut self) -> [&mut StageTraining; 3] {
+        [&mut self.autoencoder, &mut self.variational, &mut self.players]
+    }
+
     pub(crate) fn check_settings(&self) -> Result<()> {
         for (setting, number) in [
             ("n_partial_points", self.n_partial_points),
@@ -277,7 +282,7 @@ pub struct FittedCodeCompleter {
 }
 
 impl FittedCodeCompleter {
-    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings they are all the same.
+    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings there is one, however many are asked for.
     ///
     /// Noise comes from N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A number
     /// of points that is not the decoder's is drawn from its points.
@@ -286,34 +291,63 @@ impl FittedCodeCompleter {
         check_frame(scan)?;
         let rng = &mut scan_stream(scan, options.seed);
         let partial = redrawn(scan, self.config.n_partial_points, rng)?;
-        let device = self.config.device.open()?;
-        let partials = clouds(std::iter::once(&partial), &device);
-        let code = self.network.autoencoder.encode(partials, Mode::Predict);
-        let mut completions = Vec::with_capacity(options.n_completions);
-        while completions.len() < options.n_completions {
-            let n = CODES_AT_ONCE.min(options.n_completions - completions.len());
+        let code = self.encode(std::slice::from_ref(&partial))?;
+        let n_completions = if self.is_deterministic() { 1 } else { options.n_completions };
+        let mut completions = Vec::with_capacity(n_completions);
+        while completions.len() < n_completions {
+            let n = CODES_AT_ONCE.min(n_completions - completions.len());
             let noise = self.noise(n, options.temperature, rng)?;
             let codes = self.network.complete_codes(code.clone().repeat_dim(0, n), noise);
             for cloud in to_points(self.network.autoencoder.decode(codes))? {
-                let cloud = match options.n_points {
-                    Some(n_points) if n_points != cloud.len() => redrawn(&cloud, n_points, rng)?,
-                    _ => cloud,
-                };
-                completions.push(match options.keep_input {
-                    true => with_input(&cloud, &partial, rng)?,
-                    false => cloud,
-                });
+                completions.push(finished(cloud, &partial, options, rng)?);
             }
         }
         Ok(completions)
     }
 
+    /// The completions of each of several scans.
+    pub fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        scans.iter().map(|scan| self.complete(scan, options)).collect()
+    }
+
+    /// Whether it knows a single completion of a scan: so it does without noise.
+    pub fn is_deterministic(&self) -> bool {
+        self.config.d_noise == 0
+    }
+
+    /// How much the code of each cloud looks like that of a complete shape: about 1 when it does, about 0 when it does not.
+    pub fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+        let mut scores = Vec::with_capacity(clouds.len());
+        for clouds in clouds.chunks(CODES_AT_ONCE) {
+            let batch = CodeNetwork::scores(&self.network.discriminator, self.encode(clouds)?);
+            scores.extend(batch.into_data().iter::<f64>());
+        }
+        Ok(scores)
+    }
+
+    /// One completion of each scan, all from the same noise.
+    pub(super) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+        let noise = self.noise(1, 1.0, &mut stream(seed, "frame noise", 0))?;
+        let noise = noise.map(|noise| noise.repeat_dim(0, scans.len()));
+        let codes = self.network.complete_codes(self.encode(scans)?, noise);
+        to_points(self.network.autoencoder.decode(codes))
+    }
+
+    /// The codes of clouds of the same number of points.
+    fn encode(&self, clouds: &[PointSet]) -> Result<Tensor<2>> {
+        let clouds = to_tensor(clouds, self.config.device)?;
+        Ok(self.network.autoencoder.encode(clouds, Mode::Predict))
+    }
+
     /// What the autoencoder makes of a complete cloud: no completion can be better than this.
     pub fn reconstruct(&self, cloud: &PointSet) -> Result<PointSet> {
         check_frame(cloud)?;
-        let cloud = clouds(std::iter::once(cloud), &self.config.device.open()?);
-        let autoencoder = &self.network.autoencoder;
-        let rebuilt = autoencoder.decode(autoencoder.encode(cloud, Mode::Predict));
+        let code = self.encode(std::slice::from_ref(cloud))?;
+        let rebuilt = self.network.autoencoder.decode(code);
         Ok(to_points(rebuilt)?.remove(0))
     }
 

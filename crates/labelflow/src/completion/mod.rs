@@ -11,11 +11,12 @@
 //! | `completion_training.rs` | the loop |
 //! | `completion_options.rs` | what users choose when completing |
 //! | `frame_search.rs` | where a scan lies in the frame of the shapes |
-//! | `completer.rs` | the traits of all completers |
+//! | `completer.rs`, `completion_method.rs`, `any_completer.rs` | the traits of all completers, their names, and one type for all of them |
 //! | `code_completer.rs` | pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im: the learner and the fitted completer |
 //! | `code_network.rs`, `point_autoencoder.rs`, `point_variational_autoencoder.rs`, `noise_reader.rs`, `dense_layers.rs` | their networks |
 //! | `code_batch.rs`, `code_training.rs`, `stage_training.rs`, `step_numbers.rs`, `earth_movers_loss.rs` | their training, in stages |
 
+mod any_completer;
 mod code_batch;
 mod code_completer;
 mod code_network;
@@ -23,6 +24,7 @@ mod code_training;
 mod completer;
 mod completion_batch;
 mod completion_dataset;
+mod completion_method;
 mod completion_network;
 mod completion_objective;
 mod completion_options;
@@ -42,9 +44,11 @@ mod point_variational_autoencoder;
 mod stage_training;
 mod step_numbers;
 
+pub use any_completer::{AnyCompleter, AnyCompletionLearner};
 pub use code_completer::{CodeCompleter, FittedCodeCompleter};
 pub use completer::{Completer, CompletionLearner};
 pub use completion_dataset::CompletionDataset;
+pub use completion_method::CompletionMethod;
 pub use completion_options::{CompletionOptions, LatentSource};
 pub use completion_training::CompletionTraining;
 pub use frame_search::{FrameSearch, ScanFrame};
