@@ -47,6 +47,8 @@ pub(crate) struct RunFile {
     /// What other systems of completion have otherwise than as published.
     #[serde(default)]
     codes: toml::Table,
+    #[serde(default)]
+    inversion: toml::Table,
     /// The whole file.
     #[serde(skip)]
     text: String,
@@ -105,7 +107,7 @@ impl RunFile {
 
     /// What other systems of completion have otherwise than as published.
     pub(crate) fn system_tables(&self) -> SystemTables {
-        SystemTables { codes: self.codes.clone() }
+        SystemTables { codes: self.codes.clone(), inversion: self.inversion.clone() }
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {

@@ -100,8 +100,8 @@ pub use checkpoint::Checkpoint;
 pub use completion::{
     AnyCompleter, AnyCompletionLearner, CodeCompleter, Completer, CompletionDataset,
     CompletionLearner, CompletionMethod, CompletionOptions, CompletionTraining,
-    FittedCodeCompleter, FittedPointCloudCompleter, FrameSearch, LatentSource, PointCloudCompleter,
-    ScanFrame, StageTraining,
+    FittedCodeCompleter, FittedPointCloudCompleter, FittedShapeInversion, FrameSearch, Inversion,
+    LatentSource, PointCloudCompleter, ScanFrame, ShapeInversion, StageTraining,
 };
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{

@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
-use crate::completion::{CodeNetwork, Players};
+use crate::completion::{CodeNetwork, Players, TreePlayers};
 use crate::scaling::Scaler;
 use crate::{
     Certainty, CodeCompleter, DeviceKind, EpochRecord, Error, FittedCodeCompleter,
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter, FolderLock,
-    LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter, Report, Result, StopReason,
-    atomic_file,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
+    FittedShapeInversion, FolderLock, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
+    Report, Result, ShapeInversion, StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -50,6 +50,8 @@ pub enum ModelTask {
     Completion,
     /// The same, by the codes of an autoencoder.
     CodeCompletion,
+    /// The same, by a generator that is bent to each scan.
+    InversionCompletion,
 }
 
 impl ModelTask {
@@ -67,7 +69,7 @@ impl ModelTask {
 
     /// Whether models of this task complete point clouds.
     pub fn is_completion(self) -> bool {
-        matches!(self, Self::Completion | Self::CodeCompletion)
+        !matches!(self, Self::Classification | Self::Regression)
     }
 }
 
@@ -78,6 +80,7 @@ impl std::fmt::Display for ModelTask {
             Self::Regression => "regression",
             Self::Completion => "completion",
             Self::CodeCompletion => "code-completion",
+            Self::InversionCompletion => "inversion-completion",
         })
     }
 }
@@ -390,6 +393,72 @@ impl Saved for FittedCodeCompleter {
     }
 }
 
+impl Saved for FittedShapeInversion {
+    const TASK: ModelTask = ModelTask::InversionCompletion;
+    type Labels = Points;
+    type Config = ShapeInversion;
+    type Network = TreePlayers;
+
+    fn network(&self) -> &TreePlayers {
+        &self.players
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Points, ShapeInversion> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
+            labels: Points {},
+            scaler: None,
+            config: self.config.clone(),
+            origin: None,
+        }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Points, ShapeInversion>) -> Option<usize> {
+        let config = &manifest.config;
+        let widths = [&[config.d_noise], &config.generator_widths[..]].concat();
+        let head = [config.discriminator_widths.last().copied()?, 1];
+        let chains = [
+            [&[3], &config.discriminator_widths[..]].concat(),
+            [&head[..1], &config.discriminator_head[..], &head[1..]].concat(),
+        ];
+        let critic =
+            chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))?;
+        let (mut n_weights, mut n_nodes) = (critic, 1usize);
+        for (&width, &degree) in widths.iter().zip(&config.degrees) {
+            let square = width.checked_mul(width)?;
+            let branch = n_nodes.checked_mul(square.checked_mul(degree)?)?;
+            let inner = square.checked_mul(config.widening)?;
+            n_weights = n_weights.checked_add(branch)?.checked_add(inner)?;
+            n_nodes = n_nodes.checked_mul(degree)?;
+        }
+        Some(n_weights)
+    }
+
+    fn empty_network(manifest: &Manifest<Points, ShapeInversion>) -> Result<TreePlayers> {
+        manifest.config.check_settings()?;
+        Ok(TreePlayers::init(&manifest.config, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Points, ShapeInversion>,
+        players: TreePlayers,
+        report: Report,
+    ) -> Self {
+        let config = ShapeInversion { device: DeviceKind::Cpu, ..manifest.config };
+        Self { config, players, report }
+    }
+}
+
 /// What every saved model offers, once for all of them.
 macro_rules! saved_models {
     ($($model:ty),+) => {$(
@@ -429,7 +498,8 @@ saved_models!(
     FittedLabelFlowClassifier,
     FittedLabelFlowRegressor,
     FittedPointCloudCompleter,
-    FittedCodeCompleter
+    FittedCodeCompleter,
+    FittedShapeInversion
 );
 
 /// The part of `model.toml` that all versions share.

@@ -2,26 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-use std::ops::ControlFlow;
+mod clouds;
 
-use labelflow::weak::point_clouds::{
-    AnnealedMatching, NearestTree, PartialCut, PointSet, Shape, minimum_matching_distance,
-    shape_stream, total_mutual_difference,
-};
+use clouds::{Keep, chairs, partial, scores};
+use labelflow::weak::point_clouds::{AnnealedMatching, PointSet, shape_stream};
 use labelflow::{
-    Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, EpochEvent,
-    FittedCodeCompleter, FittedPointCloudCompleter, ModelTask, Observer, StageTraining, StopReason,
+    Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, FittedCodeCompleter,
+    FittedPointCloudCompleter, ModelTask, StageTraining, StopReason,
 };
-use labelflow_data::furniture::{Furniture, FurnitureCategory};
-
-fn chairs(split: &str, n: usize) -> Vec<Shape> {
-    let furniture = Furniture { category: FurnitureCategory::Chair, seed: 0 };
-    (0..n).map(|index| furniture.model(split, index).unwrap().shape(1).unwrap()).collect()
-}
-
-fn partial(shape: &Shape, n_points: usize) -> PointSet {
-    PartialCut { n_points, seed: 1 }.cut(shape, 0).unwrap().points
-}
 
 /// The smallest networks that still have every part, for a few epochs of each stage.
 fn tiny(config: CodeCompleter, max_epochs: usize) -> CodeCompleter {
@@ -38,17 +26,6 @@ fn tiny(config: CodeCompleter, max_epochs: usize) -> CodeCompleter {
         variational: stage(config.variational),
         players: stage(config.players),
         ..config
-    }
-}
-
-/// Keeps a checkpoint of every epoch.
-#[derive(Default)]
-struct Keep(Vec<Checkpoint>);
-
-impl Observer for Keep {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
-        self.0.push((event.snapshot)());
-        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -181,49 +158,12 @@ fn one_shape_is_learned_by_heart() {
     assert!(start > 5.0 * floor, "{start} and {floor}");
 }
 
-struct Scores {
-    matching: f64,
-    copied: f64,
-    difference: f64,
-}
-
-/// MMD of one completion a test scan, that of copies of the scans, and TMD of four completions.
-fn scores(model: &FittedCodeCompleter) -> Scores {
-    let config = model.config();
-    let test = chairs("test", 24);
-    let scans: Vec<PointSet> =
-        test.iter().map(|shape| partial(shape, config.n_partial_points)).collect();
-    let references: Vec<NearestTree> = test
-        .iter()
-        .map(|shape| {
-            let rng = &mut shape_stream(0, shape.id(), "reference");
-            NearestTree::new(&shape.complete(config.n_points, rng).unwrap())
-        })
-        .collect();
-    let copies: Vec<NearestTree> = scans.iter().map(NearestTree::new).collect();
-    let options = CompletionOptions { n_completions: 4, ..CompletionOptions::default() };
-    let completions: Vec<Vec<NearestTree>> = scans
-        .iter()
-        .map(|scan| model.complete(scan, &options).unwrap().iter().map(NearestTree::new).collect())
-        .collect();
-    let ones: Vec<NearestTree> = completions.iter().map(|group| group[0].clone()).collect();
-    let matching =
-        |clouds: &[NearestTree]| minimum_matching_distance(&references, clouds).unwrap().mean;
-    let scores = Scores {
-        matching: matching(&ones),
-        copied: matching(&copies),
-        difference: total_mutual_difference(&completions).unwrap(),
-    };
-    eprintln!("MMD {}, copies {}, TMD {}", scores.matching, scores.copied, scores.difference);
-    scores
-}
-
 /// Trained completions come nearer to test shapes than what was scanned of them; without training they do not.
 #[test]
 fn completions_beat_copies_of_the_scans() {
     let dataset = CompletionDataset::from_parts(chairs("train", 64), 0).unwrap();
     let config = CodeCompleter::pcl2pcl().small();
-    let trained = scores(&config.fit(&dataset).unwrap());
+    let trained = scores(&config.fit(&dataset).unwrap(), config.n_points);
     assert!(trained.matching < 0.85 * trained.copied);
     assert_eq!(trained.difference, 0.0);
     let nothing = |stage: &StageTraining| StageTraining { learning_rate: 1e-12, ..stage.clone() };
@@ -232,7 +172,7 @@ fn completions_beat_copies_of_the_scans() {
         players: StageTraining { max_epochs: 1, ..nothing(&config.players) },
         ..config
     };
-    let untrained = scores(&untrained.fit(&dataset).unwrap());
+    let untrained = scores(&untrained.fit(&dataset).unwrap(), untrained.n_points);
     assert!(untrained.matching > untrained.copied);
 }
 
@@ -251,7 +191,7 @@ fn noise_is_heeded(model: &FittedCodeCompleter) {
     eprintln!("recovery {recovery}");
     // Noise that nothing reads back is 2/√π from what is read, when that is as good as drawn anew.
     assert!(recovery < 0.9 * std::f64::consts::FRAC_2_SQRT_PI);
-    let trained = scores(model);
+    let trained = scores(model, model.config().n_points);
     assert!(trained.matching < trained.copied);
     assert!(trained.difference > 1e-3);
 }

@@ -47,13 +47,14 @@ pub(crate) struct CompletionEvaluation {
 }
 
 impl CompletionSystem {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Llf,
         Self::LlfWoNll,
         Self::LlfWoNllOnly,
         Self::Other(CompletionMethod::Pcl2Pcl),
         Self::Other(CompletionMethod::MmPcl2Pcl),
         Self::Other(CompletionMethod::MmPcl2PclIm),
+        Self::Other(CompletionMethod::ShapeInversion),
         Self::CopyInput,
         Self::NearestShape,
         Self::TenNearest,

@@ -8,6 +8,8 @@ use labelflow::{AnyCompletionLearner, CompletionLearner, CompletionMethod, Point
 pub(crate) struct SystemTables {
     /// Of systems that complete in the codes of an autoencoder.
     pub(crate) codes: toml::Table,
+    /// Of shape-inversion.
+    pub(crate) inversion: toml::Table,
 }
 
 impl SystemTables {
@@ -22,6 +24,7 @@ impl SystemTables {
             CompletionMethod::Pcl2Pcl
             | CompletionMethod::MmPcl2Pcl
             | CompletionMethod::MmPcl2PclIm => ("[codes]", &self.codes),
+            CompletionMethod::ShapeInversion => ("[inversion]", &self.inversion),
         };
         let learner = method.learner_with(changes).context(name)?;
         let learner = learner.with_seed(flow.seed).with_device(flow.device);
@@ -36,11 +39,13 @@ mod tests {
     #[test]
     fn points_and_seeds_are_those_of_the_flow() {
         let flow = PointCloudCompleter { seed: 7, n_points: 99, ..PointCloudCompleter::default() };
-        let tables = SystemTables { codes: "d_noise = 3".parse().unwrap() };
+        let tables =
+            SystemTables { codes: "d_noise = 3".parse().unwrap(), ..SystemTables::default() };
         let learner = tables.learner(CompletionMethod::MmPcl2Pcl, &flow).unwrap();
         let AnyCompletionLearner::Codes(codes) = learner else { panic!("codes") };
         assert_eq!((codes.seed, codes.n_points, codes.d_noise), (7, 99, 3));
-        let tables = SystemTables { codes: "no_such = 3".parse().unwrap() };
+        let tables =
+            SystemTables { codes: "no_such = 3".parse().unwrap(), ..SystemTables::default() };
         assert!(tables.learner(CompletionMethod::Pcl2Pcl, &flow).is_err());
         assert_eq!(tables.learner(CompletionMethod::Llf, &flow).unwrap(), flow.into());
     }

@@ -8,7 +8,7 @@ use super::completion_method::changed;
 use crate::{
     Checkpoint, CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionMethod,
     CompletionOptions, DeviceKind, Error, FittedCodeCompleter, FittedPointCloudCompleter,
-    ModelTask, Observer, PointCloudCompleter, Report, Result,
+    FittedShapeInversion, ModelTask, Observer, PointCloudCompleter, Report, Result, ShapeInversion,
 };
 
 /// Settings of a completer of any kind.
@@ -18,6 +18,8 @@ pub enum AnyCompletionLearner {
     Flow(PointCloudCompleter),
     /// Of completion by codes.
     Codes(CodeCompleter),
+    /// Of completion by inversion.
+    Inversion(ShapeInversion),
 }
 
 /// A trained completer of any kind, with its settings.
@@ -33,6 +35,7 @@ macro_rules! with_any {
         match $any {
             $kinds::Flow($one) => $do,
             $kinds::Codes($one) => $do,
+            $kinds::Inversion($one) => $do,
         }
     };
 }
@@ -62,7 +65,8 @@ macro_rules! kinds {
 
 kinds!(
     Flow: PointCloudCompleter => FittedPointCloudCompleter,
-    Codes: CodeCompleter => FittedCodeCompleter
+    Codes: CodeCompleter => FittedCodeCompleter,
+    Inversion: ShapeInversion => FittedShapeInversion
 );
 
 impl AnyCompletionLearner {
@@ -73,6 +77,7 @@ impl AnyCompletionLearner {
             Self::Codes(codes) if codes.d_noise == 0 => CompletionMethod::Pcl2Pcl,
             Self::Codes(codes) if codes.joint_reader => CompletionMethod::MmPcl2PclIm,
             Self::Codes(_) => CompletionMethod::MmPcl2Pcl,
+            Self::Inversion(_) => CompletionMethod::ShapeInversion,
         }
     }
 
@@ -93,6 +98,9 @@ impl AnyCompletionLearner {
             ModelTask::CodeCompletion => {
                 toml::from_str::<CodeCompleter>(text).map(Into::into).map_err(read)
             }
+            ModelTask::InversionCompletion => {
+                toml::from_str::<ShapeInversion>(text).map(Into::into).map_err(read)
+            }
             ModelTask::Classification | ModelTask::Regression => Err(no_completer(task)),
         }
     }
@@ -112,6 +120,7 @@ impl AnyCompletionLearner {
         match method.learner() {
             Self::Flow(_) => serde_json::from_str::<PointCloudCompleter>(json).map(Into::into),
             Self::Codes(_) => serde_json::from_str::<CodeCompleter>(json).map(Into::into),
+            Self::Inversion(_) => serde_json::from_str::<ShapeInversion>(json).map(Into::into),
         }
     }
 
@@ -121,6 +130,7 @@ impl AnyCompletionLearner {
         match self {
             Self::Flow(_) => PointCloudCompleter::small().into(),
             Self::Codes(codes) => codes.small().into(),
+            Self::Inversion(inversion) => inversion.small().into(),
         }
     }
 
@@ -138,7 +148,11 @@ impl AnyCompletionLearner {
 
     /// Points of a complete cloud in training.
     pub fn n_points(&self) -> usize {
-        with_any!(self, Self, one => one.n_points)
+        match self {
+            Self::Flow(flow) => flow.n_points,
+            Self::Codes(codes) => codes.n_points,
+            Self::Inversion(inversion) => inversion.n_points(),
+        }
     }
 
     /// Points of a partial cloud.
@@ -152,6 +166,9 @@ impl AnyCompletionLearner {
         match &mut self {
             Self::Flow(flow) => flow.n_points = n_points,
             Self::Codes(codes) => codes.n_points = n_points,
+            Self::Inversion(inversion) => {
+                return Ok(inversion.clone().with_n_points(n_points)?.into());
+            }
         }
         Ok(self)
     }
@@ -164,6 +181,7 @@ impl AnyCompletionLearner {
             Self::Codes(codes) => {
                 codes.stages_mut().into_iter().for_each(|stage| stage.max_epochs = max_epochs);
             }
+            Self::Inversion(inversion) => inversion.training.max_epochs = max_epochs,
         }
         self
     }
@@ -176,6 +194,7 @@ impl AnyCompletionLearner {
             Self::Codes(codes) => {
                 codes.stages_mut().into_iter().for_each(|stage| stage.batch_size = batch_size);
             }
+            Self::Inversion(inversion) => inversion.training.batch_size = batch_size,
         }
         self
     }
@@ -192,6 +211,7 @@ impl AnyCompleter {
         match ModelTask::of_bytes(bytes)? {
             ModelTask::Completion => Ok(FittedPointCloudCompleter::from_bytes(bytes)?.into()),
             ModelTask::CodeCompletion => Ok(FittedCodeCompleter::from_bytes(bytes)?.into()),
+            ModelTask::InversionCompletion => Ok(FittedShapeInversion::from_bytes(bytes)?.into()),
             task @ (ModelTask::Classification | ModelTask::Regression) => Err(no_completer(task)),
         }
     }
@@ -282,6 +302,7 @@ impl Completer for AnyCompleter {
         match ModelTask::of_folder(folder)? {
             ModelTask::Completion => Ok(FittedPointCloudCompleter::load(folder)?.into()),
             ModelTask::CodeCompletion => Ok(FittedCodeCompleter::load(folder)?.into()),
+            ModelTask::InversionCompletion => Ok(FittedShapeInversion::load(folder)?.into()),
             task @ (ModelTask::Classification | ModelTask::Regression) => {
                 let found = format!("one for {task}");
                 Err(Error::format(folder, "a model that completes point clouds", found))

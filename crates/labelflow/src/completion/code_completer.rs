@@ -115,6 +115,7 @@ impl Default for CodeCompleter {
                 decay: 1.0,
                 final_rate: 1.0,
                 beta_1: 0.5,
+                ..StageTraining::default()
             },
         }
     }

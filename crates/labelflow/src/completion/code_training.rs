@@ -111,7 +111,7 @@ impl Course<'_> {
         self.network = load_state(self.network.clone(), checkpoint.state).map_err(foreign)?;
         self.history = checkpoint.history;
         let (stage, ..) = stage_at(self.config, self.history.len().saturating_sub(1));
-        let (sizes, beta_1) = self.optimizer_sizes(stage);
+        let (sizes, betas) = self.optimizer_sizes(stage);
         if sizes.len() != checkpoint.optimizers.len() {
             let expected = format!("{} optimisers", sizes.len());
             return Err(Error::data("checkpoint", expected, checkpoint.optimizers.len()));
@@ -119,7 +119,7 @@ impl Course<'_> {
         let inner = self.device.clone().inner();
         let states = checkpoint.optimizers.into_iter().zip(sizes);
         self.optimizers = states
-            .map(|(state, n)| Ok(Adam::from_state(state, n, &inner)?.with_beta_1(beta_1)))
+            .map(|(state, n)| Ok(Adam::from_state(state, n, &inner)?.with_betas(betas)))
             .collect::<Result<_>>()?;
         Ok(())
     }
@@ -134,21 +134,21 @@ impl Course<'_> {
         }
     }
 
-    /// The numbers of weights that each optimiser of a stage moves, and its β₁.
-    fn optimizer_sizes(&self, stage: Stage) -> (Vec<usize>, f64) {
+    /// The numbers of weights that each optimiser of a stage moves, and its β₁ and β₂.
+    fn optimizer_sizes(&self, stage: Stage) -> (Vec<usize>, [f64; 2]) {
         let network = &self.network;
         match stage {
             Stage::Autoencoder => {
-                (vec![n_parameters(&network.autoencoder)], self.config.autoencoder.beta_1)
+                (vec![n_parameters(&network.autoencoder)], self.config.autoencoder.betas())
             }
             Stage::Variational => {
-                (vec![n_parameters(&network.variational)], self.config.variational.beta_1)
+                (vec![n_parameters(&network.variational)], self.config.variational.betas())
             }
             Stage::Players => {
                 let mut sizes =
                     [&network.generator, &network.discriminator].map(n_parameters).to_vec();
                 sizes.extend(network.reader.as_ref().map(n_parameters));
-                (sizes, self.config.players.beta_1)
+                (sizes, self.config.players.betas())
             }
         }
     }
@@ -178,8 +178,8 @@ impl Course<'_> {
             self.settle(stage_at(self.config, last).0)?;
         }
         let inner = self.device.clone().inner();
-        let (sizes, beta_1) = self.optimizer_sizes(stage);
-        let new = |n: usize| Adam::new(n, &inner).with_beta_1(beta_1);
+        let (sizes, betas) = self.optimizer_sizes(stage);
+        let new = |n: usize| Adam::new(n, &inner).with_betas(betas);
         self.optimizers = sizes.into_iter().map(new).collect();
         Ok(())
     }

@@ -7,8 +7,8 @@ use labelflow_weak::point_clouds::{Normalization, PointCloud, PointSet};
 use super::frame_search::frame_of;
 use crate::{
     Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, DeviceKind,
-    FittedCodeCompleter, FittedPointCloudCompleter, Observer, PointCloudCompleter, Report, Result,
-    ScanFrame,
+    FittedCodeCompleter, FittedPointCloudCompleter, FittedShapeInversion, Observer,
+    PointCloudCompleter, Report, Result, ScanFrame, ShapeInversion,
 };
 
 /// Settings from which a [`Completer`] is trained.
@@ -179,5 +179,6 @@ macro_rules! completers {
 
 completers!(
     PointCloudCompleter => FittedPointCloudCompleter,
-    CodeCompleter => FittedCodeCompleter
+    CodeCompleter => FittedCodeCompleter,
+    ShapeInversion => FittedShapeInversion
 );

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::AnyCompletionLearner;
-use crate::{CodeCompleter, Error, PointCloudCompleter, Result};
+use crate::{CodeCompleter, Error, PointCloudCompleter, Result, ShapeInversion};
 
 /// A system of completion, as files and tables name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,11 +21,15 @@ pub enum CompletionMethod {
     /// The same without a variational autoencoder: [`CodeCompleter::mm_pcl2pcl_im`].
     #[serde(rename = "mm-pcl2pcl-im")]
     MmPcl2PclIm,
+    /// A generator of shapes, bent to each scan: [`ShapeInversion`].
+    #[serde(rename = "shape-inversion")]
+    ShapeInversion,
 }
 
 impl CompletionMethod {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Llf, Self::Pcl2Pcl, Self::MmPcl2Pcl, Self::MmPcl2PclIm];
+    pub const ALL: [Self; 5] =
+        [Self::Llf, Self::Pcl2Pcl, Self::MmPcl2Pcl, Self::MmPcl2PclIm, Self::ShapeInversion];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -34,6 +38,7 @@ impl CompletionMethod {
             Self::Pcl2Pcl => "pcl2pcl",
             Self::MmPcl2Pcl => "mm-pcl2pcl",
             Self::MmPcl2PclIm => "mm-pcl2pcl-im",
+            Self::ShapeInversion => "shape-inversion",
         }
     }
 
@@ -52,6 +57,7 @@ impl CompletionMethod {
             Self::Pcl2Pcl => CodeCompleter::pcl2pcl().into(),
             Self::MmPcl2Pcl => CodeCompleter::mm_pcl2pcl().into(),
             Self::MmPcl2PclIm => CodeCompleter::mm_pcl2pcl_im().into(),
+            Self::ShapeInversion => ShapeInversion::default().into(),
         }
     }
 
