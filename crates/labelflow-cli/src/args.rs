@@ -241,7 +241,7 @@ pub(crate) struct FitArgs {
     /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
     #[arg(long, value_name = "DIR")]
     pub(crate) scans: Option<PathBuf>,
-    /// For completion: llf, pcl2pcl, mm-pcl2pcl, mm-pcl2pcl-im or shape-inversion [default: llf]
+    /// For completion: llf, pcl2pcl, mm-pcl2pcl, mm-pcl2pcl-im, shape-inversion or kt-net [default: llf]
     #[arg(long, value_name = "NAME")]
     pub(crate) system: Option<String>,
     /// True labels, used for nothing but evaluation

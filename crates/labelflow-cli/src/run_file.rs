@@ -49,6 +49,8 @@ pub(crate) struct RunFile {
     codes: toml::Table,
     #[serde(default)]
     inversion: toml::Table,
+    #[serde(default)]
+    transfer: toml::Table,
     /// The whole file.
     #[serde(skip)]
     text: String,
@@ -107,7 +109,11 @@ impl RunFile {
 
     /// What other systems of completion have otherwise than as published.
     pub(crate) fn system_tables(&self) -> SystemTables {
-        SystemTables { codes: self.codes.clone(), inversion: self.inversion.clone() }
+        SystemTables {
+            codes: self.codes.clone(),
+            inversion: self.inversion.clone(),
+            transfer: self.transfer.clone(),
+        }
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {

@@ -129,14 +129,43 @@ decoder_widths = [16]
 statistics_batches = 2
 ";
 
+/// Those of shape-inversion and of kt-net.
+const INVERSION: &str = "
+n_partial_points = 32
+d_noise = 4
+generator_widths = [8]
+degrees = [4, 16]
+discriminator_widths = [8, 12]
+discriminator_head = [6]
+inversion.n_candidates = 8
+inversion.n_nearest = 4
+inversion.n_iterations = 2
+";
+const TRANSFER: &str = "
+n_partial_points = 32
+n_points = 64
+encoder_widths = [8, 10, 12]
+d_code = 16
+d_fine = 8
+discriminator_widths = [8]
+";
+
 #[test]
 fn every_system_is_trained_by_name_and_completes() {
-    let run = format!("[config]{CODES}");
-    let sandbox = Sandbox::new().file("codes.toml", run).file("scan.xyz", scan());
+    let sandbox = Sandbox::new().file("scan.xyz", scan());
+    for (name, settings) in [("codes", CODES), ("inversion", INVERSION), ("transfer", TRANSFER)] {
+        sandbox.write(&format!("{name}.toml"), format!("[config]{settings}"));
+    }
     sandbox.labelflow("data synth tables --rows 6 --out tables").succeeded();
-    for (system, n) in [("pcl2pcl", 1), ("mm-pcl2pcl", 3), ("mm-pcl2pcl-im", 3)] {
+    for (system, file, n) in [
+        ("pcl2pcl", "codes", 1),
+        ("mm-pcl2pcl", "codes", 3),
+        ("mm-pcl2pcl-im", "codes", 3),
+        ("shape-inversion", "inversion", 3),
+        ("kt-net", "transfer", 1),
+    ] {
         let flags = "--shapes tables --epochs 2 --batch-size 3 --seed 1";
-        let fit = format!("fit codes.toml --system {system} {flags} --out {system}");
+        let fit = format!("fit {file}.toml --system {system} {flags} --out {system}");
         sandbox.labelflow(&fit).succeeded();
         let complete = format!("complete {system} scan.xyz -n 3 --points 50 --out out-{system}");
         let run = sandbox.labelflow(&complete).succeeded();
@@ -191,9 +220,9 @@ fn training_in_stages_goes_on_after_its_time_is_up() {
     assert!(weights("whole") == weights("parts"));
 }
 
-/// Systems that complete in codes stand in tables beside the others; their models are kept, and `complete` takes them.
+/// The systems that LLF is compared with stand in tables beside it; their models are kept, and `complete` takes them.
 #[test]
-fn systems_with_codes_are_compared_by_name() {
+fn other_systems_are_compared_by_name() {
     let run = "
 table = \"t\"
 set = \"tables\"
@@ -201,6 +230,8 @@ seeds = [0]
 [systems.pcl2pcl]
 [systems.mm-pcl2pcl]
 [systems.mm-pcl2pcl-im]
+[systems.shape-inversion]
+[systems.kt-net]
 [systems.copy-input]
 [data]
 n_train_shapes = 6
@@ -209,19 +240,31 @@ n_test_shapes = 3
 encoder_widths = [8, 12]
 decoder_widths = [16]
 statistics_batches = 2
+[inversion]
+d_noise = 4
+generator_widths = [8]
+degrees = [4, 16]
+discriminator_widths = [8]
+inversion = { n_candidates = 12, n_iterations = 1 }
+[transfer]
+encoder_widths = [8, 10, 12]
+d_code = 16
+d_fine = 8
 [config]
 n_partial_points = 32
 n_points = 64
 ";
     let sandbox = Sandbox::new().file("run.toml", run).file("scan.xyz", scan());
     let command = "run run.toml --epochs 2 --models models --json out.json";
-    sandbox.labelflow(command).succeeded();
+    let printed = sandbox.labelflow(command).succeeded().stdout;
+    assert!(printed.contains("ms a completion"), "{printed}");
     let results = sandbox.json("out.json");
     let value = |system: &str, metric: &str| {
         let of = |one: &&serde_json::Value| one["system"] == system && one["metric"] == metric;
         results.as_array().unwrap().iter().find(of).unwrap()["value"].as_f64().unwrap()
     };
-    assert_eq!(value("pcl2pcl", "tmd"), 0.0);
+    assert!(value("pcl2pcl", "tmd") == 0.0 && value("kt-net", "tmd") == 0.0);
+    assert!(value("shape-inversion", "tmd") > 0.0);
     assert!(value("mm-pcl2pcl", "tmd") > 0.0 && value("mm-pcl2pcl-im", "tmd") > 0.0);
     assert!(value("pcl2pcl", "mmd").is_finite() && value("copy-input", "uhd") == 0.0);
     let folders: Vec<String> = std::fs::read_dir(sandbox.path("models"))

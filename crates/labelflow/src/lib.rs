@@ -100,8 +100,9 @@ pub use checkpoint::Checkpoint;
 pub use completion::{
     AnyCompleter, AnyCompletionLearner, CodeCompleter, Completer, CompletionDataset,
     CompletionLearner, CompletionMethod, CompletionOptions, CompletionTraining,
-    FittedCodeCompleter, FittedPointCloudCompleter, FittedShapeInversion, FrameSearch, Inversion,
-    LatentSource, PointCloudCompleter, ScanFrame, ShapeInversion, StageTraining,
+    FittedCodeCompleter, FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion,
+    FrameSearch, Inversion, KnowledgeTransfer, LatentSource, PointCloudCompleter, ScanFrame,
+    ShapeInversion, StageTraining,
 };
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{

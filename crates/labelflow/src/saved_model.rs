@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
-use crate::completion::{CodeNetwork, Players, TreePlayers};
+use crate::completion::{CodeNetwork, Players, TransferPlayers, TreePlayers};
 use crate::scaling::Scaler;
 use crate::{
     Certainty, CodeCompleter, DeviceKind, EpochRecord, Error, FittedCodeCompleter,
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
-    FittedShapeInversion, FolderLock, LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter,
-    Report, Result, ShapeInversion, StopReason, atomic_file,
+    FittedKnowledgeTransfer, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
+    FittedPointCloudCompleter, FittedShapeInversion, FolderLock, KnowledgeTransfer,
+    LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter, Report, Result, ShapeInversion,
+    StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -52,6 +53,8 @@ pub enum ModelTask {
     CodeCompletion,
     /// The same, by a generator that is bent to each scan.
     InversionCompletion,
+    /// The same, by what complete clouds taught a decoder of both.
+    TransferCompletion,
 }
 
 impl ModelTask {
@@ -81,6 +84,7 @@ impl std::fmt::Display for ModelTask {
             Self::Completion => "completion",
             Self::CodeCompletion => "code-completion",
             Self::InversionCompletion => "inversion-completion",
+            Self::TransferCompletion => "transfer-completion",
         })
     }
 }
@@ -459,6 +463,67 @@ impl Saved for FittedShapeInversion {
     }
 }
 
+impl Saved for FittedKnowledgeTransfer {
+    const TASK: ModelTask = ModelTask::TransferCompletion;
+    type Labels = Points;
+    type Config = KnowledgeTransfer;
+    type Network = TransferPlayers;
+
+    fn network(&self) -> &TransferPlayers {
+        &self.players
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+
+    fn manifest(&self, weights_sha256: String) -> Manifest<Points, KnowledgeTransfer> {
+        Manifest {
+            format: FORMAT,
+            task: Self::TASK,
+            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
+            weights_sha256,
+            n_epochs: self.report.history.len(),
+            stop: self.report.stop,
+            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
+            labels: Points {},
+            scaler: None,
+            config: self.config.clone(),
+            origin: None,
+        }
+    }
+
+    fn n_weights_at_least(manifest: &Manifest<Points, KnowledgeTransfer>) -> Option<usize> {
+        let config = &manifest.config;
+        let [d_point, d_whole, d_both] = config.encoder_widths;
+        let (d_code, d_fine) = (config.d_code, config.d_fine);
+        let chains = [
+            vec![3, d_point, d_whole],
+            vec![d_whole, d_both, d_code],
+            // Two hidden layers, and two maps that correct each.
+            vec![d_code, d_code, d_code, d_code, d_code, d_code, d_code],
+            vec![d_code, config.n_points.checked_mul(3)?],
+            vec![d_code, d_fine, d_fine, 3],
+            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
+        ];
+        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
+    }
+
+    fn empty_network(manifest: &Manifest<Points, KnowledgeTransfer>) -> Result<TransferPlayers> {
+        manifest.config.check_settings()?;
+        Ok(TransferPlayers::init(&manifest.config, &DeviceKind::Cpu.open()?))
+    }
+
+    fn assemble(
+        manifest: Manifest<Points, KnowledgeTransfer>,
+        players: TransferPlayers,
+        report: Report,
+    ) -> Self {
+        let config = KnowledgeTransfer { device: DeviceKind::Cpu, ..manifest.config };
+        Self { config, players, report }
+    }
+}
+
 /// What every saved model offers, once for all of them.
 macro_rules! saved_models {
     ($($model:ty),+) => {$(
@@ -499,7 +564,8 @@ saved_models!(
     FittedLabelFlowRegressor,
     FittedPointCloudCompleter,
     FittedCodeCompleter,
-    FittedShapeInversion
+    FittedShapeInversion,
+    FittedKnowledgeTransfer
 );
 
 /// The part of `model.toml` that all versions share.

@@ -63,7 +63,7 @@ class PointCloudCompleter(Estimator):
 
     Parameters
     ----------
-    system : {"llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im"}, default="llf"
+    system : {"llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im", "shape-inversion", "kt-net"}, default="llf"
         What completes: the flow, or another system with its published settings. Of the parameters below, others than the
         flow have preset, n_points, n_partial_points, max_epochs and batch_size (the last two of every stage), and settings.
     settings : dict, default=None
@@ -294,8 +294,8 @@ class PointCloudCompleter(Estimator):
         ----------
         scan : array (n_points, 3)
         n : int, default=10
-            Number of completions. A system that knows one completion of a scan ("pcl2pcl") gives that one, with a warning
-            when more are asked for.
+            Number of completions. A system that knows one completion of a scan ("pcl2pcl", "kt-net") gives that one,
+            with a warning when more are asked for.
         n_points : int, default=None
             Points of each; None: as many as in training.
         latent : {"posterior", "prior"}, default="posterior"

@@ -76,6 +76,9 @@ pub(crate) struct RunResult {
     pub(crate) epoch_ms: Option<f64>,
     #[serde(default)]
     pub(crate) stop: Option<StopReason>,
+    /// The mean time of a completion, of trained systems of completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) completion_ms: Option<f64>,
     /// What its experiment file expects of the mean over seeds.
     #[serde(default)]
     pub(crate) expectation: Expectation,
@@ -227,7 +230,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let mut clock = EpochClock { watched: &mut *observer, last: None, times: Vec::new() };
     let start = Instant::now();
-    let Evaluation { values, ece, intervals, report } = run
+    let Evaluation { values, ece, intervals, report, completion_ms } = run
         .evaluate(&folder, args.models.as_deref(), &mut clock)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
@@ -247,6 +250,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
         epoch_ms: clock.median_ms(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
+        completion_ms,
         expectation: run.expectation(),
     };
     let results: Vec<RunResult> = values.into_iter().map(result).collect();
@@ -308,6 +312,7 @@ impl Run<'_> {
                     ece: None,
                     intervals: Vec::new(),
                     report: judged.report,
+                    completion_ms: judged.completion_ms,
                 })
             }
         }

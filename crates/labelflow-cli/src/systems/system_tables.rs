@@ -10,6 +10,8 @@ pub(crate) struct SystemTables {
     pub(crate) codes: toml::Table,
     /// Of shape-inversion.
     pub(crate) inversion: toml::Table,
+    /// Of kt-net.
+    pub(crate) transfer: toml::Table,
 }
 
 impl SystemTables {
@@ -25,6 +27,7 @@ impl SystemTables {
             | CompletionMethod::MmPcl2Pcl
             | CompletionMethod::MmPcl2PclIm => ("[codes]", &self.codes),
             CompletionMethod::ShapeInversion => ("[inversion]", &self.inversion),
+            CompletionMethod::KtNet => ("[transfer]", &self.transfer),
         };
         let learner = method.learner_with(changes).context(name)?;
         let learner = learner.with_seed(flow.seed).with_device(flow.device);

@@ -7,8 +7,9 @@ use labelflow_weak::point_clouds::PointSet;
 use super::completion_method::changed;
 use crate::{
     Checkpoint, CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionMethod,
-    CompletionOptions, DeviceKind, Error, FittedCodeCompleter, FittedPointCloudCompleter,
-    FittedShapeInversion, ModelTask, Observer, PointCloudCompleter, Report, Result, ShapeInversion,
+    CompletionOptions, DeviceKind, Error, FittedCodeCompleter, FittedKnowledgeTransfer,
+    FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer, ModelTask, Observer,
+    PointCloudCompleter, Report, Result, ShapeInversion,
 };
 
 /// Settings of a completer of any kind.
@@ -20,6 +21,8 @@ pub enum AnyCompletionLearner {
     Codes(CodeCompleter),
     /// Of completion by inversion.
     Inversion(ShapeInversion),
+    /// Of KT-Net.
+    Transfer(KnowledgeTransfer),
 }
 
 /// A trained completer of any kind, with its settings.
@@ -36,6 +39,7 @@ macro_rules! with_any {
             $kinds::Flow($one) => $do,
             $kinds::Codes($one) => $do,
             $kinds::Inversion($one) => $do,
+            $kinds::Transfer($one) => $do,
         }
     };
 }
@@ -66,7 +70,8 @@ macro_rules! kinds {
 kinds!(
     Flow: PointCloudCompleter => FittedPointCloudCompleter,
     Codes: CodeCompleter => FittedCodeCompleter,
-    Inversion: ShapeInversion => FittedShapeInversion
+    Inversion: ShapeInversion => FittedShapeInversion,
+    Transfer: KnowledgeTransfer => FittedKnowledgeTransfer
 );
 
 impl AnyCompletionLearner {
@@ -78,6 +83,7 @@ impl AnyCompletionLearner {
             Self::Codes(codes) if codes.joint_reader => CompletionMethod::MmPcl2PclIm,
             Self::Codes(_) => CompletionMethod::MmPcl2Pcl,
             Self::Inversion(_) => CompletionMethod::ShapeInversion,
+            Self::Transfer(_) => CompletionMethod::KtNet,
         }
     }
 
@@ -101,6 +107,9 @@ impl AnyCompletionLearner {
             ModelTask::InversionCompletion => {
                 toml::from_str::<ShapeInversion>(text).map(Into::into).map_err(read)
             }
+            ModelTask::TransferCompletion => {
+                toml::from_str::<KnowledgeTransfer>(text).map(Into::into).map_err(read)
+            }
             ModelTask::Classification | ModelTask::Regression => Err(no_completer(task)),
         }
     }
@@ -121,6 +130,7 @@ impl AnyCompletionLearner {
             Self::Flow(_) => serde_json::from_str::<PointCloudCompleter>(json).map(Into::into),
             Self::Codes(_) => serde_json::from_str::<CodeCompleter>(json).map(Into::into),
             Self::Inversion(_) => serde_json::from_str::<ShapeInversion>(json).map(Into::into),
+            Self::Transfer(_) => serde_json::from_str::<KnowledgeTransfer>(json).map(Into::into),
         }
     }
 
@@ -131,6 +141,7 @@ impl AnyCompletionLearner {
             Self::Flow(_) => PointCloudCompleter::small().into(),
             Self::Codes(codes) => codes.small().into(),
             Self::Inversion(inversion) => inversion.small().into(),
+            Self::Transfer(transfer) => transfer.small().into(),
         }
     }
 
@@ -152,6 +163,7 @@ impl AnyCompletionLearner {
             Self::Flow(flow) => flow.n_points,
             Self::Codes(codes) => codes.n_points,
             Self::Inversion(inversion) => inversion.n_points(),
+            Self::Transfer(transfer) => transfer.n_points,
         }
     }
 
@@ -166,6 +178,7 @@ impl AnyCompletionLearner {
         match &mut self {
             Self::Flow(flow) => flow.n_points = n_points,
             Self::Codes(codes) => codes.n_points = n_points,
+            Self::Transfer(transfer) => transfer.n_points = n_points,
             Self::Inversion(inversion) => {
                 return Ok(inversion.clone().with_n_points(n_points)?.into());
             }
@@ -182,6 +195,7 @@ impl AnyCompletionLearner {
                 codes.stages_mut().into_iter().for_each(|stage| stage.max_epochs = max_epochs);
             }
             Self::Inversion(inversion) => inversion.training.max_epochs = max_epochs,
+            Self::Transfer(transfer) => transfer.training.max_epochs = max_epochs,
         }
         self
     }
@@ -195,6 +209,7 @@ impl AnyCompletionLearner {
                 codes.stages_mut().into_iter().for_each(|stage| stage.batch_size = batch_size);
             }
             Self::Inversion(inversion) => inversion.training.batch_size = batch_size,
+            Self::Transfer(transfer) => transfer.training.batch_size = batch_size,
         }
         self
     }
@@ -212,6 +227,7 @@ impl AnyCompleter {
             ModelTask::Completion => Ok(FittedPointCloudCompleter::from_bytes(bytes)?.into()),
             ModelTask::CodeCompletion => Ok(FittedCodeCompleter::from_bytes(bytes)?.into()),
             ModelTask::InversionCompletion => Ok(FittedShapeInversion::from_bytes(bytes)?.into()),
+            ModelTask::TransferCompletion => Ok(FittedKnowledgeTransfer::from_bytes(bytes)?.into()),
             task @ (ModelTask::Classification | ModelTask::Regression) => Err(no_completer(task)),
         }
     }
@@ -303,6 +319,7 @@ impl Completer for AnyCompleter {
             ModelTask::Completion => Ok(FittedPointCloudCompleter::load(folder)?.into()),
             ModelTask::CodeCompletion => Ok(FittedCodeCompleter::load(folder)?.into()),
             ModelTask::InversionCompletion => Ok(FittedShapeInversion::load(folder)?.into()),
+            ModelTask::TransferCompletion => Ok(FittedKnowledgeTransfer::load(folder)?.into()),
             task @ (ModelTask::Classification | ModelTask::Regression) => {
                 let found = format!("one for {task}");
                 Err(Error::format(folder, "a model that completes point clouds", found))

@@ -7,8 +7,8 @@ use labelflow_weak::point_clouds::{Normalization, PointCloud, PointSet};
 use super::frame_search::frame_of;
 use crate::{
     Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, DeviceKind,
-    FittedCodeCompleter, FittedPointCloudCompleter, FittedShapeInversion, Observer,
-    PointCloudCompleter, Report, Result, ScanFrame, ShapeInversion,
+    FittedCodeCompleter, FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion,
+    KnowledgeTransfer, Observer, PointCloudCompleter, Report, Result, ScanFrame, ShapeInversion,
 };
 
 /// Settings from which a [`Completer`] is trained.
@@ -180,5 +180,6 @@ macro_rules! completers {
 completers!(
     PointCloudCompleter => FittedPointCloudCompleter,
     CodeCompleter => FittedCodeCompleter,
-    ShapeInversion => FittedShapeInversion
+    ShapeInversion => FittedShapeInversion,
+    KnowledgeTransfer => FittedKnowledgeTransfer
 );

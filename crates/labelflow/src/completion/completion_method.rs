@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::AnyCompletionLearner;
-use crate::{CodeCompleter, Error, PointCloudCompleter, Result, ShapeInversion};
+use crate::{CodeCompleter, Error, KnowledgeTransfer, PointCloudCompleter, Result, ShapeInversion};
 
 /// A system of completion, as files and tables name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,12 +24,21 @@ pub enum CompletionMethod {
     /// A generator of shapes, bent to each scan: [`ShapeInversion`].
     #[serde(rename = "shape-inversion")]
     ShapeInversion,
+    /// One completion by what complete clouds taught: [`KnowledgeTransfer`].
+    #[serde(rename = "kt-net")]
+    KtNet,
 }
 
 impl CompletionMethod {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Llf, Self::Pcl2Pcl, Self::MmPcl2Pcl, Self::MmPcl2PclIm, Self::ShapeInversion];
+    pub const ALL: [Self; 6] = [
+        Self::Llf,
+        Self::Pcl2Pcl,
+        Self::MmPcl2Pcl,
+        Self::MmPcl2PclIm,
+        Self::ShapeInversion,
+        Self::KtNet,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -39,6 +48,7 @@ impl CompletionMethod {
             Self::MmPcl2Pcl => "mm-pcl2pcl",
             Self::MmPcl2PclIm => "mm-pcl2pcl-im",
             Self::ShapeInversion => "shape-inversion",
+            Self::KtNet => "kt-net",
         }
     }
 
@@ -58,6 +68,7 @@ impl CompletionMethod {
             Self::MmPcl2Pcl => CodeCompleter::mm_pcl2pcl().into(),
             Self::MmPcl2PclIm => CodeCompleter::mm_pcl2pcl_im().into(),
             Self::ShapeInversion => ShapeInversion::default().into(),
+            Self::KtNet => KnowledgeTransfer::default().into(),
         }
     }
 

@@ -19,6 +19,7 @@
 //! | `tree_generator.rs`, `shape_critic.rs` | its networks |
 //! | `inversion_training.rs`, `patch_variance.rs`, `contest.rs` | its training; the last is shared by all that are trained in one stage |
 //! | `latent_inversion.rs`, `several_nearest.rs` | what it does with a scan |
+//! | `knowledge_transfer.rs`, `transfer_network.rs`, `spectral_layers.rs`, `transfer_training.rs` | KT-Net: the learner and the fitted completer, its networks, its training |
 
 mod any_completer;
 mod code_batch;
@@ -40,6 +41,7 @@ mod earth_movers_loss;
 mod frame_search;
 mod generator_step;
 mod inversion_training;
+mod knowledge_transfer;
 mod latent_encoder;
 mod latent_inversion;
 mod nearest_points;
@@ -52,8 +54,11 @@ mod point_variational_autoencoder;
 mod several_nearest;
 mod shape_critic;
 mod shape_inversion;
+mod spectral_layers;
 mod stage_training;
 mod step_numbers;
+mod transfer_network;
+mod transfer_training;
 mod tree_generator;
 
 pub use any_completer::{AnyCompleter, AnyCompletionLearner};
@@ -64,6 +69,7 @@ pub use completion_method::CompletionMethod;
 pub use completion_options::{CompletionOptions, LatentSource};
 pub use completion_training::CompletionTraining;
 pub use frame_search::{FrameSearch, ScanFrame};
+pub use knowledge_transfer::{FittedKnowledgeTransfer, KnowledgeTransfer};
 pub use point_cloud_completer::{FittedPointCloudCompleter, PointCloudCompleter};
 pub use shape_inversion::{FittedShapeInversion, Inversion, ShapeInversion};
 pub use stage_training::StageTraining;
@@ -71,3 +77,4 @@ pub use stage_training::StageTraining;
 pub(crate) use code_network::CodeNetwork;
 pub(crate) use completion_training::Players;
 pub(crate) use inversion_training::TreePlayers;
+pub(crate) use transfer_network::TransferPlayers;

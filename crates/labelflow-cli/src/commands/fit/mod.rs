@@ -67,9 +67,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     match file.task(args)? {
         ModelTask::Classification => classification::run(file, args, repeated),
         ModelTask::Regression => regression::run(file, args, repeated),
-        ModelTask::Completion | ModelTask::CodeCompletion | ModelTask::InversionCompletion => {
-            completion::run(file, args, repeated)
-        }
+        ModelTask::Completion
+        | ModelTask::CodeCompletion
+        | ModelTask::InversionCompletion
+        | ModelTask::TransferCompletion => completion::run(file, args, repeated),
     }
 }
 
