@@ -185,6 +185,12 @@ fn every_system_is_trained_by_name_and_completes() {
         sandbox.labelflow(&format!("report {system} --out {system}.html")).succeeded();
         sandbox.refuses(&format!("predict {system} --features scan.xyz"), &["labelflow complete"]);
     }
+    // Shapes without parts are enough where no partial cloud is learned from.
+    sandbox.write("wholes/a.xyz", scan());
+    sandbox.write("wholes/b.xyz", scan());
+    let fit = "--shapes wholes --epochs 1 --out wholes-model";
+    sandbox.labelflow(&format!("fit inversion.toml --system shape-inversion {fit}")).succeeded();
+    sandbox.refuses(&format!("fit transfer.toml --system kt-net {fit}"), &["--scans"]);
     let fit = "fit codes.toml --shapes tables --out o";
     sandbox.refuses(&format!("{fit} --system pcl"), &["mm-pcl2pcl-im", "'pcl'"]);
     sandbox.refuses(&format!("{fit} --system pcl2pcl --likelihood-weight 1"), &["likelihood"]);

@@ -4,6 +4,8 @@
 //! `model.toml`, then the metrics, which nothing but people depend on; whichever of the two `model.toml` fits the weights that are there is the valid one, so that a crash at any moment leaves
 //! either the old or the new model.
 
+mod saved_completers;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +17,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
-use crate::completion::{CodeNetwork, Players, TransferPlayers, TreePlayers};
 use crate::scaling::Scaler;
 use crate::{
-    Certainty, CodeCompleter, DeviceKind, EpochRecord, Error, FittedCodeCompleter,
-    FittedKnowledgeTransfer, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
-    FittedPointCloudCompleter, FittedShapeInversion, FolderLock, KnowledgeTransfer,
-    LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter, Report, Result, ShapeInversion,
+    Certainty, DeviceKind, EpochRecord, Error, FittedCodeCompleter, FittedKnowledgeTransfer,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
+    FittedShapeInversion, FolderLock, LabelFlowClassifier, LabelFlowRegressor, Report, Result,
     StopReason, atomic_file,
 };
 
@@ -282,248 +282,6 @@ impl Saved for FittedLabelFlowRegressor {
     }
 }
 
-/// Points are not labels of a kind that would have to be named.
-#[derive(Serialize, Deserialize)]
-struct Points {}
-
-impl Saved for FittedPointCloudCompleter {
-    const TASK: ModelTask = ModelTask::Completion;
-    type Labels = Points;
-    type Config = PointCloudCompleter;
-    type Network = Players;
-
-    fn network(&self) -> &Players {
-        &self.players
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, PointCloudCompleter> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, PointCloudCompleter>) -> Option<usize> {
-        let config = &manifest.config;
-        let networks =
-            [&config.feature_widths, &config.discriminator_widths, &config.discriminator_head];
-        let n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
-        n.checked_add(n_layer_weights(networks)?)
-    }
-
-    fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
-        manifest.config.check_settings()?;
-        Ok(Players::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, PointCloudCompleter>,
-        players: Players,
-        report: Report,
-    ) -> Self {
-        let config = PointCloudCompleter { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, players, report }
-    }
-}
-
-impl Saved for FittedCodeCompleter {
-    const TASK: ModelTask = ModelTask::CodeCompletion;
-    type Labels = Points;
-    type Config = CodeCompleter;
-    type Network = CodeNetwork;
-
-    fn network(&self) -> &CodeNetwork {
-        &self.network
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, CodeCompleter> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, CodeCompleter>) -> Option<usize> {
-        let config = &manifest.config;
-        let (d_noise, d_code) = (config.d_noise, *config.encoder_widths.last()?);
-        let chains = [
-            [&[3], &config.encoder_widths[..]].concat(),
-            [&[d_code], &config.decoder_widths[..], &[config.n_points.checked_mul(3)?]].concat(),
-            [&[d_code.checked_add(d_noise)?], &config.generator_widths[..], &[d_code]].concat(),
-            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
-            vec![d_noise, d_code],
-        ];
-        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
-    }
-
-    fn empty_network(manifest: &Manifest<Points, CodeCompleter>) -> Result<CodeNetwork> {
-        manifest.config.check_settings()?;
-        Ok(CodeNetwork::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, CodeCompleter>,
-        network: CodeNetwork,
-        report: Report,
-    ) -> Self {
-        let config = CodeCompleter { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, network, report }
-    }
-}
-
-impl Saved for FittedShapeInversion {
-    const TASK: ModelTask = ModelTask::InversionCompletion;
-    type Labels = Points;
-    type Config = ShapeInversion;
-    type Network = TreePlayers;
-
-    fn network(&self) -> &TreePlayers {
-        &self.players
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, ShapeInversion> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, ShapeInversion>) -> Option<usize> {
-        let config = &manifest.config;
-        let widths = [&[config.d_noise], &config.generator_widths[..]].concat();
-        let head = [config.discriminator_widths.last().copied()?, 1];
-        let chains = [
-            [&[3], &config.discriminator_widths[..]].concat(),
-            [&head[..1], &config.discriminator_head[..], &head[1..]].concat(),
-        ];
-        let critic =
-            chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))?;
-        let (mut n_weights, mut n_nodes) = (critic, 1usize);
-        for (&width, &degree) in widths.iter().zip(&config.degrees) {
-            let square = width.checked_mul(width)?;
-            let branch = n_nodes.checked_mul(square.checked_mul(degree)?)?;
-            let inner = square.checked_mul(config.widening)?;
-            n_weights = n_weights.checked_add(branch)?.checked_add(inner)?;
-            n_nodes = n_nodes.checked_mul(degree)?;
-        }
-        Some(n_weights)
-    }
-
-    fn empty_network(manifest: &Manifest<Points, ShapeInversion>) -> Result<TreePlayers> {
-        manifest.config.check_settings()?;
-        Ok(TreePlayers::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, ShapeInversion>,
-        players: TreePlayers,
-        report: Report,
-    ) -> Self {
-        let config = ShapeInversion { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, players, report }
-    }
-}
-
-impl Saved for FittedKnowledgeTransfer {
-    const TASK: ModelTask = ModelTask::TransferCompletion;
-    type Labels = Points;
-    type Config = KnowledgeTransfer;
-    type Network = TransferPlayers;
-
-    fn network(&self) -> &TransferPlayers {
-        &self.players
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, KnowledgeTransfer> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, KnowledgeTransfer>) -> Option<usize> {
-        let config = &manifest.config;
-        let [d_point, d_whole, d_both] = config.encoder_widths;
-        let (d_code, d_fine) = (config.d_code, config.d_fine);
-        let chains = [
-            vec![3, d_point, d_whole],
-            vec![d_whole, d_both, d_code],
-            // Two hidden layers, and two maps that correct each.
-            vec![d_code, d_code, d_code, d_code, d_code, d_code, d_code],
-            vec![d_code, config.n_points.checked_mul(3)?],
-            vec![d_code, d_fine, d_fine, 3],
-            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
-        ];
-        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
-    }
-
-    fn empty_network(manifest: &Manifest<Points, KnowledgeTransfer>) -> Result<TransferPlayers> {
-        manifest.config.check_settings()?;
-        Ok(TransferPlayers::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, KnowledgeTransfer>,
-        players: TransferPlayers,
-        report: Report,
-    ) -> Self {
-        let config = KnowledgeTransfer { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, players, report }
-    }
-}
-
 /// What every saved model offers, once for all of them.
 macro_rules! saved_models {
     ($($model:ty),+) => {$(
@@ -673,13 +431,6 @@ fn put_together<M: Saved>(
 /// The numbers of the two layers of feature-side networks, of which every step has at least one.
 fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<usize> {
     n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
-}
-
-/// The numbers of networks' layers at the least.
-fn n_layer_weights<const N: usize>(networks: [&Vec<usize>; N]) -> Option<usize> {
-    networks.into_iter().try_fold(0, |n: usize, widths| {
-        n.checked_add(*widths.first().unwrap_or(&0))?.checked_add(n_products(widths)?)
-    })
 }
 
 /// The weights of layers from each of these widths to the next, without biases.

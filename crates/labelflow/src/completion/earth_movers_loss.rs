@@ -113,7 +113,7 @@ mod tests {
             assert!((pull * 30.0 + 1.0).abs() < 0.02, "{pull}");
         }
         let cloud = waves(30, 1.3);
-        let points = tensor(&[cloud.clone()], &device).require_grad();
+        let points = tensor(std::slice::from_ref(&cloud), &device).require_grad();
         let same = earth_movers_distance(points.clone(), tensor(&[cloud], &device));
         assert!(value(&same) < 5e-3, "{}", value(&same));
         let gradient = points.grad(&same.backward()).unwrap();

@@ -27,6 +27,8 @@ use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
 
 /// Clouds that are grown or judged at once.
 const CLOUDS_AT_ONCE: usize = 64;
+/// The most candidates: more than anyone compares, and few enough for any memory.
+const MOST_CANDIDATES: usize = 1 << 20;
 /// Candidates that a search for frames looks at, and points of the scan that it compares them by.
 const SEARCH_CANDIDATES: usize = 64;
 const SEARCH_POINTS: usize = 256;
@@ -92,7 +94,7 @@ pub struct Inversion {
     pub feature_weight: f64,
     /// The weight of half the mean square of the noise. Default: 0.001.
     pub prior_weight: f64,
-    /// Completions that are searched at once, each with weights of its own. Default: 16.
+    /// Completions that are searched at once, each with weights of its own. Default: 8.
     pub n_at_once: usize,
 }
 
@@ -139,7 +141,7 @@ impl Default for Inversion {
             n_mask_neighbors: 5,
             feature_weight: 0.1,
             prior_weight: 0.001,
-            n_at_once: 16,
+            n_at_once: 8,
         }
     }
 }
@@ -285,6 +287,10 @@ impl ShapeInversion {
 
 impl Inversion {
     fn check(&self) -> Result<()> {
+        if self.n_candidates > MOST_CANDIDATES {
+            let expected = format!("at most {MOST_CANDIDATES}");
+            return Err(Error::config("inversion.n_candidates", expected, self.n_candidates));
+        }
         let (noise, weights) = (self.noise_rates.len(), self.weight_rates.len());
         if noise != weights {
             let expected = format!("{noise} rates, one for each of noise_rates");

@@ -39,7 +39,10 @@ pub(super) fn run(
         }
         None => {
             let shapes = read_shapes(&shapes_path, args)?;
-            if let Some(whole) = shapes.iter().find(|shape| shape.present_parts().len() < 2) {
+            // Shape inversion never looks at a partial cloud before it completes one.
+            let are_cut = config.method() != CompletionMethod::ShapeInversion;
+            let one_part = |shape: &&Shape| shape.present_parts().len() < 2;
+            if let Some(whole) = shapes.iter().find(one_part).filter(|_| are_cut) {
                 bail!(
                     "shape '{}': expected several parts, of which some can be taken away, found one; \
                      name partial clouds with --scans",
