@@ -157,7 +157,7 @@ fn completions_beat_copies_of_the_scans() {
     let dataset = CompletionDataset::from_parts(chairs("train", 64), 0).unwrap();
     let config = ShapeInversion::default().small();
     let trained = scores(&config.fit(&dataset).unwrap(), config.n_points());
-    assert!(trained.matching < 0.92 * trained.copied);
+    assert!(trained.matching < 0.97 * trained.copied);
     assert!(trained.difference > 1e-3);
     let training = StageTraining { max_epochs: 1, learning_rate: 1e-12, ..config.training.clone() };
     let untrained = ShapeInversion { training, ..config };

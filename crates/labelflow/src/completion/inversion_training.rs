@@ -54,10 +54,12 @@ impl TreePlayers {
 struct TreeBatch {
     /// `[n_clouds, n_points, 3]`
     shapes: Tensor<3>,
-    /// For each step of the critic and then for the generator's, `[1, n_clouds, d_noise]`.
-    noise: Vec<Tensor<3>>,
-    /// For each step of the critic, how far from the shape towards the grown cloud, `[n_clouds, 1, 1]`.
-    shares: Vec<Tensor<3>>,
+    /// For all steps of the critic, `[1, discriminator_steps · n_clouds, d_noise]`.
+    noise: Tensor<3>,
+    /// For all steps of the critic, how far from the shape towards the grown cloud, `[discriminator_steps · n_clouds, 1, 1]`.
+    shares: Tensor<3>,
+    /// For the generator's step, `[1, n_clouds, d_noise]`.
+    own_noise: Tensor<3>,
 }
 
 impl TreeBatch {
@@ -79,15 +81,19 @@ impl TreeBatch {
             })
             .collect::<Result<_>>()?;
         let rng = &mut stream(config.seed, "tree noise", step as u64);
-        let (mut noise, mut shares) = (Vec::new(), Vec::new());
-        for _ in 0..config.discriminator_steps + 1 {
-            let values = normal(n_clouds * config.d_noise, rng);
-            let values = TensorData::new(values, [1, n_clouds, config.d_noise]);
-            noise.push(Tensor::from_data(values, device));
-            let values: Vec<f32> = (0..n_clouds).map(|_| rng.random_range(0.0..1.0)).collect();
-            shares.push(Tensor::from_data(TensorData::new(values, [n_clouds, 1, 1]), device));
-        }
-        Ok(Self { shapes: clouds(shapes.iter(), device), noise, shares })
+        let n_grown = config.discriminator_steps * n_clouds;
+        let mut noise = |n: usize| {
+            let values = TensorData::new(normal(n * config.d_noise, rng), [1, n, config.d_noise]);
+            Tensor::from_data(values, device)
+        };
+        let (own_noise, noise) = (noise(n_clouds), noise(n_grown));
+        let shares: Vec<f32> = (0..n_grown).map(|_| rng.random_range(0.0..1.0)).collect();
+        Ok(Self {
+            shapes: clouds(shapes.iter(), device),
+            noise,
+            shares: Tensor::from_data(TensorData::new(shares, [n_grown, 1, 1]), device),
+            own_noise,
+        })
     }
 }
 
@@ -118,33 +124,38 @@ fn step_of_both(
     rate: f64,
 ) -> Result<(TreePlayers, StepNumbers)> {
     let TreePlayers { generator, mut critic } = players;
-    let TreeBatch { shapes, mut noise, shares } = batch;
-    let last_noise = noise.pop().expect("the generator's own");
-    let plain = generator.valid();
-    let mut of_critic = 0.0;
-    let mut penalty = 0.0;
-    for (noise, share) in noise.into_iter().zip(shares) {
-        let grown = Tensor::from_inner(plain.forward(noise.inner()));
-        let (loss, steepness) = critic_loss(config, &critic, shapes.clone(), grown, share);
+    let TreeBatch { shapes, noise, shares, own_noise } = batch;
+    // The generator stays as it is while the critic moves: its clouds for all of those steps are grown together.
+    let grown = Tensor::from_inner(generator.valid().forward(noise.inner()));
+    let n_clouds = shapes.dims()[0];
+    let mut of_critic = Vec::with_capacity(config.discriminator_steps);
+    for step in 0..config.discriminator_steps {
+        let part = |all: &Tensor<3>| all.clone().narrow(0, step * n_clouds, n_clouds);
+        let (loss, penalty) =
+            critic_loss(config, &critic, shapes.clone(), part(&grown), part(&shares));
         let gradient = flat_gradient(&critic, loss.backward());
-        let terms = [("penalty", steepness.inner())];
-        let numbers = StepNumbers::fetch(loss.inner(), &gradient, &terms);
-        critic = moved(&mut optimizers[1], critic, gradient, &numbers, rate);
-        of_critic += numbers.loss / config.discriminator_steps as f64;
-        penalty += numbers.terms["penalty"] / config.discriminator_steps as f64;
+        // Nothing is fetched in between: every fetch waits for the device.
+        critic = optimizers[1].step(critic, gradient, rate);
+        of_critic.push(Tensor::stack::<2>(vec![loss.inner(), penalty.inner()], 1));
     }
-    let grown = generator.forward(last_noise);
+    let of_critic = Tensor::cat(of_critic, 0).mean_dim(0);
+    let [loss_of_critic, penalty] =
+        [0, 1].map(|column| of_critic.clone().narrow(1, column, 1).reshape([1]));
+    let grown = generator.forward(own_noise);
     // Gradients flow through the judge, not into it.
     let judgement = critic.clone().no_grad().forward(grown.clone());
     let adversarial = judgement.scores.mean().neg();
     let patches = patch_variance(grown, config.n_patches, config.n_neighbors)?;
     let loss = adversarial.clone() + patches.clone() * config.patch_weight;
     let gradient = flat_gradient(&generator, loss.backward());
-    let terms = [("adversarial", adversarial.inner()), ("patch variance", patches.inner())];
-    let mut numbers = StepNumbers::fetch(loss.inner(), &gradient, &terms);
+    let terms = [
+        ("adversarial", adversarial.inner()),
+        ("patch variance", patches.inner()),
+        ("discriminator", loss_of_critic),
+        ("penalty", penalty),
+    ];
+    let numbers = StepNumbers::fetch(loss.inner(), &gradient, &terms);
     let generator = moved(&mut optimizers[0], generator, gradient, &numbers, rate);
-    numbers.terms.insert("discriminator", of_critic);
-    numbers.terms.insert("penalty", penalty);
     Ok((TreePlayers { generator, critic }, numbers))
 }
 
