@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
 use labelflow::{
-    CompletionDataset, CompletionOptions, DeviceKind, FittedPointCloudCompleter, FrameSearch,
-    PointCloudCompleter, Result, ScanFrame,
+    AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
+    CompletionMethod, CompletionOptions, DeviceKind, FrameSearch, PointCloudCompleter, Result,
+    ScanFrame,
 };
 use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
@@ -14,14 +15,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::background;
-use crate::error::{ConfigError, DataError, exception, settings};
+use crate::error::{ConfigError, DataError, bad_settings, exception, settings};
 use crate::flow_classifier::stop_name;
 use crate::observer::run_watched;
 
 /// A trained completer.
 #[pyclass(frozen, module = "labelflow._labelflow")]
 #[derive(Debug)]
-pub(crate) struct CloudCompleter(Arc<FittedPointCloudCompleter>);
+pub(crate) struct CloudCompleter(Arc<AnyCompleter>);
 
 /// Where a scan lies in the whole: by name, or the middle and the radius of the whole.
 #[derive(Debug, FromPyObject)]
@@ -49,27 +50,45 @@ impl GivenFrame {
     }
 }
 
-/// All settings of a preset, or the defaults, as JSON.
+/// All settings of a preset of a system, or the defaults, as JSON; with so many epochs and clouds a step of every stage, and so many points
+/// of complete and of partial clouds, where they are given.
 #[pyfunction]
-#[pyo3(signature = (preset=None))]
-pub(crate) fn completer_preset(preset: Option<&str>) -> PyResult<String> {
-    let config = match preset {
-        None => PointCloudCompleter::default(),
-        Some("paper") => PointCloudCompleter::paper(),
-        Some("small") => PointCloudCompleter::small(),
-        Some(name) => {
+#[pyo3(signature = (preset=None, system="llf", max_epochs=None, batch_size=None, n_points=None, n_partial_points=None))]
+pub(crate) fn completer_preset(
+    preset: Option<&str>,
+    system: &str,
+    max_epochs: Option<usize>,
+    batch_size: Option<usize>,
+    n_points: Option<usize>,
+    n_partial_points: Option<usize>,
+) -> PyResult<String> {
+    let method = CompletionMethod::from_name(system).map_err(exception)?;
+    let mut config = match (preset, method) {
+        (None, _) => method.learner(),
+        (Some("paper"), CompletionMethod::Llf) => PointCloudCompleter::paper().into(),
+        (Some("paper"), _) => method.learner(),
+        (Some("small"), _) => method.learner().small(),
+        (Some(name), _) => {
             return Err(ConfigError::new_err(format!(
                 "preset: expected None, 'paper' or 'small', found '{name}'"
             )));
         }
     };
-    Ok(serde_json::to_string(&config).expect("numbers and names"))
+    if let Some(max_epochs) = max_epochs {
+        config = config.with_epochs(max_epochs);
+    }
+    if let Some(batch_size) = batch_size {
+        config = config.with_batch_size(batch_size);
+    }
+    let n_points = n_points.unwrap_or(config.n_points());
+    let n_partial_points = n_partial_points.unwrap_or(config.n_partial_points());
+    Ok(config.with_points(n_points, n_partial_points).map_err(exception)?.to_json())
 }
 
-/// Trains a completer on shapes and either scans or the parts of the shapes, whose names decide how they are cut; `observer` is called
+/// Trains a completer of a system on shapes and either scans or the parts of the shapes, whose names decide how they are cut; `observer` is called
 /// with a dict after every epoch.
 #[pyfunction]
-#[pyo3(signature = (config, shapes, names, scans=None, parts=None, observer=None, n_jobs=None))]
+#[pyo3(signature = (config, shapes, names, scans=None, parts=None, observer=None, n_jobs=None, system="llf"))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_point_cloud_completer(
     py: Python<'_>,
@@ -80,8 +99,11 @@ pub(crate) fn fit_point_cloud_completer(
     parts: Option<Vec<PyReadonlyArray1<'_, u32>>>,
     observer: Option<Py<PyAny>>,
     n_jobs: Option<usize>,
+    system: &str,
 ) -> PyResult<CloudCompleter> {
-    let config: PointCloudCompleter = settings("PointCloudCompleter", config)?;
+    let method = CompletionMethod::from_name(system).map_err(exception)?;
+    let config = AnyCompletionLearner::from_json(method, config)
+        .map_err(|error| bad_settings("PointCloudCompleter", &error))?;
     let shapes = clouds(&shapes)?;
     let scans = scans.map(|scans| clouds(&scans)).transpose()?;
     let parts: Option<Vec<Vec<u32>>> =
@@ -97,7 +119,7 @@ pub(crate) fn fit_point_cloud_completer(
                 let shapes: Result<Vec<Shape>> = shapes
                     .map(|((points, name), parts)| Ok(Shape::new(name, points, parts)?))
                     .collect();
-                CompletionDataset::from_parts(shapes?, config.seed)?
+                CompletionDataset::from_parts(shapes?, config.seed())?
             }
         };
         config.fit_with(&dataset, None, observer)
@@ -203,7 +225,7 @@ impl CloudCompleter {
     /// Reads the model folder of the command line.
     #[staticmethod]
     fn load(folder: PathBuf) -> PyResult<Self> {
-        Ok(Self(Arc::new(FittedPointCloudCompleter::load(&folder).map_err(exception)?)))
+        Ok(Self(Arc::new(AnyCompleter::load(&folder).map_err(exception)?)))
     }
 
     /// The model as one safetensors file.
@@ -214,7 +236,7 @@ impl CloudCompleter {
     /// The model that `to_bytes` wrote, on the device cpu.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self(Arc::new(FittedPointCloudCompleter::from_bytes(bytes).map_err(exception)?)))
+        Ok(Self(Arc::new(AnyCompleter::from_bytes(bytes).map_err(exception)?)))
     }
 
     /// The same model on another device.
@@ -227,7 +249,19 @@ impl CloudCompleter {
     /// The settings, as JSON.
     #[getter]
     fn config(&self) -> String {
-        serde_json::to_string(self.0.config()).expect("numbers and names")
+        self.0.config().to_json()
+    }
+
+    /// The system that it is, by name.
+    #[getter]
+    fn system(&self) -> &'static str {
+        self.0.config().method().name()
+    }
+
+    /// Whether it knows a single completion of a scan.
+    #[getter]
+    fn is_deterministic(&self) -> bool {
+        self.0.is_deterministic()
     }
 
     /// The numbers of every epoch, as JSON.

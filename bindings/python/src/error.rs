@@ -52,10 +52,13 @@ pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(
     what: &str,
     json: &'text str,
 ) -> Result<T, PyErr> {
-    serde_json::from_str(json).map_err(|error| {
-        // The place in a text that the user never sees would only puzzle.
-        let text = error.to_string();
-        let reason = text.split(" at line ").next().unwrap_or(&text);
-        ConfigError::new_err(format!("{what}: {reason}"))
-    })
+    serde_json::from_str(json).map_err(|error| bad_settings(what, &error))
+}
+
+/// Settings that cannot be read.
+pub(crate) fn bad_settings(what: &str, error: &serde_json::Error) -> PyErr {
+    // The place in a text that the user never sees would only puzzle.
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or(&text);
+    ConfigError::new_err(format!("{what}: {reason}"))
 }

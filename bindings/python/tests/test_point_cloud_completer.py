@@ -138,7 +138,7 @@ def test_folder(fitted, tables, scan, tmp_path):
 def test_every_setting_is_a_parameter():
     config = json.loads(_labelflow.completer_preset())
     settings = {*config, *config.pop("training")} - {"training", "seed"}
-    shared = {"preset", "random_state", "n_jobs", "verbose", "callback"}
+    shared = {"system", "settings", "preset", "random_state", "n_jobs", "verbose", "callback"}
     assert set(PointCloudCompleter().get_params()) == settings | shared
 
 
@@ -153,6 +153,64 @@ def test_presets(tables):
     assert small["training"]["learning_rate"] == 1 and small["training"]["batch_size"] == 16
     with pytest.raises(ConfigError, match="preset: expected None, 'paper' or 'small', found 'fast'"):
         quick(preset="fast").fit(tables.shapes, tables.scans)
+
+
+SMALL_CODES = {"encoder_widths": [8, 12], "decoder_widths": [16], "statistics_batches": 2}
+SETTINGS = {
+    "pcl2pcl": SMALL_CODES,
+    "mm-pcl2pcl": SMALL_CODES,
+    "mm-pcl2pcl-im": SMALL_CODES,
+    "shape-inversion": {"discriminator_widths": [8, 12], "inversion": {"n_candidates": 12, "n_iterations": 2}},
+    "kt-net": {"encoder_widths": [8, 10, 12], "d_code": 16},
+}
+
+
+def other(system, **parameters):
+    parameters = {"n_points": 48, "n_partial_points": 24, "max_epochs": 2, "batch_size": 4, **parameters}
+    return PointCloudCompleter(system=system, preset="small", **parameters)
+
+
+@pytest.mark.parametrize("system", SETTINGS)
+def test_other_systems(system, tables, scan, tmp_path):
+    settings = SETTINGS[system]
+    model = other(system, settings=settings).fit(tables.shapes, parts=tables.parts)
+    assert model.model_.system == system
+    if system in ("pcl2pcl", "kt-net"):
+        with pytest.warns(UserWarning, match="one completion"):
+            clouds = model.complete(scan, 3, frame="scan")
+        assert clouds.shape == (1, 48, 3)
+    else:
+        clouds = model.complete(scan, 3, frame="scan")
+        assert clouds.shape == (3, 48, 3) and not np.array_equal(clouds[0], clouds[1])
+    center, radius = model.frame_of(scan)
+    assert center.shape == (3,) and radius > 0
+    assert model.score_clouds(tables.shapes).shape == (len(tables.shapes),)
+    same = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(same.complete(scan, 1, frame="scan"), model.complete(scan, 1, frame="scan"))
+    model.save(tmp_path / "model")
+    loaded = PointCloudCompleter.load(tmp_path / "model")
+    assert loaded.system == system and loaded.settings.keys() >= settings.keys()
+    np.testing.assert_array_equal(loaded.complete(scan, 1, frame="scan"), model.complete(scan, 1, frame="scan"))
+    again = loaded.fit(tables.shapes, parts=tables.parts)
+    np.testing.assert_array_equal(again.complete(scan, 1, frame="scan"), model.complete(scan, 1, frame="scan"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"system": "pcl"}, "system: expected one of llf, pcl2pcl"),
+        ({"system": "pcl2pcl", "jitter": 0.1}, "jitter: expected None with system='pcl2pcl'"),
+        ({"system": "pcl2pcl", "settings": {"no_such": 1}}, "unknown field `no_such`"),
+        ({"system": "pcl2pcl", "settings": 3}, "settings: expected a dict"),
+        ({"system": "llf", "settings": {}}, "settings: expected None"),
+        ({"system": "pcl2pcl", "settings": {"players": {"batch_size": 0}}}, "players.batch_size"),
+        ({"system": "shape-inversion", "n_points": 33}, "n_points: expected a multiple of 32"),
+        ({"system": "kt-net", "settings": {"d_code": 0}}, "d_code: expected at least 1"),
+    ],
+)
+def test_wrong_settings_of_other_systems(tables, parameters, text):
+    with pytest.raises(ConfigError, match=text):
+        PointCloudCompleter(**parameters).fit(tables.shapes, tables.scans)
 
 
 @pytest.mark.parametrize(

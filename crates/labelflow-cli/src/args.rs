@@ -203,7 +203,7 @@ pub(crate) struct FitArgs {
     /// Repeat the fit of a model: the same settings on the same files, which are checked; the weights come out the same to the last
     /// bit [default of --out: MODEL_DIR-again]
     #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
-        "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans",
+        "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans", "system",
         "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
         "memory", "feature_columns", "signal_columns",
     ])]
@@ -254,6 +254,9 @@ pub(crate) struct FitArgs {
     /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
     #[arg(long, value_name = "DIR")]
     pub(crate) scans: Option<PathBuf>,
+    /// For completion: llf, pcl2pcl, mm-pcl2pcl, mm-pcl2pcl-im, shape-inversion or kt-net [default: llf]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) system: Option<String>,
     /// True labels, used for nothing but evaluation
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,

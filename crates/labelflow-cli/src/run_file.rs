@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config_table::read_config;
 use crate::metric::Metric;
+use crate::systems::SystemTables;
 
 /// One experiment file.
 #[derive(Debug, Clone, Deserialize)]
@@ -43,9 +44,13 @@ pub(crate) struct RunFile {
     #[serde(default)]
     #[allow(dead_code, reason = "a key that the file may have; it is read by read_config")]
     config: toml::Table,
-    /// What systems that complete in codes have otherwise than as published.
+    /// What other systems of completion have otherwise than as published.
     #[serde(default)]
-    pub(crate) codes: toml::Table,
+    codes: toml::Table,
+    #[serde(default)]
+    inversion: toml::Table,
+    #[serde(default)]
+    transfer: toml::Table,
     /// The whole file.
     #[serde(skip)]
     text: String,
@@ -100,6 +105,15 @@ impl RunFile {
             toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
         file.text = text;
         Ok(file)
+    }
+
+    /// What other systems of completion have otherwise than as published.
+    pub(crate) fn system_tables(&self) -> SystemTables {
+        SystemTables {
+            codes: self.codes.clone(),
+            inversion: self.inversion.clone(),
+            transfer: self.transfer.clone(),
+        }
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {

@@ -16,6 +16,8 @@ pub(crate) struct Summary {
     value: (f64, f64),
     ece: Option<f64>,
     seconds: f64,
+    /// The mean time of a completion, of trained systems of completion.
+    completion_ms: Option<f64>,
     expectation: Expectation,
 }
 
@@ -61,6 +63,7 @@ pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary
                     value: mean_and_deviation(&runs, |run| run.value),
                     ece: mean_of_known(&runs, |run| run.ece),
                     seconds: mean_and_deviation(&runs, |run| run.seconds).0,
+                    completion_ms: mean_of_known(&runs, |run| run.completion_ms),
                     expectation: expectation.of(metric),
                 });
             }
@@ -100,6 +103,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
             value: mean_and_deviation(&sets, |summary| summary.value.0),
             ece: mean_of_known(&sets, |summary| summary.ece),
             seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,
+            completion_ms: None,
             expectation: Expectation {
                 paper: known(&|expectation| expectation.paper),
                 paper_std: None,
@@ -122,7 +126,20 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
             summaries.iter().filter(|summary| summary.metric == *metric).collect();
         table_of_metric(&summaries, metric.column())
     };
-    metrics.iter().map(of_metric).collect::<Vec<_>>().join("\n\n")
+    let tables = metrics.iter().map(of_metric).chain(table_of_times(summaries));
+    tables.collect::<Vec<_>>().join("\n\n")
+}
+
+/// How long completions take, where any were made by trained systems.
+fn table_of_times(summaries: &[Summary]) -> Option<String> {
+    let of_mmd = summaries.iter().filter(|summary| summary.metric == Metric::Mmd);
+    let rows: Vec<[String; 3]> = of_mmd
+        .filter_map(|summary| {
+            let time = format!("{:.2}", summary.completion_ms?);
+            Some([summary.set.clone(), summary.system.clone(), time])
+        })
+        .collect();
+    (!rows.is_empty()).then(|| output::table(["set", "system", "ms a completion"], rows))
 }
 
 fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
@@ -190,6 +207,7 @@ mod tests {
             epoch_ms: None,
             n_epochs: None,
             stop: None,
+            completion_ms: None,
             expectation: Expectation::default(),
         }
     }

@@ -120,15 +120,124 @@ fn wrong_inputs_are_errors() {
     sandbox.labelflow("complete model point.xyz -n 1 --out out").succeeded();
 }
 
-/// Systems that complete in codes stand in tables beside the others; their models are kept, and `complete` says that they are none of its own.
+/// The smallest networks of systems with codes that still have every part.
+const CODES: &str = "
+n_partial_points = 32
+n_points = 64
+encoder_widths = [8, 12]
+decoder_widths = [16]
+statistics_batches = 2
+";
+
+/// Those of shape-inversion and of kt-net.
+const INVERSION: &str = "
+n_partial_points = 32
+d_noise = 4
+generator_widths = [8]
+degrees = [4, 16]
+discriminator_widths = [8, 12]
+discriminator_head = [6]
+inversion.n_candidates = 8
+inversion.n_nearest = 4
+inversion.n_iterations = 2
+";
+const TRANSFER: &str = "
+n_partial_points = 32
+n_points = 64
+encoder_widths = [8, 10, 12]
+d_code = 16
+d_fine = 8
+discriminator_widths = [8]
+";
+
 #[test]
-fn systems_with_codes_are_compared_by_name() {
+fn every_system_is_trained_by_name_and_completes() {
+    let sandbox = Sandbox::new().file("scan.xyz", scan());
+    for (name, settings) in [("codes", CODES), ("inversion", INVERSION), ("transfer", TRANSFER)] {
+        sandbox.write(&format!("{name}.toml"), format!("[config]{settings}"));
+    }
+    sandbox.labelflow("data synth tables --rows 6 --out tables").succeeded();
+    for (system, file, n) in [
+        ("pcl2pcl", "codes", 1),
+        ("mm-pcl2pcl", "codes", 3),
+        ("mm-pcl2pcl-im", "codes", 3),
+        ("shape-inversion", "inversion", 3),
+        ("kt-net", "transfer", 1),
+    ] {
+        let flags = "--shapes tables --epochs 2 --batch-size 3 --seed 1";
+        let fit = format!("fit {file}.toml --system {system} {flags} --out {system}");
+        sandbox.labelflow(&fit).succeeded();
+        let complete = format!("complete {system} scan.xyz -n 3 --points 50 --out out-{system}");
+        let run = sandbox.labelflow(&complete).succeeded();
+        assert_eq!(run.stderr.contains("one completion"), n == 1, "{}", run.stderr);
+        let report = &sandbox.json(&format!("out-{system}/report.json"))[0];
+        assert_eq!(report["files"].as_array().unwrap().len(), n);
+        assert_eq!(report["scores"].as_array().unwrap().len(), n);
+        // The frame was searched: the middle of the whole is near the scan.
+        let center = report["center"][0].as_f64().unwrap();
+        assert!((center - 400_000_756.0).abs() < 2000.0, "{center}");
+        // Of the settings in the folder the same weights come again.
+        sandbox.labelflow(&format!("fit --from {system}")).succeeded();
+        let weights = |folder: &str| {
+            std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap()
+        };
+        assert!(weights(system) == weights(&format!("{system}-again")));
+        sandbox.labelflow(&format!("report {system} --out {system}.html")).succeeded();
+        sandbox.refuses(&format!("predict {system} --features scan.xyz"), &["labelflow complete"]);
+    }
+    // Shapes without parts are enough where no partial cloud is learned from.
+    sandbox.write("wholes/a.xyz", scan());
+    sandbox.write("wholes/b.xyz", scan());
+    let fit = "--shapes wholes --epochs 1 --out wholes-model";
+    sandbox.labelflow(&format!("fit inversion.toml --system shape-inversion {fit}")).succeeded();
+    sandbox.refuses(&format!("fit transfer.toml --system kt-net {fit}"), &["--scans"]);
+    let fit = "fit codes.toml --shapes tables --out o";
+    sandbox.refuses(&format!("{fit} --system pcl"), &["mm-pcl2pcl-im", "'pcl'"]);
+    sandbox.refuses(&format!("{fit} --system pcl2pcl --likelihood-weight 1"), &["likelihood"]);
+    sandbox.refuses("fit --system pcl2pcl --task regression --out o", &["--system"]);
+    sandbox.refuses(fit, &["decoder_widths"]);
+}
+
+/// Time that is up ends training in any stage, and the same command goes on from there.
+#[test]
+fn training_in_stages_goes_on_after_its_time_is_up() {
+    let run = format!("[config]{CODES}");
+    let sandbox = Sandbox::new().file("codes.toml", run).file("scan.xyz", scan());
+    sandbox.labelflow("data synth tables --rows 6 --out tables").succeeded();
+    let fit = "fit codes.toml --system mm-pcl2pcl --shapes tables --epochs 3";
+    sandbox.labelflow(&format!("{fit} --out whole")).succeeded();
+    let mut n_runs = 0;
+    // No time at all is one epoch a run.
+    while n_runs < 9 {
+        let run = sandbox.labelflow(&format!("{fit} --max-minutes 0 --out parts")).succeeded();
+        n_runs += 1;
+        if n_runs == 4 {
+            sandbox.labelflow("complete parts scan.xyz -n 2 --frame scan --out early").succeeded();
+        }
+        if !run.stderr.contains("checkpoint stays") {
+            break;
+        }
+    }
+    sandbox.labelflow(&format!("{fit} --out parts")).succeeded();
+    let weights = |folder: &str| {
+        std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap()
+    };
+    assert!(n_runs > 5, "{n_runs}");
+    assert!(weights("whole") == weights("parts"));
+}
+
+/// The systems that LLF is compared with stand in tables beside it; their models are kept, and `complete` takes them.
+#[test]
+fn other_systems_are_compared_by_name() {
     let run = "
 table = \"t\"
 set = \"tables\"
 seeds = [0]
 [systems.pcl2pcl]
 [systems.mm-pcl2pcl]
+[systems.mm-pcl2pcl-im]
+[systems.shape-inversion]
+[systems.kt-net]
 [systems.copy-input]
 [data]
 n_train_shapes = 6
@@ -137,29 +246,40 @@ n_test_shapes = 3
 encoder_widths = [8, 12]
 decoder_widths = [16]
 statistics_batches = 2
+[inversion]
+d_noise = 4
+generator_widths = [8]
+degrees = [4, 16]
+discriminator_widths = [8]
+inversion = { n_candidates = 12, n_iterations = 1 }
+[transfer]
+encoder_widths = [8, 10, 12]
+d_code = 16
+d_fine = 8
 [config]
 n_partial_points = 32
 n_points = 64
 ";
     let sandbox = Sandbox::new().file("run.toml", run).file("scan.xyz", scan());
     let command = "run run.toml --epochs 2 --models models --json out.json";
-    sandbox.labelflow(command).succeeded();
+    let printed = sandbox.labelflow(command).succeeded().stdout;
+    assert!(printed.contains("ms a completion"), "{printed}");
     let results = sandbox.json("out.json");
     let value = |system: &str, metric: &str| {
         let of = |one: &&serde_json::Value| one["system"] == system && one["metric"] == metric;
         results.as_array().unwrap().iter().find(of).unwrap()["value"].as_f64().unwrap()
     };
-    assert_eq!(value("pcl2pcl", "tmd"), 0.0);
-    assert!(value("mm-pcl2pcl", "tmd") > 0.0);
+    assert!(value("pcl2pcl", "tmd") == 0.0 && value("kt-net", "tmd") == 0.0);
+    assert!(value("shape-inversion", "tmd") > 0.0);
+    assert!(value("mm-pcl2pcl", "tmd") > 0.0 && value("mm-pcl2pcl-im", "tmd") > 0.0);
     assert!(value("pcl2pcl", "mmd").is_finite() && value("copy-input", "uhd") == 0.0);
     let folders: Vec<String> = std::fs::read_dir(sandbox.path("models"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.contains("mm-pcl2pcl"))
+        .filter(|name| name.contains("mm-pcl2pcl-0"))
         .collect();
     let [folder] = folders.as_slice() else { panic!("{folders:?}") };
-    let complete = format!("complete models/{folder} scan.xyz --out out");
-    sandbox.refuses(&complete, &["code-completion"]);
+    sandbox.labelflow(&format!("complete models/{folder} scan.xyz -n 2 --out out")).succeeded();
     // The kept models give the same again.
     sandbox.labelflow("run run.toml --epochs 2 --models models --json again.json").succeeded();
     let again = sandbox.json("again.json");

@@ -240,6 +240,7 @@ fn untimed(path: &Path, bytes: &[u8]) -> Vec<u8> {
     for object in results.into_iter().filter_map(serde_json::Value::as_object_mut) {
         object.remove("seconds");
         object.remove("epoch_ms");
+        object.remove("completion_ms");
     }
     serde_json::to_vec(&value).unwrap()
 }

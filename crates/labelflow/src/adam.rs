@@ -27,8 +27,8 @@ pub struct Adam {
     first_moment: Tensor<1>,
     second_moment: Tensor<1>,
     n_steps: usize,
-    /// β₁
-    beta_1: f64,
+    /// β₁ and β₂
+    betas: [f64; 2],
 }
 
 /// The state of the optimiser, off its device.
@@ -64,7 +64,7 @@ impl Adam {
             first_moment: Tensor::from_data(state.first_moment, device),
             second_moment: Tensor::from_data(state.second_moment, device),
             n_steps: state.n_steps,
-            beta_1: BETA_1,
+            betas: [BETA_1, BETA_2],
         })
     }
 
@@ -74,14 +74,15 @@ impl Adam {
             first_moment: Tensor::zeros([n_weights], device),
             second_moment: Tensor::zeros([n_weights], device),
             n_steps: 0,
-            beta_1: BETA_1,
+            betas: [BETA_1, BETA_2],
         }
     }
 
-    /// With another β₁, how much of the last direction is remembered. Players of adversarial training often remember less.
+    /// With another β₁ and β₂, how much of the last direction and of its size is remembered. Players of adversarial training often remember
+    /// less.
     #[must_use]
-    pub(crate) fn with_beta_1(self, beta_1: f64) -> Self {
-        Self { beta_1, ..self }
+    pub(crate) fn with_betas(self, betas: [f64; 2]) -> Self {
+        Self { betas, ..self }
     }
 
     /// The module after one step along a [flat gradient](flat_gradient).
@@ -116,12 +117,12 @@ impl Adam {
     /// What the step that is being taken adds to the weights.
     fn change(&mut self, gradient: Tensor<1>, lr: f64) -> Tensor<1> {
         let t = self.n_steps as i32;
-        let beta_1 = self.beta_1;
+        let [beta_1, beta_2] = self.betas;
         let m = self.first_moment.clone() * beta_1 + gradient.clone() * (1.0 - beta_1);
-        let v = self.second_moment.clone() * BETA_2 + gradient.square() * (1.0 - BETA_2);
+        let v = self.second_moment.clone() * beta_2 + gradient.square() * (1.0 - beta_2);
         self.first_moment = m.clone();
         self.second_moment = v.clone();
-        let deviation = v.sqrt() / (1.0 - BETA_2.powi(t)).sqrt() + EPSILON;
+        let deviation = v.sqrt() / (1.0 - beta_2.powi(t)).sqrt() + EPSILON;
         m / deviation * (-lr / (1.0 - beta_1.powi(t)))
     }
 
@@ -142,9 +143,9 @@ impl Adam {
             gradient: into_vec(gradient),
             first_moment: take(&mut self.first_moment),
             second_moment: take(&mut self.second_moment),
-            beta_1: from_f64(self.beta_1),
-            rate: from_f64(lr / (1.0 - self.beta_1.powi(t))),
-            correction: from_f64((1.0 - BETA_2.powi(t)).sqrt().recip()),
+            betas: self.betas.map(from_f64),
+            rate: from_f64(lr / (1.0 - self.betas[0].powi(t))),
+            correction: from_f64((1.0 - self.betas[1].powi(t)).sqrt().recip()),
             start: 0,
         };
         let module = module.map(&mut update);
@@ -175,7 +176,7 @@ struct InPlace<T> {
     gradient: Vec<T>,
     first_moment: Vec<T>,
     second_moment: Vec<T>,
-    beta_1: T,
+    betas: [T; 2],
     /// lr / (1 − β₁ᵗ)
     rate: T,
     /// 1 / √(1 − β₂ᵗ)
@@ -207,7 +208,7 @@ impl<T: Number> InPlace<T> {
         let gradient = &self.gradient[range.clone()];
         let first = &mut self.first_moment[range.clone()];
         let second = &mut self.second_moment[range];
-        let moments = Moments { first, second, beta_1: self.beta_1 };
+        let moments = Moments { first, second, betas: self.betas };
         update(weights, gradient, moments, self.rate, self.correction);
     }
 }
@@ -216,7 +217,7 @@ impl<T: Number> InPlace<T> {
 struct Moments<'a, T> {
     first: &'a mut [T],
     second: &'a mut [T],
-    beta_1: T,
+    betas: [T; 2],
 }
 
 /// One step on weights that lie in memory, with lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ) of the t-th step.
@@ -232,11 +233,11 @@ fn update<T: Float + Send + Sync>(
     if weights.len() <= LEN {
         return update_part(weights, gradient, moments, rate, correction);
     }
-    let Moments { first, second, beta_1 } = moments;
+    let Moments { first, second, betas } = moments;
     let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
     let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
     parts.for_each(|((weights, gradient), (first, second))| {
-        let moments = Moments { first, second, beta_1 };
+        let moments = Moments { first, second, betas };
         update_part(weights, gradient, moments, rate, correction);
     });
 }
@@ -248,8 +249,8 @@ fn update_part<T: Float>(
     rate: T,
     correction: T,
 ) {
-    let Moments { first, second, beta_1 } = moments;
-    let [beta_2, epsilon] = [BETA_2, EPSILON].map(from_f64::<T>);
+    let Moments { first, second, betas } = moments;
+    let ([beta_1, beta_2], epsilon) = (betas, from_f64::<T>(EPSILON));
     let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
     let moments = first.iter_mut().zip(second);
     let all = weights.iter_mut().zip(gradient).zip(moments);
@@ -291,7 +292,7 @@ impl<T: Float + Send + Sync> SliceAdam<T> {
         let rate = from_f64(lr / (1.0 - BETA_1.powi(self.n_steps)));
         let correction = from_f64((1.0 - BETA_2.powi(self.n_steps)).sqrt().recip());
         let (first, second) = (&mut self.first_moment[..], &mut self.second_moment[..]);
-        let moments = Moments { first, second, beta_1: from_f64(BETA_1) };
+        let moments = Moments { first, second, betas: [BETA_1, BETA_2].map(from_f64) };
         update(weights, gradient, moments, rate, correction);
     }
 }
@@ -384,7 +385,7 @@ mod tests {
         let n_weights = n_parameters(&start);
         let ones = || Tensor::<1>::ones([n_weights], &device);
         let after = |beta_1: f64| {
-            let mut adam = Adam::new(n_weights, &device).with_beta_1(beta_1);
+            let mut adam = Adam::new(n_weights, &device).with_betas([beta_1, BETA_2]);
             let there = adam.step(start.clone(), ones(), 1e-2);
             state(&adam.step(there, -ones(), 1e-2))
         };

@@ -106,9 +106,11 @@ pub use average_classifier::AverageClassifier;
 pub use batch::{Batch, Rows};
 pub use checkpoint::Checkpoint;
 pub use completion::{
-    CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
-    CompletionTraining, FittedCodeCompleter, FittedPointCloudCompleter, FrameSearch, LatentSource,
-    PointCloudCompleter, ScanFrame, StageTraining,
+    AnyCompleter, AnyCompletionLearner, CodeCompleter, Completer, CompletionDataset,
+    CompletionLearner, CompletionMethod, CompletionOptions, CompletionTraining,
+    FittedCodeCompleter, FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion,
+    FrameSearch, Inversion, KnowledgeTransfer, LatentSource, PointCloudCompleter, ScanFrame,
+    ShapeInversion, StageTraining,
 };
 pub use constraint::{Constraint, Relation, Residual};
 pub use constraints::{

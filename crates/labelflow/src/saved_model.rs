@@ -4,6 +4,8 @@
 //! `model.toml`, then the metrics, which nothing but people depend on; whichever of the two `model.toml` fits the weights that are there is the valid one, so that a crash at any moment leaves
 //! either the old or the new model.
 
+mod saved_completers;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +17,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{from_safetensors, to_safetensors};
-use crate::completion::{CodeNetwork, Players};
 use crate::scaling::Scaler;
 use crate::{
-    Certainty, CodeCompleter, DeviceKind, EpochRecord, Error, FittedCodeCompleter,
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter, FolderLock,
-    LabelFlowClassifier, LabelFlowRegressor, PointCloudCompleter, Report, Result, StopReason,
-    atomic_file,
+    Certainty, DeviceKind, EpochRecord, Error, FittedCodeCompleter, FittedKnowledgeTransfer,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
+    FittedShapeInversion, FolderLock, LabelFlowClassifier, LabelFlowRegressor, Report, Result,
+    StopReason, atomic_file,
 };
 
 /// The version of the format; a model of a later one is refused.
@@ -50,6 +51,10 @@ pub enum ModelTask {
     Completion,
     /// The same, by the codes of an autoencoder.
     CodeCompletion,
+    /// The same, by a generator that is bent to each scan.
+    InversionCompletion,
+    /// The same, by what complete clouds taught a decoder of both.
+    TransferCompletion,
 }
 
 impl ModelTask {
@@ -57,6 +62,17 @@ impl ModelTask {
     pub fn of_folder(folder: &Path) -> Result<Self> {
         let path = manifest_paths(folder)?.into_iter().find(|path| path.exists());
         Ok(read_head(&path.expect("one of them exists"))?.task)
+    }
+
+    /// The task of a model in memory, as `to_bytes` of every saved model wrote it.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self> {
+        let place = Path::new(IN_MEMORY);
+        Ok(head_of(place, &metadata_of(place, bytes)?.1)?.task)
+    }
+
+    /// Whether models of this task complete point clouds.
+    pub fn is_completion(self) -> bool {
+        !matches!(self, Self::Classification | Self::Regression)
     }
 }
 
@@ -67,6 +83,8 @@ impl std::fmt::Display for ModelTask {
             Self::Regression => "regression",
             Self::Completion => "completion",
             Self::CodeCompletion => "code-completion",
+            Self::InversionCompletion => "inversion-completion",
+            Self::TransferCompletion => "transfer-completion",
         })
     }
 }
@@ -264,121 +282,6 @@ impl Saved for FittedLabelFlowRegressor {
     }
 }
 
-/// Points are not labels of a kind that would have to be named.
-#[derive(Serialize, Deserialize)]
-struct Points {}
-
-impl Saved for FittedPointCloudCompleter {
-    const TASK: ModelTask = ModelTask::Completion;
-    type Labels = Points;
-    type Config = PointCloudCompleter;
-    type Network = Players;
-
-    fn network(&self) -> &Players {
-        &self.players
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, PointCloudCompleter> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, PointCloudCompleter>) -> Option<usize> {
-        let config = &manifest.config;
-        let networks =
-            [&config.feature_widths, &config.discriminator_widths, &config.discriminator_head];
-        let n = n_hidden_weights(config.n_steps, config.d_hidden, config.d_latent)?;
-        n.checked_add(n_layer_weights(networks)?)
-    }
-
-    fn empty_network(manifest: &Manifest<Points, PointCloudCompleter>) -> Result<Players> {
-        manifest.config.check_settings()?;
-        Ok(Players::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, PointCloudCompleter>,
-        players: Players,
-        report: Report,
-    ) -> Self {
-        let config = PointCloudCompleter { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, players, report }
-    }
-}
-
-impl Saved for FittedCodeCompleter {
-    const TASK: ModelTask = ModelTask::CodeCompletion;
-    type Labels = Points;
-    type Config = CodeCompleter;
-    type Network = CodeNetwork;
-
-    fn network(&self) -> &CodeNetwork {
-        &self.network
-    }
-
-    fn report(&self) -> &Report {
-        &self.report
-    }
-
-    fn manifest(&self, weights_sha256: String) -> Manifest<Points, CodeCompleter> {
-        Manifest {
-            format: FORMAT,
-            task: Self::TASK,
-            labelflow: env!("CARGO_PKG_VERSION").to_owned(),
-            weights_sha256,
-            n_epochs: self.report.history.len(),
-            stop: self.report.stop,
-            features: ["x", "y", "z"].map(str::to_owned).to_vec(),
-            labels: Points {},
-            scaler: None,
-            config: self.config.clone(),
-            origin: None,
-        }
-    }
-
-    fn n_weights_at_least(manifest: &Manifest<Points, CodeCompleter>) -> Option<usize> {
-        let config = &manifest.config;
-        let (d_noise, d_code) = (config.d_noise, *config.encoder_widths.last()?);
-        let chains = [
-            [&[3], &config.encoder_widths[..]].concat(),
-            [&[d_code], &config.decoder_widths[..], &[config.n_points.checked_mul(3)?]].concat(),
-            [&[d_code.checked_add(d_noise)?], &config.generator_widths[..], &[d_code]].concat(),
-            [&[d_code], &config.discriminator_widths[..], &[1]].concat(),
-            vec![d_noise, d_code],
-        ];
-        chains.iter().try_fold(0, |n: usize, chain| n.checked_add(n_products(chain)?))
-    }
-
-    fn empty_network(manifest: &Manifest<Points, CodeCompleter>) -> Result<CodeNetwork> {
-        manifest.config.check_settings()?;
-        Ok(CodeNetwork::init(&manifest.config, &DeviceKind::Cpu.open()?))
-    }
-
-    fn assemble(
-        manifest: Manifest<Points, CodeCompleter>,
-        network: CodeNetwork,
-        report: Report,
-    ) -> Self {
-        let config = CodeCompleter { device: DeviceKind::Cpu, ..manifest.config };
-        Self { config, network, report }
-    }
-}
-
 /// What every saved model offers, once for all of them.
 macro_rules! saved_models {
     ($($model:ty),+) => {$(
@@ -418,7 +321,9 @@ saved_models!(
     FittedLabelFlowClassifier,
     FittedLabelFlowRegressor,
     FittedPointCloudCompleter,
-    FittedCodeCompleter
+    FittedCodeCompleter,
+    FittedShapeInversion,
+    FittedKnowledgeTransfer
 );
 
 /// The part of `model.toml` that all versions share.
@@ -528,13 +433,6 @@ fn n_hidden_weights(n_steps: usize, d_hidden: usize, d_seen: usize) -> Option<us
     n_steps.checked_mul(d_hidden)?.checked_mul(d_hidden.checked_add(d_seen)?)
 }
 
-/// The numbers of networks' layers at the least.
-fn n_layer_weights<const N: usize>(networks: [&Vec<usize>; N]) -> Option<usize> {
-    networks.into_iter().try_fold(0, |n: usize, widths| {
-        n.checked_add(*widths.first().unwrap_or(&0))?.checked_add(n_products(widths)?)
-    })
-}
-
 /// The weights of layers from each of these widths to the next, without biases.
 fn n_products(widths: &[usize]) -> Option<usize> {
     widths.windows(2).try_fold(0, |n: usize, pair| n.checked_add(pair[0].checked_mul(pair[1])?))
@@ -558,17 +456,26 @@ fn to_bytes<M: Saved>(model: &M) -> Vec<u8> {
 
 fn from_bytes<M: Saved>(bytes: &[u8]) -> Result<M> {
     let place = Path::new(IN_MEMORY);
-    let (state, metadata) = from_safetensors(place, bytes)?;
-    let foreign = |found: &str| Error::format(place, "a model of labelflow", found);
-    let metadata = metadata.ok_or_else(|| foreign("tensors without metadata"))?;
+    let (state, metadata) = metadata_of(place, bytes)?;
     check_task(place, head_of(place, &metadata)?.task, M::TASK)?;
     let packed: Packed<M::Labels, M::Config> = parse(place, &metadata)?;
     let digest = packed.manifest.weights_sha256.clone();
     let model: M = put_together(packed.manifest, state, packed.history, place, place)?;
     if sha256(&weights_of(model.network(), None)) != digest {
-        return Err(foreign("weights of another one"));
+        return Err(foreign(place, "weights of another one"));
     }
     Ok(model)
+}
+
+/// The tensors of a model in memory, and what else it holds.
+fn metadata_of(place: &Path, bytes: &[u8]) -> Result<(State, String)> {
+    let (state, metadata) = from_safetensors(place, bytes)?;
+    let metadata = metadata.ok_or_else(|| foreign(place, "tensors without metadata"))?;
+    Ok((state, metadata))
+}
+
+fn foreign(place: &Path, found: &str) -> Error {
+    Error::format(place, "a model of labelflow", found)
 }
 
 /// The places of `model.toml`, at least one of which exists.

@@ -15,9 +15,10 @@ use labelflow::weak::{
     WeakSignals,
 };
 use labelflow::{
-    BatchSize, Checkpoint, CodeCompleter, CompletionDataset, FittedCodeCompleter,
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, FittedPointCloudCompleter,
-    LabelFlowClassifier, LabelFlowRegressor, ModelRecord, PointCloudCompleter, SavedLabelModel,
+    AnyCompleter, BatchSize, Checkpoint, CodeCompleter, CompletionDataset, FittedCodeCompleter,
+    FittedKnowledgeTransfer, FittedLabelFlowClassifier, FittedLabelFlowRegressor,
+    FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer, LabelFlowClassifier,
+    LabelFlowRegressor, ModelRecord, PointCloudCompleter, SavedLabelModel, ShapeInversion,
     TrainConfig,
 };
 use labelflow_data::{PlantedGaussian, PlantedRegression};
@@ -101,6 +102,34 @@ fn code_completer() -> FittedCodeCompleter {
     config.fit(&shapes()).unwrap()
 }
 
+fn inversion() -> FittedShapeInversion {
+    let mut config = ShapeInversion {
+        n_partial_points: 8,
+        d_noise: 2,
+        generator_widths: vec![3],
+        degrees: vec![2, 8],
+        discriminator_widths: vec![4],
+        discriminator_head: vec![3],
+        ..ShapeInversion::default().small()
+    };
+    config.training.max_epochs = 1;
+    config.fit(&shapes()).unwrap()
+}
+
+fn transfer() -> FittedKnowledgeTransfer {
+    let mut config = KnowledgeTransfer {
+        n_partial_points: 8,
+        n_points: 16,
+        encoder_widths: [3, 4, 5],
+        d_code: 4,
+        d_fine: 3,
+        discriminator_widths: vec![4],
+        ..KnowledgeTransfer::default().small()
+    };
+    config.training.max_epochs = 1;
+    config.fit(&shapes()).unwrap()
+}
+
 fn each_case(name: &str, valid: &[Vec<u8>], mut read: impl FnMut(&[u8])) -> usize {
     eprint!("{name}: ");
     for case in 0..n_cases() {
@@ -169,6 +198,12 @@ fn damaged_models() {
     });
     n_all += each_case("code completer in memory", &[code_completer().to_bytes()], |bytes| {
         let _ = FittedCodeCompleter::from_bytes(bytes);
+    });
+    n_all += each_case("shape inversion in memory", &[inversion().to_bytes()], |bytes| {
+        let _ = FittedShapeInversion::from_bytes(bytes);
+    });
+    n_all += each_case("knowledge transfer in memory", &[transfer().to_bytes()], |bytes| {
+        let _ = AnyCompleter::from_bytes(bytes);
     });
     n_all += damaged_checkpoints(folder.path(), &dataset);
     n_all += damaged_label_models();

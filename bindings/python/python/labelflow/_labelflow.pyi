@@ -143,6 +143,10 @@ class CloudCompleter:
     @property
     def config(self) -> str: ...
     @property
+    def system(self) -> str: ...
+    @property
+    def is_deterministic(self) -> bool: ...
+    @property
     def history(self) -> str: ...
     @property
     def stop(self) -> str: ...
@@ -184,7 +188,14 @@ def fit_label_flow_regressor(
     observer: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
 ) -> FlowRegressor: ...
-def completer_preset(preset: str | None = None) -> str: ...
+def completer_preset(
+    preset: str | None = None,
+    system: str = "llf",
+    max_epochs: int | None = None,
+    batch_size: int | None = None,
+    n_points: int | None = None,
+    n_partial_points: int | None = None,
+) -> str: ...
 def fit_point_cloud_completer(
     config: str,
     shapes: list[NDArray[np.float64]],
@@ -193,6 +204,7 @@ def fit_point_cloud_completer(
     parts: list[NDArray[np.uint32]] | None = None,
     observer: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
+    system: str = "llf",
 ) -> CloudCompleter: ...
 def fit_label_model(
     config: str,

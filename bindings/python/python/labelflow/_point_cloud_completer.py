@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from . import _labelflow
 from ._estimator import Estimator
 from ._flow_training import set_course, watched
-from ._labelflow import CloudCompleter
+from ._labelflow import CloudCompleter, ConfigError
 from ._point_clouds import read_cloud, read_clouds, read_frame, read_names, read_parts
-from ._settings import like, seed_of, threads_of
+from ._settings import like, plain, seed_of, threads_of
 
 #: Parameters whose value None means: as the preset says.
 _PARAMETERS = (
@@ -51,11 +52,23 @@ _TRAINING_PARAMETERS = (
 )
 
 
+#: Parameters that other systems than the flow have too; max_epochs and batch_size are those of every stage.
+_SHARED_PARAMETERS = ("max_epochs", "batch_size", "n_points", "n_partial_points")
+
+
 class PointCloudCompleter(Estimator):
     """A flow that completes partial point clouds, learned without pairs: from scans, and complete shapes that are not theirs.
 
+    The systems that it is compared with are here too, by name.
+
     Parameters
     ----------
+    system : {"llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im", "shape-inversion", "kt-net"}, default="llf"
+        What completes: the flow, or another system with its published settings. Of the parameters below, others than the
+        flow have preset, n_points, n_partial_points, max_epochs and batch_size (the last two of every stage), and settings.
+    settings : dict, default=None
+        For systems other than "llf": what they have otherwise than as published, by the names that model.toml has, such as
+        ``{"d_noise": 32, "players": {"learning_rate": 1e-3}}``.
     preset : {None, "paper", "small"}, default=None
         What parameters are that are None. "paper": as in the paper. None: larger steps that fade, for a twentieth of the
         epochs, averaged weights, and a further term that keeps the scan (fidelity_weight). "small" (`--preset fast` of the
@@ -148,6 +161,8 @@ class PointCloudCompleter(Estimator):
     def __init__(
         self,
         *,
+        system: str = "llf",
+        settings: dict[str, Any] | None = None,
         preset: str | None = None,
         n_points: int | None = None,
         n_partial_points: int | None = None,
@@ -181,6 +196,8 @@ class PointCloudCompleter(Estimator):
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
+        self.system = system
+        self.settings = settings
         self.preset = preset
         self.n_points = n_points
         self.n_partial_points = n_partial_points
@@ -252,7 +269,7 @@ class PointCloudCompleter(Estimator):
         model = watched(
             self,
             lambda observer: _labelflow.fit_point_cloud_completer(
-                config, clouds, given_names, partial_clouds, part_numbers, observer, n_jobs
+                config, clouds, given_names, partial_clouds, part_numbers, observer, n_jobs, self.system
             ),
         )
         # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
@@ -277,7 +294,8 @@ class PointCloudCompleter(Estimator):
         ----------
         scan : array (n_points, 3)
         n : int, default=10
-            Number of completions.
+            Number of completions. A system that knows one completion of a scan ("pcl2pcl", "kt-net") gives that one,
+            with a warning when more are asked for.
         n_points : int, default=None
             Points of each; None: as many as in training.
         latent : {"posterior", "prior"}, default="posterior"
@@ -308,6 +326,8 @@ class PointCloudCompleter(Estimator):
             "keep_input": bool(keep_input),
             "seed": seed_of(random_state),
         }
+        if n > 1 and self.model_.is_deterministic:
+            warnings.warn(f"{self.model_.system} knows one completion of a scan, not {n}", stacklevel=2)
         return self.model_.complete(points, json.dumps(options), read_frame(frame), threads_of(self.n_jobs))
 
     def frame_of(self, scan: Any, frame: Any = "auto") -> tuple[np.ndarray, float]:
@@ -371,9 +391,12 @@ class PointCloudCompleter(Estimator):
         """
         model = CloudCompleter.load(os.fspath(folder))
         config = json.loads(model.config)
-        training = config.pop("training")
-        config["random_state"] = config.pop("seed")
-        estimator = cls(**config, **training)
+        shared = {"random_state": config.pop("seed"), "device": config.pop("device")}
+        if model.system == "llf":
+            training = config.pop("training")
+            estimator = cls(**shared, **config, **training)
+        else:
+            estimator = cls(**shared, system=model.system, settings=config)
         estimator.model_ = model
         set_course(estimator, model)
         return estimator
@@ -388,11 +411,30 @@ class PointCloudCompleter(Estimator):
         )
 
     def _config(self) -> dict[str, Any]:
-        """The settings as the Rust type of the same name reads them."""
+        """The settings as the Rust type of the system reads them."""
+        shared = {"seed": seed_of(self.random_state), "device": self.device}
+        if self.system != "llf":
+            return {**self._config_of_another(), **shared}
+        if self.settings is not None:
+            raise ConfigError("settings: expected None with system='llf', whose settings are parameters")
         config = json.loads(_labelflow.completer_preset(self.preset))
         self._overwrite(config, _PARAMETERS)
         self._overwrite(config["training"], _TRAINING_PARAMETERS)
-        return {**config, "seed": seed_of(self.random_state), "device": self.device}
+        return {**config, **shared}
+
+    def _config_of_another(self) -> dict[str, Any]:
+        """Those of a system that is not the flow."""
+        for name in (*_PARAMETERS, *_TRAINING_PARAMETERS):
+            if name not in _SHARED_PARAMETERS and getattr(self, name) is not None:
+                raise ConfigError(
+                    f"{name}: expected None with system={self.system!r}, which has no such parameter; see settings"
+                )
+        given = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
+        given = {name: like(name, value, 1) for name, value in given.items() if value is not None}
+        config = json.loads(_labelflow.completer_preset(self.preset, str(self.system), **given))
+        if self.settings is not None and not isinstance(self.settings, dict):
+            raise ConfigError(f"settings: expected a dict, found {self.settings!r}")
+        return _merged(config, plain(self.settings or {}))
 
     def _overwrite(self, settings: dict[str, Any], names: tuple[str, ...]) -> None:
         for name in names:
@@ -406,3 +448,13 @@ class PointCloudCompleter(Estimator):
     def _unpack(self, packed: bytes) -> CloudCompleter:
         model = CloudCompleter.from_bytes(packed)
         return model if self.device == "cpu" else model.to_device(self.device)
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A dict with the values of another one in place of its own, at any depth."""
+    merged = dict(base)
+    for key, change in changes.items():
+        inner = merged.get(key)
+        both = isinstance(inner, dict) and isinstance(change, dict)
+        merged[key] = _merged(inner, change) if both else change
+    return merged

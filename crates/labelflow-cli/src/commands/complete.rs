@@ -7,7 +7,7 @@ use labelflow::weak::point_clouds::{
     NearestTree, Normalization, PointCloud, PointSet, SamplingFloor, TMD_UNIT, UHD_UNIT,
     directed_hausdorff, mutual_difference, shape_stream,
 };
-use labelflow::{CompletionOptions, FittedPointCloudCompleter, FrameSearch, ScanFrame};
+use labelflow::{AnyCompleter, Completer, CompletionOptions, FrameSearch, ScanFrame};
 use labelflow_data::{
     CloudOptions, CompletedScan, read_cloud_with, write_cloud, write_cloud_page,
     write_contact_sheet,
@@ -46,7 +46,7 @@ struct ScanReport {
 
 pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
     let frame = scan_frame(&args.frame)?;
-    let model = FittedPointCloudCompleter::load(&args.model)
+    let model = AnyCompleter::load(&args.model)
         .and_then(|model| model.to_device(args.device.into()))
         .with_context(|| format!("loading the model {}", args.model.display()))?;
     let options = CompletionOptions {
@@ -57,6 +57,13 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
         keep_input: args.keep_input,
         seed: args.seed,
     };
+    if model.is_deterministic() && args.n_completions > 1 {
+        let method = model.config().method();
+        output::note(&format!(
+            "{method} knows one completion of a scan: each gets one, not {}",
+            args.n_completions
+        ));
+    }
     let scans = scan_files(&args.scans)?;
     let _claim = ClaimedFolder::open(&args.out)?;
     interrupt::listen();
@@ -84,7 +91,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
 }
 
 fn complete_one(
-    model: &FittedPointCloudCompleter,
+    model: &AnyCompleter,
     path: &Path,
     frame: &ScanFrame,
     options: &CompletionOptions,
@@ -111,7 +118,7 @@ fn complete_one(
 }
 
 fn report(
-    model: &FittedPointCloudCompleter,
+    model: &AnyCompleter,
     name: String,
     cloud: &PointCloud,
     frame: &Normalization,

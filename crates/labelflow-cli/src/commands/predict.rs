@@ -143,7 +143,7 @@ impl Model {
                     let model = FittedLabelFlowRegressor::load(folder)?;
                     Self::Regressor(model.to_device(device.into())?)
                 }
-                task @ (ModelTask::Completion | ModelTask::CodeCompletion) => bail!(
+                task => bail!(
                     "expected a model for classification or regression, found one for {task}; `labelflow complete` \
                      takes those for completion"
                 ),

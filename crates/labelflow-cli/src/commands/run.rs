@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use labelflow::{IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer, StopReason};
+use labelflow::{
+    AnyCompletionLearner, IntervalMetrics, LabelFlowClassifier, LabelFlowRegressor, Observer,
+    PointCloudCompleter, StopReason,
+};
 use labelflow_data::{ShapeSet, load, load_rules};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -21,7 +24,7 @@ use crate::progress::{Progress, over_runs};
 use crate::run_file::{Expectation, FlowSettings, RunFile};
 use crate::summary::{self, Summary, summarize};
 use crate::systems::{
-    CompletionSettings, CompletionSystem, Evaluation, RegressionSystem, System, scores_in_units,
+    CompletionSystem, Evaluation, RegressionSystem, System, SystemTables, scores_in_units,
 };
 use crate::{interrupt, output};
 
@@ -38,7 +41,15 @@ struct Run<'a> {
 enum RunTask {
     Classification(System, LabelFlowClassifier),
     Regression(RegressionSystem, LabelFlowRegressor),
-    Completion(CompletionSystem, Box<CompletionSettings>),
+    Completion(CompletionSystem, Box<Completion>),
+}
+
+/// Settings of a run of completion.
+struct Completion {
+    /// Of the flow: the numbers of points are those of all systems.
+    flow: PointCloudCompleter,
+    /// Of the system, if it is trained.
+    learner: Option<AnyCompletionLearner>,
 }
 
 /// What machines read of a run.
@@ -65,6 +76,9 @@ pub(crate) struct RunResult {
     pub(crate) epoch_ms: Option<f64>,
     #[serde(default)]
     pub(crate) stop: Option<StopReason>,
+    /// The mean time of a completion, of trained systems of completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) completion_ms: Option<f64>,
     /// What its experiment file expects of the mean over seeds.
     #[serde(default)]
     pub(crate) expectation: Expectation,
@@ -103,7 +117,8 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
         // Before hours of other runs.
         let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
         for name in file.systems.keys() {
-            let task = |seed| RunTask::new(name, settings.clone(), &file.codes, args, seed);
+            let task =
+                |seed| RunTask::new(name, settings.clone(), &file.system_tables(), args, seed);
             task(0).with_context(|| format!("{}", path.display()))?;
             if args.systems.as_ref().is_some_and(|chosen| !chosen.contains(name)) {
                 continue;
@@ -123,7 +138,7 @@ impl RunTask {
     fn new(
         system: &str,
         settings: FlowSettings,
-        codes: &toml::Table,
+        tables: &SystemTables,
         args: &RunArgs,
         seed: u64,
     ) -> anyhow::Result<Self> {
@@ -144,8 +159,11 @@ impl RunTask {
                 config.seed = seed;
                 config.device = args.device.map_or(config.device, Into::into);
                 let system = CompletionSystem::from_name(system)?;
-                let settings = CompletionSettings::new(system, config, codes)?;
-                Self::Completion(system, Box::new(settings.with_epochs(args.epochs)))
+                let mut learner = system.learner(&config, tables)?;
+                if let Some(max_epochs) = args.epochs {
+                    learner = learner.map(|learner| learner.with_epochs(max_epochs));
+                }
+                Self::Completion(system, Box::new(Completion { flow: config, learner }))
             }
         })
     }
@@ -155,10 +173,10 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
-            Self::Completion(system, settings) if system.has_codes() => {
-                toml::to_string(&settings.codes)
-            }
-            Self::Completion(_, settings) => toml::to_string(&settings.flow),
+            Self::Completion(_, settings) => match &settings.learner {
+                Some(learner) => Ok(learner.to_toml()),
+                None => toml::to_string(&settings.flow),
+            },
         }
         .expect("settings can be written as TOML")
     }
@@ -212,7 +230,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
     let mut clock = EpochClock { watched: &mut *observer, last: None, times: Vec::new() };
     let start = Instant::now();
-    let Evaluation { values, ece, intervals, report } = run
+    let Evaluation { values, ece, intervals, report, completion_ms } = run
         .evaluate(&folder, args.models.as_deref(), &mut clock)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
@@ -232,6 +250,7 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
         epoch_ms: clock.median_ms(),
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
+        completion_ms,
         expectation: run.expectation(),
     };
     let results: Vec<RunResult> = values.into_iter().map(result).collect();
@@ -285,12 +304,15 @@ impl Run<'_> {
                 let problem = set.load(folder, &self.file.data)?;
                 let name = self.file_name();
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
-                let judged = system.evaluate(&problem, settings, model.as_deref(), observer)?;
+                let Completion { flow, learner } = &**settings;
+                let model = model.as_deref();
+                let judged = system.evaluate(&problem, flow, learner.as_ref(), model, observer)?;
                 Ok(Evaluation {
                     values: scores_in_units(&judged.scores),
                     ece: None,
                     intervals: Vec::new(),
                     report: judged.report,
+                    completion_ms: judged.completion_ms,
                 })
             }
         }

@@ -222,6 +222,7 @@ mod tests {
             epoch_ms: None,
             n_epochs: None,
             stop: None,
+            completion_ms: None,
             expectation,
         }
     }

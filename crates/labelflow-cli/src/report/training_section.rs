@@ -1,6 +1,6 @@
 //! How models were trained: the loss, its terms and evaluations over epochs, side by side for several models.
 
-use labelflow::{EpochRecord, ModelTask};
+use labelflow::EpochRecord;
 
 use super::model_folder::ModelFolder;
 use super::page::{Block, PageCell, PageTable, Section};
@@ -42,9 +42,7 @@ fn terms(folders: &[ModelFolder]) -> Vec<String> {
 }
 
 fn titles(term: &str, folders: &[ModelFolder]) -> (String, &'static str) {
-    let is_completion = folders.iter().any(|folder| {
-        matches!(folder.manifest.task, ModelTask::Completion | ModelTask::CodeCompletion)
-    });
+    let is_completion = folders.iter().any(|folder| folder.manifest.task.is_completion());
     match term {
         LIKELIHOOD => ("Negative log-likelihood".to_owned(), "bits per dimension"),
         _ if is_completion => (format!("Term: {term}"), "without its weight"),

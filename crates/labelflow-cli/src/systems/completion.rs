@@ -1,17 +1,19 @@
 //! The systems of completion, with simple references: each completes the same partial clouds of test shapes.
 
+use std::time::Instant;
+
 use labelflow::weak::point_clouds::{
     CompletionScores, MMD_UNIT, NearestTree, PartialCloud, PartialCut, PointSet, SamplingFloor,
     Shape, TMD_UNIT, UHD_UNIT, resample, shape_stream,
 };
 use labelflow::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, Observer,
-    PointCloudCompleter, Report,
+    AnyCompletionLearner, Completer, CompletionDataset, CompletionMethod, CompletionOptions,
+    Observer, PointCloudCompleter, Report,
 };
 use labelflow_data::ShapeProblem;
 use rayon::prelude::*;
 
-use super::CompletionSettings;
+use super::SystemTables;
 use crate::metric::Metric;
 
 /// The completions of each partial cloud, as in the paper.
@@ -26,10 +28,8 @@ pub(crate) enum CompletionSystem {
     LlfWoNll,
     /// Without the likelihood only.
     LlfWoNllOnly,
-    /// One completion in the codes of an autoencoder.
-    Pcl2Pcl,
-    /// Several of them, from noise.
-    MmPcl2Pcl,
+    /// Another system that is trained.
+    Other(CompletionMethod),
     /// The partial cloud itself.
     CopyInput,
     /// The training shape whose surface is nearest to the partial cloud.
@@ -46,15 +46,20 @@ pub(crate) enum CompletionSystem {
 pub(crate) struct CompletionEvaluation {
     pub(crate) scores: CompletionScores,
     pub(crate) report: Option<Report>,
+    /// The mean time of a completion, of systems that are trained.
+    pub(crate) completion_ms: Option<f64>,
 }
 
 impl CompletionSystem {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::Llf,
         Self::LlfWoNll,
         Self::LlfWoNllOnly,
-        Self::Pcl2Pcl,
-        Self::MmPcl2Pcl,
+        Self::Other(CompletionMethod::Pcl2Pcl),
+        Self::Other(CompletionMethod::MmPcl2Pcl),
+        Self::Other(CompletionMethod::MmPcl2PclIm),
+        Self::Other(CompletionMethod::ShapeInversion),
+        Self::Other(CompletionMethod::KtNet),
         Self::CopyInput,
         Self::NearestShape,
         Self::TenNearest,
@@ -67,8 +72,7 @@ impl CompletionSystem {
             Self::Llf => "llf",
             Self::LlfWoNll => "llf-wo-nll",
             Self::LlfWoNllOnly => "llf-wo-nll-only",
-            Self::Pcl2Pcl => "pcl2pcl",
-            Self::MmPcl2Pcl => "mm-pcl2pcl",
+            Self::Other(method) => method.name(),
             Self::CopyInput => "copy-input",
             Self::NearestShape => "nearest-shape",
             Self::TenNearest => "ten-nearest",
@@ -89,35 +93,38 @@ impl CompletionSystem {
         matches!(self, Self::ResampledTruth | Self::Oracle)
     }
 
-    /// Whether it completes in the codes of an autoencoder.
-    pub(crate) fn has_codes(self) -> bool {
-        matches!(self, Self::Pcl2Pcl | Self::MmPcl2Pcl)
+    /// The settings of a system that is trained, from those of the flow and what a file changes of others.
+    pub(crate) fn learner(
+        self,
+        flow: &PointCloudCompleter,
+        tables: &SystemTables,
+    ) -> anyhow::Result<Option<AnyCompletionLearner>> {
+        Ok(match self {
+            Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => Some(self.flow(flow).into()),
+            Self::Other(method) => Some(tables.learner(method, flow)?),
+            _ => None,
+        })
     }
 
     /// Completes a partial cloud of each test shape and judges the completions.
     pub(crate) fn evaluate(
         self,
         problem: &ShapeProblem,
-        settings: &CompletionSettings,
+        config: &PointCloudCompleter,
+        learner: Option<&AnyCompletionLearner>,
         model: Option<&std::path::Path>,
         observer: &mut dyn Observer,
     ) -> anyhow::Result<CompletionEvaluation> {
-        let config = &settings.flow;
         let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
         let partials: Vec<PartialCloud> =
             problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
-        let (completions, report) = match self {
-            Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => {
-                let flow = self.flow(config);
-                learned(&flow, N_COMPLETIONS, problem, config.seed, model, &partials, observer)?
-            }
-            Self::Pcl2Pcl | Self::MmPcl2Pcl => {
-                let codes = &settings.codes;
-                // Without noise all completions would be the same.
-                let n = if codes.d_noise == 0 { 1 } else { N_COMPLETIONS };
-                learned(codes, n, problem, config.seed, model, &partials, observer)?
-            }
-            _ => (self.simple(problem, config.n_points, &partials)?, None),
+        let Learned { completions, report, completion_ms } = match learner {
+            Some(learner) => learned(learner, problem, config.seed, model, &partials, observer)?,
+            None => Learned {
+                completions: self.simple(problem, config.n_points, &partials)?,
+                report: None,
+                completion_ms: None,
+            },
         };
         let trees = |points: &[PointSet]| points.iter().map(NearestTree::new).collect::<Vec<_>>();
         let references: Vec<NearestTree> = problem
@@ -139,7 +146,7 @@ impl CompletionSystem {
             .collect::<anyhow::Result<_>>()?;
         let floor = SamplingFloor::mean(&floors)?;
         let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
-        Ok(CompletionEvaluation { scores, report })
+        Ok(CompletionEvaluation { scores, report, completion_ms })
     }
 
     /// The settings of a flow.
@@ -190,13 +197,16 @@ impl CompletionSystem {
     }
 }
 
-/// The completions of each partial cloud, and the course of training.
-type Learned = (Vec<Vec<PointSet>>, Option<Report>);
+/// The completions of each partial cloud, the course of training, and the mean time of a completion.
+struct Learned {
+    completions: Vec<Vec<PointSet>>,
+    report: Option<Report>,
+    completion_ms: Option<f64>,
+}
 
 /// Trains a completer, or goes on with a model that was kept, and completes.
-fn learned<L: CompletionLearner>(
-    learner: &L,
-    n_completions: usize,
+fn learned(
+    learner: &AnyCompletionLearner,
     problem: &ShapeProblem,
     seed: u64,
     model: Option<&std::path::Path>,
@@ -205,12 +215,23 @@ fn learned<L: CompletionLearner>(
 ) -> anyhow::Result<Learned> {
     let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
     let fitted = crate::completer::fit_or_load(learner, &dataset, model, observer)?;
-    let options = CompletionOptions { n_completions, ..CompletionOptions::default() };
-    let completions = partials
-        .iter()
-        .map(|partial| fitted.complete(&partial.points, &options))
-        .collect::<Result<_, _>>()?;
-    Ok((completions, Some(fitted.report().clone())))
+    let options =
+        CompletionOptions { n_completions: N_COMPLETIONS, ..CompletionOptions::default() };
+    let scans: Vec<PointSet> = partials.iter().map(|partial| partial.points.clone()).collect();
+    // Kernels that a device compiles at their first use are not what a completion takes.
+    fitted.complete_all(
+        &scans[..scans.len().min(1)],
+        &CompletionOptions { n_completions: 1, ..options.clone() },
+    )?;
+    let start = Instant::now();
+    let completions = fitted.complete_all(&scans, &options)?;
+    let n_completions: usize = completions.iter().map(Vec::len).sum();
+    let completion_ms = 1e3 * start.elapsed().as_secs_f64() / n_completions.max(1) as f64;
+    Ok(Learned {
+        completions,
+        report: Some(fitted.report().clone()),
+        completion_ms: Some(completion_ms),
+    })
 }
 
 /// The scores as tables have them.

@@ -8,10 +8,10 @@
 //! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
 
 mod completion;
-mod completion_settings;
 mod first_stage;
 mod flow_certainty;
 mod regression;
+mod system_tables;
 
 use std::fmt;
 use std::path::Path;
@@ -25,9 +25,9 @@ use labelflow_data::WeakProblem;
 
 use crate::metric::Metric;
 pub(crate) use completion::{CompletionSystem, scores_in_units};
-pub(crate) use completion_settings::CompletionSettings;
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
+pub(crate) use system_tables::SystemTables;
 
 /// The share of rows whose set of classes shall hold the true one.
 const SET_LEVEL: f64 = 0.9;
@@ -86,6 +86,8 @@ pub(crate) struct Evaluation {
     pub(crate) intervals: Vec<IntervalMetrics>,
     /// The course of training, of systems that have one.
     pub(crate) report: Option<Report>,
+    /// The mean time of a completion, of trained systems of completion.
+    pub(crate) completion_ms: Option<f64>,
 }
 
 /// Whether a system of any task is trained on true labels: a reference, not a competitor.
@@ -177,7 +179,13 @@ impl System {
             values.push((Metric::SetCoverage, sets.coverage * 100.0));
             values.push((Metric::SetSize, sets.size));
         }
-        Ok(Evaluation { values, ece: Some(metrics.ece * 100.0), intervals: Vec::new(), report })
+        Ok(Evaluation {
+            values,
+            ece: Some(metrics.ece * 100.0),
+            intervals: Vec::new(),
+            report,
+            completion_ms: None,
+        })
     }
 
     fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {

@@ -123,6 +123,7 @@ impl RegressionSystem {
                     ece: None,
                     intervals: metrics.intervals,
                     report: Some(model.report().clone()),
+                    completion_ms: None,
                 });
             }
         };
@@ -131,6 +132,7 @@ impl RegressionSystem {
             ece: None,
             intervals: Vec::new(),
             report: None,
+            completion_ms: None,
         })
     }
 

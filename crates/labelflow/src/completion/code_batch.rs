@@ -101,7 +101,13 @@ impl PlayerBatch {
 }
 
 /// Which of `n` clouds a step of a stage sees: every epoch has an order of its own.
-fn chosen(seed: u64, stage: &StageTraining, purpose: &str, n: usize, step: usize) -> Vec<usize> {
+pub(crate) fn chosen(
+    seed: u64,
+    stage: &StageTraining,
+    purpose: &str,
+    n: usize,
+    step: usize,
+) -> Vec<usize> {
     let (n_clouds, n_steps) = (stage.clouds_a_step(n), stage.steps_an_epoch(n));
     let mut order: Vec<usize> = (0..n).collect();
     order.shuffle(&mut stream(seed, &format!("{purpose} order"), (step / n_steps) as u64));

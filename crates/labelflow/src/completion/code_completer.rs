@@ -9,7 +9,8 @@
 //!
 //! Without noise z this is pcl2pcl (Chen et al., 2020, <https://arxiv.org/abs/1904.00069>): one completion a scan. With it, and an encoder
 //! E of a variational autoencoder that must find z again in the completion, it is mm-pcl2pcl (Wu et al., 2020,
-//! <https://arxiv.org/abs/2003.07717>): as many completions as wanted.
+//! <https://arxiv.org/abs/2003.07717>): as many completions as wanted. Where E has no autoencoder and is trained with G instead, it is that
+//! paper's mm-pcl2pcl-im.
 
 use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
@@ -19,14 +20,14 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::code_batch::clouds;
 use super::code_network::CodeNetwork;
 use super::code_training::train_codes;
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
-use super::point_cloud_completer::{check_frame, scan_stream, to_points, with_input};
+use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
 use super::{CompletionDataset, CompletionOptions, StageTraining};
 use crate::label_flow_classifier::check_run;
+use crate::stream::stream;
 use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
 
 /// Codes that are decoded at once.
@@ -64,6 +65,9 @@ pub struct CodeCompleter {
     pub hausdorff_weight: f64,
     /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
     pub recovery_weight: f64,
+    /// Whether what reads noise back is trained with the players from random weights, in place of a variational autoencoder that has a stage
+    /// of its own. Default: false.
+    pub joint_reader: bool,
     /// The weight of the variational autoencoder's divergence from N(0, I), a dimension. Default: 10.
     pub divergence_weight: f64,
     /// Whether the discriminator takes its step before the generator. Default: true.
@@ -74,7 +78,7 @@ pub struct CodeCompleter {
     pub device: DeviceKind,
     /// The first stage: the autoencoder learns complete shapes.
     pub autoencoder: StageTraining,
-    /// With noise, the second stage: the variational autoencoder learns them.
+    /// With noise and without `joint_reader`, the second stage: the variational autoencoder learns them.
     pub variational: StageTraining,
     /// The last stage: the players learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
     pub players: StageTraining,
@@ -97,6 +101,7 @@ impl Default for CodeCompleter {
             adversarial_weight: 0.25,
             hausdorff_weight: 0.75,
             recovery_weight: 0.0,
+            joint_reader: false,
             divergence_weight: 10.0,
             discriminator_first: true,
             statistics_batches: 50,
@@ -110,6 +115,7 @@ impl Default for CodeCompleter {
                 decay: 1.0,
                 final_rate: 1.0,
                 beta_1: 0.5,
+                ..StageTraining::default()
             },
         }
     }
@@ -144,6 +150,12 @@ impl CodeCompleter {
         }
     }
 
+    // Deviation: nobody published how this one is trained, only its networks. As mm-pcl2pcl, then, without the stage of E.
+    /// mm-pcl2pcl-im: as [`mm_pcl2pcl`](Self::mm_pcl2pcl), but what reads noise back is trained with the players.
+    pub fn mm_pcl2pcl_im() -> Self {
+        Self { joint_reader: true, ..Self::mm_pcl2pcl() }
+    }
+
     /// These settings with small networks for small clouds, that train in seconds.
     #[must_use]
     pub fn small(self) -> Self {
@@ -162,6 +174,8 @@ impl CodeCompleter {
             d_noise: self.d_noise.min(8),
             // The cost of a cloud is a sum over its points: with few of them as large a divergence would outweigh it.
             divergence_weight: 0.005 * self.divergence_weight,
+            // A reader that learns with the players soon reads any noise, and few points bend to it: less of it keeps them shapes.
+            recovery_weight: if self.joint_reader { 0.1 } else { 1.0 } * self.recovery_weight,
             generator_widths: vec![32],
             discriminator_widths: vec![32],
             statistics_batches: 10,
@@ -206,6 +220,11 @@ impl CodeCompleter {
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// The stages in their order.
+    pub(crate) fn stages_mut(&mut self) -> [&mut StageTraining; 3] {
+        [&mut self.autoencoder, &mut self.variational, &mut self.players]
+    }
+
     pub(crate) fn check_settings(&self) -> Result<()> {
         for (setting, number) in [
             ("n_partial_points", self.n_partial_points),
@@ -246,6 +265,9 @@ impl CodeCompleter {
         {
             return Err(Error::config("player_deviation", "a positive number", deviation));
         }
+        if self.joint_reader && self.d_noise == 0 {
+            return Err(Error::config("joint_reader", "false where there is no noise", true));
+        }
         self.autoencoder.check("autoencoder")?;
         self.variational.check("variational")?;
         self.players.check("players")
@@ -261,7 +283,7 @@ pub struct FittedCodeCompleter {
 }
 
 impl FittedCodeCompleter {
-    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings they are all the same.
+    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings there is one, however many are asked for.
     ///
     /// Noise comes from N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A number
     /// of points that is not the decoder's is drawn from its points.
@@ -270,34 +292,63 @@ impl FittedCodeCompleter {
         check_frame(scan)?;
         let rng = &mut scan_stream(scan, options.seed);
         let partial = redrawn(scan, self.config.n_partial_points, rng)?;
-        let device = self.config.device.open()?;
-        let partials = clouds(std::iter::once(&partial), &device);
-        let code = self.network.autoencoder.encode(partials, Mode::Predict);
-        let mut completions = Vec::with_capacity(options.n_completions);
-        while completions.len() < options.n_completions {
-            let n = CODES_AT_ONCE.min(options.n_completions - completions.len());
+        let code = self.encode(std::slice::from_ref(&partial))?;
+        let n_completions = if self.is_deterministic() { 1 } else { options.n_completions };
+        let mut completions = Vec::with_capacity(n_completions);
+        while completions.len() < n_completions {
+            let n = CODES_AT_ONCE.min(n_completions - completions.len());
             let noise = self.noise(n, options.temperature, rng)?;
             let codes = self.network.complete_codes(code.clone().repeat_dim(0, n), noise);
             for cloud in to_points(self.network.autoencoder.decode(codes))? {
-                let cloud = match options.n_points {
-                    Some(n_points) if n_points != cloud.len() => redrawn(&cloud, n_points, rng)?,
-                    _ => cloud,
-                };
-                completions.push(match options.keep_input {
-                    true => with_input(&cloud, &partial, rng)?,
-                    false => cloud,
-                });
+                completions.push(finished(cloud, &partial, options, rng)?);
             }
         }
         Ok(completions)
     }
 
+    /// The completions of each of several scans.
+    pub fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        scans.iter().map(|scan| self.complete(scan, options)).collect()
+    }
+
+    /// Whether it knows a single completion of a scan: so it does without noise.
+    pub fn is_deterministic(&self) -> bool {
+        self.config.d_noise == 0
+    }
+
+    /// How much the code of each cloud looks like that of a complete shape: about 1 when it does, about 0 when it does not.
+    pub fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+        let mut scores = Vec::with_capacity(clouds.len());
+        for clouds in clouds.chunks(CODES_AT_ONCE) {
+            let batch = CodeNetwork::scores(&self.network.discriminator, self.encode(clouds)?);
+            scores.extend(batch.into_data().iter::<f64>());
+        }
+        Ok(scores)
+    }
+
+    /// One completion of each scan, all from the same noise.
+    pub(super) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+        let noise = self.noise(1, 1.0, &mut stream(seed, "frame noise", 0))?;
+        let noise = noise.map(|noise| noise.repeat_dim(0, scans.len()));
+        let codes = self.network.complete_codes(self.encode(scans)?, noise);
+        to_points(self.network.autoencoder.decode(codes))
+    }
+
+    /// The codes of clouds of the same number of points.
+    fn encode(&self, clouds: &[PointSet]) -> Result<Tensor<2>> {
+        let clouds = to_tensor(clouds, self.config.device)?;
+        Ok(self.network.autoencoder.encode(clouds, Mode::Predict))
+    }
+
     /// What the autoencoder makes of a complete cloud: no completion can be better than this.
     pub fn reconstruct(&self, cloud: &PointSet) -> Result<PointSet> {
         check_frame(cloud)?;
-        let cloud = clouds(std::iter::once(cloud), &self.config.device.open()?);
-        let autoencoder = &self.network.autoencoder;
-        let rebuilt = autoencoder.decode(autoencoder.encode(cloud, Mode::Predict));
+        let code = self.encode(std::slice::from_ref(cloud))?;
+        let rebuilt = self.network.autoencoder.decode(code);
         Ok(to_points(rebuilt)?.remove(0))
     }
 

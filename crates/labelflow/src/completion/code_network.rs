@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor};
 use labelflow_flow::Initializer;
 
 use super::dense_layers::DenseLayers;
+use super::noise_reader::NoiseReader;
 use super::point_autoencoder::PointAutoencoder;
 use super::point_variational_autoencoder::PointVariationalAutoencoder;
 use crate::CodeCompleter;
@@ -18,10 +19,12 @@ use crate::CodeCompleter;
 #[derive(Module, Debug)]
 pub(crate) struct CodeNetwork {
     pub(crate) autoencoder: PointAutoencoder,
-    /// Only with noise.
+    /// Only with noise, where it has a stage of its own.
     pub(crate) variational: Option<PointVariationalAutoencoder>,
     pub(crate) generator: DenseLayers,
     pub(crate) discriminator: DenseLayers,
+    /// Only with noise, where it is trained with the players.
+    pub(crate) reader: Option<NoiseReader>,
 }
 
 impl CodeNetwork {
@@ -35,7 +38,7 @@ impl CodeNetwork {
         let discriminator = [&[d_code], &config.discriminator_widths[..], &[1]];
         Self {
             autoencoder: PointAutoencoder::init(encoder, decoder, config.n_points, init),
-            variational: (config.d_noise > 0).then(|| {
+            variational: (config.d_noise > 0 && !config.joint_reader).then(|| {
                 let (d_noise, n_points) = (config.d_noise, config.n_points);
                 PointVariationalAutoencoder::init(encoder, decoder, d_noise, n_points, init)
             }),
@@ -51,6 +54,8 @@ impl CodeNetwork {
                 deviation,
                 init,
             ),
+            reader: (config.d_noise > 0 && config.joint_reader)
+                .then(|| NoiseReader::init(encoder, config.d_noise, init)),
         }
     }
 
@@ -88,5 +93,10 @@ mod tests {
         let network = CodeNetwork::init(&CodeCompleter::mm_pcl2pcl(), &device);
         assert_eq!(n_parameters(&network.generator), 246_656);
         assert_eq!(n_parameters(&network.discriminator), 165_121);
+        assert!(network.variational.is_some() && network.reader.is_none());
+        let network = CodeNetwork::init(&CodeCompleter::mm_pcl2pcl_im(), &device);
+        assert_eq!(n_parameters(&network.generator), 246_656);
+        assert_eq!(network.reader.as_ref().map(n_parameters), Some(108_672));
+        assert!(network.variational.is_none());
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! autoencoder    EMD(decode(encode(shape)), shape)
 //! variational    EMD(decode(z), shape) + w · KL(q(z|shape) ‖ N(0, I)) / d,   z ~ q
-//! generator      λ₁ (D(G) − 1)² + λ₂ d_H(x, y) + λ₃ |E(y) − z|
+//! generator      λ₁ (D(G) − 1)² + λ₂ d_H(x, y) + λ₃ |E(y) − z|,   and E with it where it has no stage of its own
 //! discriminator  ½ (mean (D(code of a shape) − 1)² + mean D(G)²)
 //! ```
 //!
@@ -23,8 +23,8 @@ use super::completion_objective::{discriminator_loss, weighted_sum};
 use super::dense_layers::DenseLayers;
 use super::earth_movers_loss::earth_movers_loss;
 use super::nearest_points::nearest_distances;
-use crate::adam::{Adam, flat_gradient};
-use crate::train::clip;
+use super::step_numbers::{StepNumbers, moved};
+use crate::adam::{Adam, flat_gradient, flat_gradients};
 use crate::{
     Checkpoint, CodeCompleter, EpochEvent, EpochRecord, Error, Observer, Report, Result,
     StageTraining, StopReason,
@@ -52,7 +52,7 @@ impl Stage {
 /// The stages of a run, each with its settings.
 fn stages(config: &CodeCompleter) -> Vec<(Stage, &StageTraining)> {
     let mut stages = vec![(Stage::Autoencoder, &config.autoencoder)];
-    if config.d_noise > 0 {
+    if config.d_noise > 0 && !config.joint_reader {
         stages.push((Stage::Variational, &config.variational));
     }
     stages.push((Stage::Players, &config.players));
@@ -77,7 +77,7 @@ struct Course<'a> {
     dataset: &'a CompletionDataset,
     device: Device,
     network: CodeNetwork,
-    /// Of the current stage: one, or the generator's and the discriminator's.
+    /// Of the current stage: one, or the generator's, the discriminator's and that of what reads noise, where it is trained with them.
     optimizers: Vec<Adam>,
     history: Vec<EpochRecord>,
 }
@@ -111,7 +111,7 @@ impl Course<'_> {
         self.network = load_state(self.network.clone(), checkpoint.state).map_err(foreign)?;
         self.history = checkpoint.history;
         let (stage, ..) = stage_at(self.config, self.history.len().saturating_sub(1));
-        let (sizes, beta_1) = self.optimizer_sizes(stage);
+        let (sizes, betas) = self.optimizer_sizes(stage);
         if sizes.len() != checkpoint.optimizers.len() {
             let expected = format!("{} optimisers", sizes.len());
             return Err(Error::data("checkpoint", expected, checkpoint.optimizers.len()));
@@ -119,7 +119,7 @@ impl Course<'_> {
         let inner = self.device.clone().inner();
         let states = checkpoint.optimizers.into_iter().zip(sizes);
         self.optimizers = states
-            .map(|(state, n)| Ok(Adam::from_state(state, n, &inner)?.with_beta_1(beta_1)))
+            .map(|(state, n)| Ok(Adam::from_state(state, n, &inner)?.with_betas(betas)))
             .collect::<Result<_>>()?;
         Ok(())
     }
@@ -134,19 +134,21 @@ impl Course<'_> {
         }
     }
 
-    /// The numbers of weights that each optimiser of a stage moves, and its β₁.
-    fn optimizer_sizes(&self, stage: Stage) -> (Vec<usize>, f64) {
+    /// The numbers of weights that each optimiser of a stage moves, and its β₁ and β₂.
+    fn optimizer_sizes(&self, stage: Stage) -> (Vec<usize>, [f64; 2]) {
         let network = &self.network;
         match stage {
             Stage::Autoencoder => {
-                (vec![n_parameters(&network.autoencoder)], self.config.autoencoder.beta_1)
+                (vec![n_parameters(&network.autoencoder)], self.config.autoencoder.betas())
             }
             Stage::Variational => {
-                (vec![n_parameters(&network.variational)], self.config.variational.beta_1)
+                (vec![n_parameters(&network.variational)], self.config.variational.betas())
             }
             Stage::Players => {
-                let sizes = [&network.generator, &network.discriminator].map(n_parameters);
-                (sizes.to_vec(), self.config.players.beta_1)
+                let mut sizes =
+                    [&network.generator, &network.discriminator].map(n_parameters).to_vec();
+                sizes.extend(network.reader.as_ref().map(n_parameters));
+                (sizes, self.config.players.betas())
             }
         }
     }
@@ -176,8 +178,8 @@ impl Course<'_> {
             self.settle(stage_at(self.config, last).0)?;
         }
         let inner = self.device.clone().inner();
-        let (sizes, beta_1) = self.optimizer_sizes(stage);
-        let new = |n: usize| Adam::new(n, &inner).with_beta_1(beta_1);
+        let (sizes, betas) = self.optimizer_sizes(stage);
+        let new = |n: usize| Adam::new(n, &inner).with_betas(betas);
         self.optimizers = sizes.into_iter().map(new).collect();
         Ok(())
     }
@@ -248,7 +250,7 @@ impl Course<'_> {
     /// A step of each player, on the same generated codes.
     fn player_step(&mut self, step: usize, rate: f64) -> Result<StepNumbers> {
         let batch = PlayerBatch::draw(self.config, self.dataset, step, &self.device)?;
-        let CodeNetwork { autoencoder, variational, generator, discriminator } =
+        let CodeNetwork { autoencoder, variational, generator, discriminator, reader } =
             self.network.clone();
         // Gradients flow through what is frozen, not into it.
         let frozen = CodeNetwork {
@@ -256,6 +258,7 @@ impl Course<'_> {
             variational: variational.no_grad(),
             generator: generator.clone(),
             discriminator: discriminator.clone(),
+            reader: reader.clone(),
         };
         let encode = |clouds| frozen.autoencoder.encode(clouds, Mode::Predict).detach();
         let (of_partials, of_shapes) =
@@ -275,44 +278,31 @@ impl Course<'_> {
         self.network.discriminator = next.clone();
 
         let judge = if self.config.discriminator_first { next } else { judge };
-        let terms = self.generator_terms(&frozen, &judge.no_grad(), codes, batch);
+        let recorder = StatisticsRecorder::default();
+        let mode = Mode::Train(&recorder);
+        let has_noise = batch.noise.is_some();
+        let terms = generator_terms(&frozen, &judge.no_grad(), codes, batch, mode);
         let weights = [
             self.config.adversarial_weight,
             self.config.hausdorff_weight,
             self.config.recovery_weight,
         ];
         let loss = weighted_sum(&terms, &weights);
-        let gradient = flat_gradient(&generator, loss.backward());
+        let mut gradients = loss.backward();
+        let gradient = Tensor::cat(flat_gradients(&generator, &mut gradients), 0);
         let names = ["adversarial", "hausdorff", "recovery"];
-        let n_terms = if frozen.variational.is_some() { 3 } else { 2 };
+        let n_terms = if has_noise { 3 } else { 2 };
         let named: Vec<_> = names.into_iter().zip(terms.map(Tensor::inner)).take(n_terms).collect();
         let mut numbers = StepNumbers::fetch(loss.inner(), &gradient, &named);
         self.network.generator =
             moved(&mut self.optimizers[0], generator, gradient, &numbers, rate);
+        if let Some(reader) = reader {
+            let gradient = flat_gradient(&reader, gradients);
+            let next = moved(&mut self.optimizers[2], reader, gradient, &numbers, rate);
+            self.network.reader = Some(absorb(next, recorder, MOMENTUM));
+        }
         numbers.terms.insert("discriminator", own_numbers.loss);
         Ok(numbers)
-    }
-
-    /// How generated codes are judged: by the discriminator, by the scan, and by what can be read back of the noise.
-    fn generator_terms(
-        &self,
-        frozen: &CodeNetwork,
-        judge: &DenseLayers,
-        codes: Tensor<2>,
-        batch: PlayerBatch,
-    ) -> [Tensor<1>; 3] {
-        let completions = frozen.autoencoder.decode(codes.clone());
-        let adversarial = (CodeNetwork::scores(judge, codes) - 1.0).square().mean();
-        let distances = nearest_distances(batch.partials, completions.clone());
-        let hausdorff = distances.max_dim(1).mean();
-        let recovery = match (&frozen.variational, batch.noise, batch.reading_noise) {
-            (Some(variational), Some(noise), Some(reading_noise)) => {
-                let read = variational.encode(completions, Mode::Predict).sample(reading_noise);
-                (read - noise).abs().mean()
-            }
-            _ => hausdorff.zeros_like(),
-        };
-        [adversarial, hausdorff, recovery]
     }
 
     fn shapes(&self, stage: Stage, training: &StageTraining, step: usize) -> Result<ShapeBatch> {
@@ -346,6 +336,34 @@ impl Course<'_> {
     }
 }
 
+/// How generated codes are judged: by the discriminator, by the scan, and by what can be read back of the noise.
+///
+/// The mode is that of what reads noise and is trained with the players.
+fn generator_terms(
+    frozen: &CodeNetwork,
+    judge: &DenseLayers,
+    codes: Tensor<2>,
+    batch: PlayerBatch,
+    mode: Mode<'_>,
+) -> [Tensor<1>; 3] {
+    let completions = frozen.autoencoder.decode(codes.clone());
+    let adversarial = (CodeNetwork::scores(judge, codes) - 1.0).square().mean();
+    let distances = nearest_distances(batch.partials, completions.clone());
+    let hausdorff = distances.max_dim(1).mean();
+    let latent = match (&frozen.variational, &frozen.reader) {
+        (Some(variational), _) => Some(variational.encode(completions, Mode::Predict)),
+        (None, Some(reader)) => Some(reader.read(completions, mode)),
+        (None, None) => None,
+    };
+    let recovery = match (latent, batch.noise, batch.reading_noise) {
+        (Some(latent), Some(noise), Some(reading_noise)) => {
+            (latent.sample(reading_noise) - noise).abs().mean()
+        }
+        _ => hausdorff.zeros_like(),
+    };
+    [adversarial, hausdorff, recovery]
+}
+
 /// What an autoencoder minimises: the cost of its clouds, and how far its codes are from N(0, I), a dimension; none of that for codes that
 /// are no distributions.
 fn code_terms(
@@ -367,71 +385,6 @@ fn code_terms(
     [cost.clone(), cost.zeros_like()]
 }
 
-/// A module after one step; the same one when its gradient is not a number.
-fn moved<M: Module>(
-    optimizer: &mut Adam,
-    module: M,
-    gradient: Tensor<1>,
-    numbers: &StepNumbers,
-    rate: f64,
-) -> M {
-    match clip(gradient, numbers.gradient_norm, f64::INFINITY) {
-        Some(gradient) => optimizer.step(module, gradient, rate),
-        None => module,
-    }
-}
-
-/// The numbers of one step, on the host, or sums of them.
-#[derive(Default)]
-struct StepNumbers {
-    loss: f64,
-    gradient_norm: f64,
-    terms: BTreeMap<&'static str, f64>,
-}
-
-impl StepNumbers {
-    /// All in one fetch: every fetch waits for the device.
-    fn fetch(loss: Tensor<1>, gradient: &Tensor<1>, terms: &[(&'static str, Tensor<1>)]) -> Self {
-        let mut parts = vec![loss, gradient.clone().square().sum().sqrt()];
-        parts.extend(terms.iter().map(|(_, term)| term.clone()));
-        let numbers: Vec<f64> = Tensor::cat(parts, 0).into_data().iter::<f64>().collect();
-        let names = terms.iter().map(|(name, _)| *name);
-        Self {
-            loss: numbers[0],
-            gradient_norm: numbers[1],
-            terms: names.zip(numbers[2..].iter().copied()).collect(),
-        }
-    }
-
-    fn check(&self, epoch: usize) -> Result<()> {
-        match self.terms.iter().find(|(_, value)| !value.is_finite()) {
-            Some((term, &value)) => {
-                Err(Error::NotFinite { term: (*term).to_owned(), value, epoch })
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.loss += other.loss;
-        self.gradient_norm += other.gradient_norm;
-        for (name, value) in other.terms {
-            *self.terms.entry(name).or_default() += value;
-        }
-    }
-
-    fn mean(self, n_steps: usize, epoch: usize, learning_rate: f64) -> EpochRecord {
-        let n = n_steps as f64;
-        EpochRecord {
-            epoch,
-            loss: self.loss / n,
-            terms: self.terms.iter().map(|(name, value)| ((*name).to_owned(), value / n)).collect(),
-            learning_rate,
-            gradient_norm: self.gradient_norm / n,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -450,7 +403,9 @@ mod tests {
         assert_eq!(at(a), (Stage::Variational, 0));
         assert_eq!(at(a + v), (Stage::Players, 0));
         assert_eq!(at(a + v + p - 1), (Stage::Players, p - 1));
-        let config = CodeCompleter { d_noise: 0, ..config };
+        let config = CodeCompleter { joint_reader: true, ..config };
+        assert_eq!(stage_at(&config, a).0, Stage::Players);
+        let config = CodeCompleter { d_noise: 0, joint_reader: false, ..config };
         assert_eq!(stage_at(&config, a).0, Stage::Players);
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use labelflow_weak::point_clouds::PointSet;
+use labelflow_weak::point_clouds::{Normalization, PointCloud, PointSet};
 
+use super::frame_search::frame_of;
 use crate::{
     Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, DeviceKind,
-    FittedCodeCompleter, FittedPointCloudCompleter, Observer, PointCloudCompleter, Report, Result,
+    FittedCodeCompleter, FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion,
+    KnowledgeTransfer, Observer, PointCloudCompleter, Report, Result, ScanFrame, ShapeInversion,
 };
 
 /// Settings from which a [`Completer`] is trained.
@@ -38,8 +40,33 @@ pub trait Completer: Sized {
     /// What it was trained by.
     type Learner;
 
-    /// Several completions of a scan that lies in the frame of the shapes.
+    /// Several completions of a scan that lies in the frame of the shapes; a single one of those that [know no
+    /// other](Self::is_deterministic).
     fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>>;
+
+    /// The completions of each of several scans, together where that is quicker.
+    fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>>;
+
+    /// Whether it knows a single completion of a scan, however many are asked for.
+    fn is_deterministic(&self) -> bool;
+
+    /// How much each cloud looks like a complete shape: about 1 when it does, about 0 when it does not. All have as many points.
+    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>>;
+
+    /// A quick completion of each of several scans, all with the same noise: what a search for frames compares.
+    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>>;
+
+    /// Points of a partial cloud in training.
+    fn n_partial_points(&self) -> usize;
+
+    /// The frame in which a scan is completed.
+    fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
+        frame_of(self, scan, frame)
+    }
 
     /// The settings that it was trained with.
     fn config(&self) -> &Self::Learner;
@@ -52,6 +79,9 @@ pub trait Completer: Sized {
 
     /// Writes the model into a folder, replacing a model that is there.
     fn save(&self, folder: &Path) -> Result<()>;
+
+    /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
+    fn save_with_origin(&self, folder: &Path, origin: &toml::Table) -> Result<()>;
 
     /// Reads a model, onto the device cpu.
     fn load(folder: &Path) -> Result<Self>;
@@ -96,6 +126,30 @@ macro_rules! completers {
                 self.complete(scan, options)
             }
 
+            fn complete_all(
+                &self,
+                scans: &[PointSet],
+                options: &CompletionOptions,
+            ) -> Result<Vec<Vec<PointSet>>> {
+                self.complete_all(scans, options)
+            }
+
+            fn is_deterministic(&self) -> bool {
+                self.is_deterministic()
+            }
+
+            fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+                self.scores(clouds)
+            }
+
+            fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+                self.one_each(scans, seed)
+            }
+
+            fn n_partial_points(&self) -> usize {
+                self.config.n_partial_points
+            }
+
             fn config(&self) -> &$learner {
                 self.config()
             }
@@ -112,6 +166,10 @@ macro_rules! completers {
                 self.save(folder)
             }
 
+            fn save_with_origin(&self, folder: &Path, origin: &toml::Table) -> Result<()> {
+                self.save_with_origin(folder, origin)
+            }
+
             fn load(folder: &Path) -> Result<Self> {
                 <$fitted>::load(folder)
             }
@@ -121,5 +179,7 @@ macro_rules! completers {
 
 completers!(
     PointCloudCompleter => FittedPointCloudCompleter,
-    CodeCompleter => FittedCodeCompleter
+    CodeCompleter => FittedCodeCompleter,
+    ShapeInversion => FittedShapeInversion,
+    KnowledgeTransfer => FittedKnowledgeTransfer
 );

@@ -13,6 +13,8 @@ use burn::tensor::Tensor;
 
 /// Keeps quotients finite.
 const TINY: f64 = 1e-9;
+/// Below this a distance has no direction; also what rounding leaves of sums whose difference is nothing.
+const SMALLEST_SQUARE: f64 = 1e-7;
 /// The most squared distances that a device holds at once.
 const DISTANCES_AT_ONCE: usize = 1 << 27;
 
@@ -23,6 +25,17 @@ const DISTANCES_AT_ONCE: usize = 1 << 27;
 /// - clouds, targets: `[n_clouds, n_points, 3]`
 /// - returns: `[1]`
 pub(crate) fn earth_movers_loss(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<1> {
+    let n_clouds = clouds.dims()[0];
+    costs_of_points(clouds, targets).sum() / n_clouds as f64
+}
+
+/// As [`earth_movers_loss`], but the root of each point's cost, and their mean: about how far a point is moved.
+pub(crate) fn earth_movers_distance(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<1> {
+    costs_of_points(clouds, targets).clamp_min(SMALLEST_SQUARE).sqrt().mean()
+}
+
+/// Σ_j m_ij ‖a_i − b_j‖² of each point, `[n_clouds, n_points, 1]`.
+fn costs_of_points(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<3> {
     let [n_clouds, n_points, _] = clouds.dims();
     let (plain, plain_targets) = (clouds.clone().inner(), targets.inner());
     let at_once = (DISTANCES_AT_ONCE / (n_points * n_points)).max(1);
@@ -35,7 +48,7 @@ pub(crate) fn earth_movers_loss(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor
     let pulls = sums.clone().narrow(2, 1, 3);
     let squares = sums.narrow(2, 4, 1);
     let cost = clouds.clone().square().sum_dim(2) * given - (clouds * pulls).sum_dim(2) * 2.0;
-    (cost + squares).sum() / n_clouds as f64
+    cost + squares
 }
 
 /// For each point, what it gives: Σ m, Σ m b (three values) and Σ m ‖b‖², `[n_clouds, n_points, 5]`. No gradients.
@@ -82,6 +95,29 @@ mod tests {
             clouds.iter().flat_map(|cloud| cloud.as_flattened()).copied().collect();
         let shape = [clouds.len(), clouds[0].len(), 3];
         Tensor::from_data(TensorData::new(values, shape), device)
+    }
+
+    /// Clouds far from each other beside what there is to match: whoever is matched with whom moves about as far.
+    #[test]
+    fn distances_of_clouds_that_are_moved() {
+        let device = Device::flex().autodiff();
+        let cloud: Vec<[f32; 3]> = waves(30, 1.3).iter().map(|p| p.map(|x| 0.01 * x)).collect();
+        let far: Vec<[f32; 3]> = cloud.iter().map(|p| [p[0] + 2.0, p[1], p[2]]).collect();
+        let points = tensor(&[cloud], &device).require_grad();
+        let value = |loss: &Tensor<1>| loss.clone().into_data().iter::<f64>().next().unwrap();
+        let loss = earth_movers_distance(points.clone(), tensor(&[far], &device));
+        assert!((value(&loss) - 2.0).abs() < 0.02, "{}", value(&loss));
+        // Every point is pulled with the same force.
+        let gradient = points.grad(&loss.backward()).unwrap();
+        for pull in gradient.into_data().iter::<f64>().step_by(3) {
+            assert!((pull * 30.0 + 1.0).abs() < 0.02, "{pull}");
+        }
+        let cloud = waves(30, 1.3);
+        let points = tensor(std::slice::from_ref(&cloud), &device).require_grad();
+        let same = earth_movers_distance(points.clone(), tensor(&[cloud], &device));
+        assert!(value(&same) < 5e-3, "{}", value(&same));
+        let gradient = points.grad(&same.backward()).unwrap();
+        assert!(gradient.into_data().iter::<f32>().all(f32::is_finite));
     }
 
     #[test]

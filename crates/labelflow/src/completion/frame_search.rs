@@ -18,8 +18,8 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::FittedPointCloudCompleter;
 use super::completion_dataset::redrawn;
+use super::{Completer, FittedPointCloudCompleter};
 use crate::stream::stream;
 use crate::{Error, Result};
 
@@ -116,74 +116,11 @@ impl FrameSearch {
 impl FittedPointCloudCompleter {
     /// The frame in which a scan is completed.
     pub fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
-        match frame {
-            ScanFrame::Same => Ok(Normalization::new([0.0; 3], 1.0)?),
-            ScanFrame::Given(frame) => Ok(*frame),
-            ScanFrame::Scan => Ok(Normalization::fit(scan, Normalization::SHAPE_RADIUS)?),
-            ScanFrame::Auto(search) => self.search_frame(scan, search),
-        }
-    }
-
-    fn search_frame(&self, scan: &PointCloud, search: &FrameSearch) -> Result<Normalization> {
-        search.check()?;
-        let own = Normalization::fit(scan, 1.0)?;
-        let rng = &mut stream(search.seed, "frames", 0);
-        // All candidates see the same points and the same noise: they differ by their frames alone.
-        let points = redrawn(&own.apply(scan)?, self.config.n_partial_points, rng)?;
-        let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
-        let mut tried: Vec<(f64, Candidate)> = Vec::new();
-        for round in 0..search.n_rounds {
-            let mut candidates: Vec<Candidate> = match round {
-                0 => (1..search.n_candidates).map(|_| search.broad(rng)).collect(),
-                _ => {
-                    let elite = &tried[..tried.len().min((search.n_candidates / 6).max(2))];
-                    let elite: Vec<Candidate> = elite.iter().map(|&(_, one)| one).collect();
-                    (0..search.n_candidates).map(|_| search.near(&elite, rng)).collect()
-                }
-            };
-            if round == 0 {
-                candidates.push(whole);
-            }
-            let costs = self.costs(&points, &candidates, search)?;
-            tried.extend(costs.into_iter().zip(candidates));
-            tried.sort_by(|one, other| one.0.total_cmp(&other.0));
-        }
-        let (_, best) = tried[0];
-        // best: p = (x − c) · s · radius + middle = (x − (c − middle / (s · radius))) · s · radius
-        let scale = own.scale() * best.radius;
-        let center = own.center();
-        let center = std::array::from_fn(|axis| center[axis] - best.middle[axis] / scale);
-        Ok(Normalization::new(center, scale)?)
-    }
-
-    /// What completions of a scan of radius 1 cost in each of these frames.
-    fn costs(
-        &self,
-        points: &PointSet,
-        candidates: &[Candidate],
-        search: &FrameSearch,
-    ) -> Result<Vec<f64>> {
-        let place = |candidate: &Candidate| {
-            let move_point = |point: &[f32; 3]| {
-                std::array::from_fn(|axis| {
-                    (f64::from(point[axis]) * candidate.radius + candidate.middle[axis]) as f32
-                })
-            };
-            Ok(PointSet::new(points.as_slice().iter().map(move_point).collect())?)
-        };
-        let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;
-        let completions = self.one_each(&scans, search.seed)?;
-        let doubts = self.scores(&completions)?;
-        let cost = |index: usize| {
-            let distance = directed_hausdorff(&scans[index], &completions[index]).distance;
-            let doubt = (doubts[index] - 1.0).powi(2);
-            distance / candidates[index].radius + search.doubt_weight * doubt
-        };
-        Ok((0..candidates.len()).into_par_iter().map(cost).collect())
+        frame_of(self, scan, frame)
     }
 
     /// One completion of each scan, all from the same noise.
-    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+    pub(super) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
         let rng = &mut stream(seed, "frame noise", 0);
         let n = scans.len();
         let latent = self.numbers([1, self.config.d_latent], 1.0, rng)?.repeat_dim(0, n);
@@ -194,4 +131,80 @@ impl FittedPointCloudCompleter {
         let generated = generator.generate(latent, encoded.features, noise, Mode::Predict);
         super::point_cloud_completer::to_points(generated.clouds)
     }
+}
+
+/// The frame in which a scan is completed by a model.
+pub(super) fn frame_of(
+    model: &impl Completer,
+    scan: &PointCloud,
+    frame: &ScanFrame,
+) -> Result<Normalization> {
+    match frame {
+        ScanFrame::Same => Ok(Normalization::new([0.0; 3], 1.0)?),
+        ScanFrame::Given(frame) => Ok(*frame),
+        ScanFrame::Scan => Ok(Normalization::fit(scan, Normalization::SHAPE_RADIUS)?),
+        ScanFrame::Auto(search) => search_frame(model, scan, search),
+    }
+}
+
+fn search_frame(
+    model: &impl Completer,
+    scan: &PointCloud,
+    search: &FrameSearch,
+) -> Result<Normalization> {
+    search.check()?;
+    let own = Normalization::fit(scan, 1.0)?;
+    let rng = &mut stream(search.seed, "frames", 0);
+    // All candidates see the same points and the same noise: they differ by their frames alone.
+    let points = redrawn(&own.apply(scan)?, model.n_partial_points(), rng)?;
+    let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
+    let mut tried: Vec<(f64, Candidate)> = Vec::new();
+    for round in 0..search.n_rounds {
+        let mut candidates: Vec<Candidate> = match round {
+            0 => (1..search.n_candidates).map(|_| search.broad(rng)).collect(),
+            _ => {
+                let elite = &tried[..tried.len().min((search.n_candidates / 6).max(2))];
+                let elite: Vec<Candidate> = elite.iter().map(|&(_, one)| one).collect();
+                (0..search.n_candidates).map(|_| search.near(&elite, rng)).collect()
+            }
+        };
+        if round == 0 {
+            candidates.push(whole);
+        }
+        let costs = costs(model, &points, &candidates, search)?;
+        tried.extend(costs.into_iter().zip(candidates));
+        tried.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    let (_, best) = tried[0];
+    // best: p = (x − c) · s · radius + middle = (x − (c − middle / (s · radius))) · s · radius
+    let scale = own.scale() * best.radius;
+    let center = own.center();
+    let center = std::array::from_fn(|axis| center[axis] - best.middle[axis] / scale);
+    Ok(Normalization::new(center, scale)?)
+}
+
+/// What completions of a scan of radius 1 cost in each of these frames.
+fn costs(
+    model: &impl Completer,
+    points: &PointSet,
+    candidates: &[Candidate],
+    search: &FrameSearch,
+) -> Result<Vec<f64>> {
+    let place = |candidate: &Candidate| {
+        let move_point = |point: &[f32; 3]| {
+            std::array::from_fn(|axis| {
+                (f64::from(point[axis]) * candidate.radius + candidate.middle[axis]) as f32
+            })
+        };
+        Ok(PointSet::new(points.as_slice().iter().map(move_point).collect())?)
+    };
+    let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;
+    let completions = model.one_each(&scans, search.seed)?;
+    let doubts = model.scores(&completions)?;
+    let cost = |index: usize| {
+        let distance = directed_hausdorff(&scans[index], &completions[index]).distance;
+        let doubt = (doubts[index] - 1.0).powi(2);
+        distance / candidates[index].radius + search.doubt_weight * doubt
+    };
+    Ok((0..candidates.len()).into_par_iter().map(cost).collect())
 }

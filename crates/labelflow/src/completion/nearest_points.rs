@@ -19,12 +19,16 @@ const DISTANCES_AT_ONCE: usize = 1 << 27;
 /// - partials: `[n_clouds, n_partial_points, 3]`, clouds: `[n_clouds, n_points, 3]`
 /// - returns: `[n_clouds, n_partial_points]`
 pub(crate) fn nearest_distances(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2> {
+    nearest_squares(partials, clouds).clamp_min(SMALLEST_SQUARE).sqrt()
+}
+
+/// The squared distance from each partial point to the nearest generated point of its cloud; shapes as of [`nearest_distances`].
+pub(crate) fn nearest_squares(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2> {
     let [n_clouds, n_partial, _] = partials.dims();
     let indices = nearest_indices(partials.clone().inner(), clouds.clone().inner());
     let indices = Tensor::<2, Int>::from_inner(indices).unsqueeze_dim::<3>(2);
     let nearest = clouds.gather(1, indices.expand([n_clouds, n_partial, N_AXES]));
-    let squares = (partials - nearest).square().sum_dim(2).squeeze_dim::<2>(2);
-    squares.clamp_min(SMALLEST_SQUARE).sqrt()
+    (partials - nearest).square().sum_dim(2).squeeze_dim::<2>(2)
 }
 
 /// The index of the nearest generated point of each partial point; the lowest one on ties.

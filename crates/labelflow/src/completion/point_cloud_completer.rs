@@ -270,6 +270,20 @@ impl FittedPointCloudCompleter {
         Ok(completions)
     }
 
+    /// The completions of each of several scans.
+    pub fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        scans.iter().map(|scan| self.complete(scan, options)).collect()
+    }
+
+    /// Whether it knows a single completion of a scan: it knows as many as are asked for.
+    pub fn is_deterministic(&self) -> bool {
+        false
+    }
+
     /// How much each cloud looks like a complete shape: about 1 when it does, about 0 when it does not.
     pub fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
         let mut scores = Vec::with_capacity(clouds.len());
@@ -310,16 +324,8 @@ impl FittedPointCloudCompleter {
         Ok(tensor * temperature)
     }
 
-    /// Clouds of the same number of points.
     pub(super) fn to_tensor(&self, clouds: &[PointSet]) -> Result<Tensor<3>> {
-        let n_points = clouds.first().map_or(0, PointSet::len);
-        if let Some(other) = clouds.iter().find(|cloud| cloud.len() != n_points) {
-            let expected = format!("{n_points} points in each cloud");
-            return Err(Error::data("clouds", expected, other.len()));
-        }
-        let values: Vec<f32> = clouds.iter().flat_map(|cloud| cloud.as_flat()).copied().collect();
-        let shape = [clouds.len(), n_points, N_AXES];
-        Ok(Tensor::from_data(TensorData::new(values, shape), &self.config.device.open()?))
+        to_tensor(clouds, self.config.device)
     }
 }
 
@@ -345,6 +351,18 @@ pub(super) fn check_frame(scan: &PointSet) -> Result<()> {
     Err(Error::data("scan", expected, format!("{farthest}; give or search its frame")))
 }
 
+/// Clouds of the same number of points as a tensor `[n_clouds, n_points, 3]`.
+pub(super) fn to_tensor(clouds: &[PointSet], device: DeviceKind) -> Result<Tensor<3>> {
+    let n_points = clouds.first().map_or(0, PointSet::len);
+    if let Some(other) = clouds.iter().find(|cloud| cloud.len() != n_points) {
+        let expected = format!("{n_points} points in each cloud");
+        return Err(Error::data("clouds", expected, other.len()));
+    }
+    let values: Vec<f32> = clouds.iter().flat_map(|cloud| cloud.as_flat()).copied().collect();
+    let shape = [clouds.len(), n_points, N_AXES];
+    Ok(Tensor::from_data(TensorData::new(values, shape), &device.open()?))
+}
+
 /// The clouds of a tensor `[n_clouds, n_points, 3]`.
 pub(super) fn to_points(clouds: Tensor<3>) -> Result<Vec<PointSet>> {
     let n_points = clouds.dims()[1];
@@ -357,6 +375,23 @@ pub(super) fn to_points(clouds: Tensor<3>) -> Result<Vec<PointSet>> {
         })
     };
     points.chunks(n_points).map(cloud).collect()
+}
+
+/// A completion with as many points as wanted, and with those of the scan if they are kept.
+pub(super) fn finished(
+    cloud: PointSet,
+    partial: &PointSet,
+    options: &CompletionOptions,
+    rng: &mut ChaCha8Rng,
+) -> Result<PointSet> {
+    let cloud = match options.n_points {
+        Some(n_points) if n_points != cloud.len() => redrawn(&cloud, n_points, rng)?,
+        _ => cloud,
+    };
+    match options.keep_input {
+        true => with_input(&cloud, partial, rng),
+        false => Ok(cloud),
+    }
 }
 
 /// As many points as before, drawn from a completion and the scan together, none of them twice.

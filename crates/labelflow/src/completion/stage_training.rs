@@ -20,6 +20,8 @@ pub struct StageTraining {
     pub final_rate: f64,
     /// Adam's β₁: how much of the last direction is remembered. Default: 0.9.
     pub beta_1: f64,
+    /// Adam's β₂: how much of the sizes of directions is remembered. Default: 0.999.
+    pub beta_2: f64,
 }
 
 impl Default for StageTraining {
@@ -31,6 +33,7 @@ impl Default for StageTraining {
             decay: 0.999,
             final_rate: 0.2,
             beta_1: 0.9,
+            beta_2: 0.999,
         }
     }
 }
@@ -39,6 +42,11 @@ impl StageTraining {
     /// The step size of an epoch of this stage, counted from 0.
     pub(crate) fn rate(&self, epoch: usize) -> f64 {
         self.learning_rate * self.decay.powf(epoch as f64).max(self.final_rate)
+    }
+
+    /// Adam's β₁ and β₂.
+    pub(crate) fn betas(&self) -> [f64; 2] {
+        [self.beta_1, self.beta_2]
     }
 
     /// The clouds of one step.
@@ -69,8 +77,10 @@ impl StageTraining {
                 return wrong(setting, "a share between 0 and 1", share);
             }
         }
-        if !(0.0..1.0).contains(&self.beta_1) {
-            return wrong("beta_1", "a share from 0 to below 1", self.beta_1);
+        for (setting, share) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
+            if !(0.0..1.0).contains(&share) {
+                return wrong(setting, "a share from 0 to below 1", share);
+            }
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::args::DemoArgs;
 use crate::output;
 use crate::progress::Progress;
-use crate::systems::{CompletionSettings, CompletionSystem, scores_in_units};
+use crate::systems::{CompletionSystem, SystemTables, scores_in_units};
 
 /// Chairs to train on, and to test on.
 const N_TRAIN: usize = 256;
@@ -55,8 +55,9 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     for name in ["llf", "copy-input", "nearest-shape", "oracle"] {
         let system = CompletionSystem::from_name(name)?;
-        let settings = CompletionSettings::new(system, config.clone(), &toml::Table::new())?;
-        let judged = system.evaluate(&problem, &settings, Some(&model_folder), &mut ())?;
+        let learner = system.learner(&config, &SystemTables::default())?;
+        let (learner, folder) = (learner.as_ref(), Some(model_folder.as_path()));
+        let judged = system.evaluate(&problem, &config, learner, folder, &mut ())?;
         rows.push(row(name, &judged.scores));
     }
     output::print(&output::table(["system", "MMD × 10³", "TMD × 10²", "UHD × 10²"], rows))?;

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
-use labelflow::{CompletionDataset, FittedPointCloudCompleter, PointCloudCompleter};
+use labelflow::{
+    AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
+    CompletionMethod, PointCloudCompleter,
+};
 use labelflow_data::{
     CloudOptions, LoadOptions, PartNetOptions, ShapeSet, read_cloud_with, read_partnet,
     read_partnet_split,
@@ -24,7 +27,7 @@ pub(super) fn run(
     repeated: Option<&Repetition>,
 ) -> anyhow::Result<Outcome> {
     refuse_flags_of_tables(args)?;
-    let config = with_model_flags(file.config(args)?, args);
+    let config = settings(&file, args, repeated)?;
     let folder = file.out(args)?;
     let shapes_path = required(&args.shapes, &file.shapes, "shapes")?;
     let scans = args.scans.clone().or(file.scans.clone());
@@ -36,14 +39,17 @@ pub(super) fn run(
         }
         None => {
             let shapes = read_shapes(&shapes_path, args)?;
-            if let Some(whole) = shapes.iter().find(|shape| shape.present_parts().len() < 2) {
+            // Shape inversion never looks at a partial cloud before it completes one.
+            let are_cut = config.method() != CompletionMethod::ShapeInversion;
+            let one_part = |shape: &&Shape| shape.present_parts().len() < 2;
+            if let Some(whole) = shapes.iter().find(one_part).filter(|_| are_cut) {
                 bail!(
                     "shape '{}': expected several parts, of which some can be taken away, found one; \
                      name partial clouds with --scans",
                     whole.id()
                 );
             }
-            CompletionDataset::from_parts(shapes, config.seed)?
+            CompletionDataset::from_parts(shapes, config.seed())?
         }
     };
     output::note(&format!(
@@ -59,8 +65,11 @@ pub(super) fn run(
         repeated,
         digest,
         fit: &|start, observer| config.fit_with(&dataset, start, observer),
-        report: FittedPointCloudCompleter::report,
-        save: |model, folder, origin| model.save_with_origin(folder, origin),
+        report: AnyCompleter::report,
+        save: |model, folder, origin| {
+            let origin = toml::Table::try_from(origin).expect("an origin can be written as TOML");
+            model.save_with_origin(folder, &origin)
+        },
         judge: None,
         eval_every: None,
     };
@@ -90,19 +99,62 @@ fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {
     }
 }
 
-fn with_model_flags(mut config: PointCloudCompleter, args: &FitArgs) -> PointCloudCompleter {
-    let flags = &args.model;
-    match flags.preset {
-        Some(PresetName::Paper) => config = PointCloudCompleter::paper(),
-        Some(PresetName::Fast) => config = PointCloudCompleter::small(),
-        None => {}
+/// The settings of the system that is named, with those of the file, the preset and the flags.
+fn settings(
+    file: &FitFile,
+    args: &FitArgs,
+    repeated: Option<&Repetition>,
+) -> anyhow::Result<AnyCompletionLearner> {
+    if let Some(repeated) = repeated {
+        let config = file.config::<toml::Table>(args)?;
+        let text = toml::to_string(&config).expect("a table can be written as TOML");
+        return Ok(AnyCompletionLearner::from_toml(repeated.record.task, &text)?);
     }
-    config.seed = flags.seed.unwrap_or(config.seed);
-    config.training.max_epochs = flags.epochs.unwrap_or(config.training.max_epochs);
-    config.training.batch_size = flags.batch_size.unwrap_or(config.training.batch_size);
-    config.likelihood_weight = flags.likelihood_weight.unwrap_or(config.likelihood_weight);
-    config.device = flags.device.map_or(config.device, Into::into);
-    config
+    let method = match args.system.as_ref().or(file.system.as_ref()) {
+        Some(name) => CompletionMethod::from_name(name)?,
+        None => CompletionMethod::Llf,
+    };
+    let config = match method {
+        // Errors name the line.
+        CompletionMethod::Llf => file.config::<PointCloudCompleter>(args)?.into(),
+        _ => method.learner_with(&file.config).context("[config]")?,
+    };
+    with_model_flags(config, method, args)
+}
+
+fn with_model_flags(
+    mut config: AnyCompletionLearner,
+    method: CompletionMethod,
+    args: &FitArgs,
+) -> anyhow::Result<AnyCompletionLearner> {
+    let flags = &args.model;
+    config = match (flags.preset, config) {
+        (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => {
+            PointCloudCompleter::paper().into()
+        }
+        (Some(PresetName::Paper), _) => method.learner(),
+        (Some(PresetName::Fast), config) => config.small(),
+        (None, config) => config,
+    };
+    if let Some(weight) = flags.likelihood_weight {
+        match &mut config {
+            AnyCompletionLearner::Flow(flow) => flow.likelihood_weight = weight,
+            _ => bail!("--likelihood-weight is for llf; {method} has no likelihood"),
+        }
+    }
+    if let Some(seed) = flags.seed {
+        config = config.with_seed(seed);
+    }
+    if let Some(max_epochs) = flags.epochs {
+        config = config.with_epochs(max_epochs);
+    }
+    if let Some(batch_size) = flags.batch_size {
+        config = config.with_batch_size(batch_size);
+    }
+    if let Some(device) = flags.device {
+        config = config.with_device(device.into());
+    }
+    Ok(config)
 }
 
 /// Complete shapes in their frame: a set by its name, PartNet's folder layout, or a folder of clouds and meshes.

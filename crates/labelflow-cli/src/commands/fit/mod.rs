@@ -44,6 +44,8 @@ struct FitFile {
     range: Option<[f64; 2]>,
     shapes: Option<PathBuf>,
     scans: Option<PathBuf>,
+    /// Of completion, by name.
+    system: Option<String>,
     bounds: Option<BoundsSetting>,
     classes: Option<Vec<String>>,
     abstain: Option<AbstainConvention>,
@@ -77,11 +79,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
             bail!("rows in parts are for classification; {task} learns from rows in memory")
         }
         ModelTask::Regression => regression::run(file, args, repeated),
-        ModelTask::Completion => completion::run(file, args, repeated),
-        ModelTask::CodeCompletion => bail!(
-            "expected a model for classification, regression or completion, found one for code-completion, which \
-             only comparisons have: `labelflow run` trains it"
-        ),
+        ModelTask::Completion
+        | ModelTask::CodeCompletion
+        | ModelTask::InversionCompletion
+        | ModelTask::TransferCompletion => completion::run(file, args, repeated),
     }
 }
 
@@ -124,7 +125,8 @@ impl FitFile {
             );
         }
         let named = args.task.map(ModelTask::from).or(self.task);
-        let shapes = args.shapes.is_some() || self.shapes.is_some();
+        let system = args.system.is_some() || self.system.is_some();
+        let shapes = args.shapes.is_some() || self.shapes.is_some() || system;
         let fitting = match (rules, shapes) {
             (true, _) => ModelTask::Regression,
             (_, true) => ModelTask::Completion,
@@ -136,6 +138,9 @@ impl FitFile {
             }
             Some(ModelTask::Classification) if rules => {
                 bail!("--rules are for regression; classification learns from --signals")
+            }
+            Some(ModelTask::Classification | ModelTask::Regression) if system => {
+                bail!("--system is for completion, which learns from --shapes")
             }
             named => Ok(named.unwrap_or(fitting)),
         }

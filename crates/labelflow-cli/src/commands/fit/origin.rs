@@ -202,6 +202,7 @@ impl Repetition {
             range: origin.range,
             shapes: origin.path("shapes"),
             scans: origin.path("scans"),
+            system: None,
             bounds: is_classification.then_some(bounds),
             classes: (!origin.classes.is_empty()).then(|| origin.classes.clone()),
             abstain: origin.abstain,
