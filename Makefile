@@ -19,7 +19,7 @@ test: nextest ## Run all tests, those of the Python package on a wheel in a fres
 # The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
 PYTHON ?= python3
 PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
-PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown
+PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown 'dask[dataframe]' duckdb datafusion
 
 .PHONY: python-test
 python-test:

@@ -22,6 +22,7 @@ SECTIONS = {
     "Completion of point clouds": ["PointCloudCompleter"],
     "Label models": [model.__name__ for model in labelflow.LABEL_MODELS.values()],
     "Signals": ["Signals"],
+    "Streams": ["VoteCounter", "count_votes", "BadRows"],
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],
     "Exceptions": [
         "ConfigError", "DataError", "FormatError", "TrainingError", "DeviceError", "NotFittedError",

@@ -201,6 +201,7 @@ def fit_label_model(
     expected_under: NDArray[np.float64] | None = None,
     bounds: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
+    counts: NDArray[np.uint64] | None = None,
 ) -> LabelModel: ...
 def fit_adversarial_labels(
     config: str,
