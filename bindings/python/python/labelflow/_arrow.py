@@ -68,6 +68,13 @@ def pieces(batch: Any) -> Iterator[Any]:
         yield batch.slice(start, MAX_ROWS)
 
 
+def whole_batch(table: Any) -> Any:
+    """A table as one batch."""
+    pa = pyarrow()
+    columns = [pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type) for column in table.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
+
 def is_list(kind: Any) -> bool:
     """Whether a type is one of the types of lists."""
     types = pyarrow().types

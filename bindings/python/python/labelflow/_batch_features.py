@@ -15,22 +15,23 @@ class BatchFeatures:
 
     Parameters
     ----------
-    estimator : fitted estimator
-        Whose features are read.
     schema : pyarrow.Schema
         Of all batches.
     columns : list of str, str or None
         The columns of features, or the column of lists; None: those with the names of the fit.
+    names : list of str or None
+        The features of the fit, if they have names.
+    n_features : int or None
+        Their number; None before the fit: as many as there are columns, or as the first list has.
     """
 
-    def __init__(self, estimator: Any, schema: Any, columns: Any) -> None:
-        names = getattr(estimator, "feature_names_in_", None)
-        self._n_features = estimator.n_features_in_
-        fitted = None if names is None else names.tolist()
-        chosen = choose_columns("features", schema, columns, fitted, self._n_features)
+    def __init__(self, schema: Any, columns: Any, names: list[str] | None, n_features: int | None) -> None:
+        chosen = choose_columns("features", schema, columns, names, n_features)
         self._list = chosen if isinstance(chosen, str) else None
         self.columns = [chosen] if isinstance(chosen, str) else chosen
-        self._names = fitted or ([] if self._list else self.columns)
+        self._n_features = n_features if n_features is not None or self._list else len(self.columns)
+        #: Of the columns of the matrix; None of lists.
+        self.names = names or (None if self._list else self.columns)
         for name in self.columns:
             _check_numeric(name, schema.field(name).type)
 
@@ -56,6 +57,8 @@ class BatchFeatures:
 
         lists = batch.column(self._list)
         lengths = compute.fill_null(compute.list_value_length(lists), -1).to_numpy(zero_copy_only=False)
+        if self._n_features is None:
+            self._n_features = int(lengths[lengths >= 0][0]) if (lengths >= 0).any() else 0
         fits = lengths == self._n_features
         matrix = np.full((batch.num_rows, self._n_features), np.nan, dtype=np.float32)
         whole = lists if fits.all() else lists.filter(pyarrow().array(fits))
@@ -68,7 +71,7 @@ class BatchFeatures:
             found = "no list" if lengths[row] < 0 else f"a list of {lengths[row]}"
             return f"column {self._list!r}: expected a list of {self._n_features} numbers, found {found}"
         place = int(np.flatnonzero(~np.isfinite(matrix[row]))[0])
-        name = repr(self._names[place]) if self._names else str(place)
+        name = repr(self.names[place]) if self.names else str(place)
         if self._list:
             value = batch.column(self._list)[row].as_py()[place]
         else:

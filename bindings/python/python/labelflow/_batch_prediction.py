@@ -146,7 +146,8 @@ class BatchPrediction:
         """What reads the batches."""
         from ._batch_features import BatchFeatures
 
-        return BatchFeatures(self, schema, columns)
+        names = getattr(self, "feature_names_in_", None)
+        return BatchFeatures(schema, columns, None if names is None else names.tolist(), self.n_features_in_)
 
     def _batch_fields(self) -> list[tuple[str, Any]]:
         """Names and types of what is predicted."""

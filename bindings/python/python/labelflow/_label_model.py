@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _frames, _labelflow
-from ._arrow import as_reader, pyarrow
+from ._arrow import as_reader, pyarrow, whole_batch
 from ._bad_rows import BadRows, check_rule, handle, warn_of
 from ._batch_prediction import BatchPrediction, class_columns, class_fields
 from ._batch_votes import BatchVotes
@@ -21,7 +21,7 @@ from ._labelflow import DataError, RawSignals
 from ._labelflow import LabelModel as RawLabelModel
 from ._settings import like, seed_of, threads_of
 from ._signals import Signals, as_signals
-from ._vote_counter import read_counts
+from ._vote_counter import is_one_list, pattern_reader, read_counts
 
 #: Parameters that are about data and threads, and no settings of the method.
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
@@ -95,7 +95,7 @@ class LabelModel(BatchPrediction, Estimator):
             if getattr(self, name, None) == "auto":
                 raise ValueError(f"{name}: expected numbers, since estimating them needs all rows and not counts, found 'auto'")
         values, numbers = read_counts(X, counts)
-        if bad_rows == "fail":
+        if bad_rows == "fail" and not is_one_list(values):
             signals = as_signals(values, self.abstain, self.classes)
         else:
             signals, numbers = self._without_bad(values, numbers, bad_rows, report)
@@ -123,16 +123,12 @@ class LabelModel(BatchPrediction, Estimator):
             matrix = np.asarray(values)
             names = [f"labeler{place}" for place in range(matrix.shape[1])]
             values = pyarrow().table(dict(zip(names, matrix.T)))
-        table = as_reader(values).read_all().combine_chunks()
-        reader = BatchVotes(table.schema, table.column_names, None, classes, self.abstain)
-        batch = pyarrow().RecordBatch.from_arrays(
-            [column.chunk(0) if column.num_chunks else pyarrow().array([], column.type) for column in table.columns],
-            schema=table.schema,
-        )
+        batch = whole_batch(as_reader(values).read_all())
+        reader = pattern_reader(batch, counts, classes, self.abstain)
         votes, wrong, reason = reader.read(batch)
         bad = wrong.any(axis=1)
         found = BadRows()
-        handle(bad, rule, lambda row: f"pattern {row} of {counts[row]} rows", reason, found)
+        handle(bad, rule, lambda row: f"pattern {row}, of {counts[row]} rows", reason, found)
         found.n_rows = int(counts[bad].sum())
         warn_of(found, rule, "taken with abstentions")
         if report is not None:

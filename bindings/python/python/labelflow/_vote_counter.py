@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _frames
 from ._arrow import as_reader, choose_columns, is_list, pyarrow
+from ._batch_votes import BatchVotes
 from ._labelflow import DataError
 from ._signals import Signals
 
@@ -207,6 +208,23 @@ def read_counts(X: Any, counts: Any) -> tuple[Any, np.ndarray]:
         raise DataError(f"counts, pattern {row}: expected a whole number that is not negative, found {numbers[row]}")
     _total(numbers)
     return X if isinstance(X, Signals) or _frames.library(X) else np.asarray(X), numbers.astype(np.uint64)
+
+
+def is_one_list(values: Any) -> bool:
+    """Whether patterns are one column of lists."""
+    return _frames.library(values) == "pyarrow" and values.num_columns == 1 and is_list(values.schema.field(0).type)
+
+
+def pattern_reader(batch: Any, counts: np.ndarray, classes: Any, abstain: str) -> BatchVotes:
+    """What reads the votes of patterns. Of lists, there are as many labelers as the lists of most rows have votes."""
+    if not is_one_list(batch):
+        return BatchVotes(batch.schema, batch.schema.names, None, classes, abstain)
+    import pyarrow.compute as compute
+
+    lengths = compute.fill_null(compute.list_value_length(batch.column(0)), 0).to_numpy(zero_copy_only=False)
+    n_labelers = int(np.bincount(lengths, weights=counts).argmax()) if len(lengths) else 0
+    labelers = [f"labeler{place}" for place in range(n_labelers)]
+    return BatchVotes(batch.schema, batch.schema.names[0], labelers, classes, abstain)
 
 
 def _total(numbers: np.ndarray) -> int:
