@@ -104,6 +104,7 @@ def test_a_prediction_does_not_depend_on_the_batch(flow, planted):
     expected = flow.predict_proba(planted.X)
     for size in (1, 7, 64, 300):
         found = flow.predict_batches(table.to_reader(max_chunksize=size), columns=["x0", "x1", "x2"]).read_all()
+        assert found.equals(flow.predict_batches(table).read_all()), "features without names are x0, x1, … as in files"
         assert found.column_names == ["id", "label", "p_0", "p_1"]
         np.testing.assert_array_equal(probabilities(found), expected)
         np.testing.assert_array_equal(found["label"].to_numpy(), flow.predict(planted.X))
@@ -269,7 +270,7 @@ def test_what_cannot_be_done_is_said(flow, planted):
     with pytest.raises(ValueError, match="features: expected one column 'y' among"):
         flow.predict_batches(table, columns=["x0", "x1", "y"])
     with pytest.raises(ValueError, match="features: expected 3 columns or one of lists"):
-        flow.predict_batches(table)
+        flow.predict_batches(table.rename_columns(["id", "a", "b", "c"]))
     with pytest.raises(ValueError, match="features: expected numbers, found the column 't' of string"):
         flow.predict_batches(table.append_column("t", [["a"] * 300]), columns=["x0", "x1", "t"])
     with pytest.raises(ValueError, match="keep: expected columns other than those of the prediction, found 'label'"):

@@ -13,6 +13,7 @@ from . import _frames
 
 #: Rows that are worked on at a time. No result depends on it.
 MAX_ROWS = 1 << 16
+_UNNAMED = {"features": "x", "votes": "labeler"}
 
 
 def pyarrow() -> Any:
@@ -109,8 +110,11 @@ def choose_columns(
 
 def _usual_columns(what: str, schema: Any, fitted: list[str] | None, n_expected: int | None) -> Any:
     names = schema.names
-    if fitted is not None and set(fitted) <= set(names):
-        return fitted
+    # What has no name is called so in files.
+    unnamed = [f"{_UNNAMED[what]}{place}" for place in range(n_expected or 0)]
+    likely = unnamed if fitted is None else fitted
+    if likely and set(likely) <= set(names):
+        return likely
     lists = [field.name for field in schema if is_list(field.type)]
     if len(lists) == 1:
         return lists[0]

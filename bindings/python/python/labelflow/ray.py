@@ -273,7 +273,8 @@ def predict(
     batch_size : int, default=65536
         Rows that an actor predicts at a time.
     concurrency : int or (int, int), default=None
-        The number of actors, or the least and the most. None: from one to as many as there are cores, or GPUs.
+        The number of actors, or the least and the most. None: from one to as many as there are cores, or GPUs. A fixed number
+        must leave cores for the tasks that read and write.
     gpus : float or "auto", default="auto"
         GPUs of each actor. "auto": one, if the model is a flow, the cluster has any and the package was built with cuda; else none.
         Predictions on a GPU equal those on a CPU to rounding, not bit for bit.
