@@ -89,8 +89,9 @@ def test_conventions_mean_the_same_in_batches(abstain, planted):
     votes = planted.votes
     cells = {"zero": votes + 1, "signed": np.where(votes < 0, 0, 2 * votes - 1), "missing": votes}[abstain]
     mask = votes < 0 if abstain == "missing" else np.zeros(votes.shape, dtype=bool)
-    for kind in (pa.int8(), pa.int64(), pa.float64()):
-        columns = [pa.array(column, mask=gone).cast(kind) for column, gone in zip(cells.T, mask.T)]
+    kinds = [pa.int8(), pa.int64(), pa.float64(), *([] if abstain == "signed" else [pa.uint8(), pa.uint64()])]
+    for kind in kinds:
+        columns = [pa.array(np.where(gone, 0, column), mask=gone).cast(kind) for column, gone in zip(cells.T, mask.T)]
         table = pa.Table.from_arrays(columns, names=list("abcde"))
         model = labelflow.DawidSkene(abstain=abstain).fit_counts(count_votes(table.to_reader(max_chunksize=50)))
         usual = labelflow.DawidSkene().fit(votes)

@@ -97,6 +97,9 @@ class BatchVotes:
             missing = values.is_null().to_numpy(zero_copy_only=False)
             values = values.fill_null(0)
         numbers = values.to_numpy(zero_copy_only=False)
+        if numbers.dtype.kind == "u":
+            # Abstentions are negative, and what is cut here is no class either way.
+            numbers = np.minimum(numbers, np.uint64(_UNKNOWN)).astype(np.int64)
         wrong = np.zeros(len(values), dtype=bool)
         if numbers.dtype.kind == "f":
             missing |= np.isnan(numbers)
