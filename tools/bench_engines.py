@@ -144,24 +144,24 @@ def predict(engine, model, rows, out, votes=None):
             write_stream(model.predict_batches(batches, keep=None if votes else ["id"]), out)
         return watch
     if engine == "spark":
-        import labelflow.spark
+        from labelflow import spark as on_spark
 
         session = spark_session()
         with Watch() as watch:
             frame = session.read.parquet(str(rows))
             if votes:
-                labelflow.spark.fit(model, frame, votes=votes)
-            labelflow.spark.predict(model, frame, keep=None if votes else ["id"]).write.parquet(str(out))
+                on_spark.fit(model, frame, votes=votes)
+            on_spark.predict(model, frame, keep=None if votes else ["id"]).write.parquet(str(out))
         session.stop()
         return watch
     ray = ray_cluster()
-    import labelflow.ray
+    from labelflow import ray as on_ray
 
     with Watch() as watch:
         dataset = ray.data.read_parquet(str(rows))
         if votes:
-            labelflow.ray.fit(model, dataset, votes=votes)
-        labelflow.ray.predict(model, dataset, keep=None if votes else ["id"]).write_parquet(str(out))
+            on_ray.fit(model, dataset, votes=votes)
+        on_ray.predict(model, dataset, keep=None if votes else ["id"]).write_parquet(str(out))
     ray.shutdown()
     return watch
 
