@@ -19,7 +19,7 @@ test: nextest ## Run all tests, those of the Python package on a wheel in a fres
 # The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
 PYTHON ?= python3
 PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
-PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown
+PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown 'dask[dataframe]' duckdb datafusion
 
 .PHONY: python-test
 python-test:
@@ -29,7 +29,29 @@ python-test:
 	$(PYTHON) tools/pack_wheel.py $(CARGO_TARGET_DIR)/debug $(PYTHON_TESTS)/wheel
 	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check --no-deps $(PYTHON_TESTS)/wheel/*.whl
 	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
-		$(PYTHON_TESTS)/bin/python -m pytest -q -p no:cacheprovider bindings/python/tests
+		$(PYTHON_TESTS)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests
+
+# Apart from the other tests: half a gigabyte of packages for each Spark, clusters that start and stop, and Java. `make test` skips them loudly.
+ENGINE_TESTS = $(CARGO_TARGET_DIR)/engine-tests
+SPARKS ?= 3.5 4
+.PHONY: test-engines
+test-engines: ## Run the tests of labelflow.spark on Spark 3.5 and 4 and of labelflow.ray (installs them in a cache folder; wants Java 17)
+	cargo build --workspace --lib --bins --tests --quiet
+	$(PYTHON) tools/pack_wheel.py $(CARGO_TARGET_DIR)/debug $(ENGINE_TESTS)/wheel
+	for spark in $(SPARKS); do $(MAKE) engine-test SPARK=$$spark || exit 1; done
+
+.PHONY: engine-test
+engine-test: $(ENGINE_TESTS)/spark-$(SPARK)/ready
+	$(ENGINE_TESTS)/spark-$(SPARK)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(ENGINE_TESTS)/wheel/*.whl
+	$(ENGINE_TESTS)/spark-$(SPARK)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests/test_spark.py \
+		bindings/python/tests/test_ray.py bindings/python/tests/test_scale_out.py
+
+# Ray comes with the latest Spark alone: it does not depend on it.
+$(ENGINE_TESTS)/spark-$(SPARK)/ready: Makefile
+	rm -rf $(ENGINE_TESTS)/spark-$(SPARK) && $(PYTHON) -m venv $(ENGINE_TESTS)/spark-$(SPARK)
+	$(ENGINE_TESTS)/spark-$(SPARK)/bin/pip install --quiet --disable-pip-version-check 'pyspark==$(SPARK).*' numpy pandas pyarrow pytest \
+		$(if $(filter 4,$(SPARK)),'ray[data]')
+	touch $@
 
 # The pages are written by tests, so that nothing is compiled twice.
 BROWSER_TESTS = $(CARGO_TARGET_DIR)/browser-tests

@@ -5,6 +5,7 @@
 With --check nothing is written, and the exit code is 1 if the file is not what it should be.
 """
 
+import ast
 import inspect
 import re
 import sys
@@ -22,12 +23,16 @@ SECTIONS = {
     "Completion of point clouds": ["PointCloudCompleter"],
     "Label models": [model.__name__ for model in labelflow.LABEL_MODELS.values()],
     "Signals": ["Signals"],
+    "Streams": ["VoteCounter", "count_votes", "BadRows"],
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],
     "Exceptions": [
         "ConfigError", "DataError", "FormatError", "TrainingError", "DeviceError", "NotFittedError",
         "LabelingFunctionError",
     ],
 }
+
+#: Modules that need an engine, which is not installed where this runs: read, not imported.
+MODULES = {"Spark": "spark", "Ray": "ray"}
 
 
 def to_markdown(docstring: str) -> str:
@@ -87,6 +92,22 @@ def entry(name: str, shown: set[str]) -> list[str]:
     return [*out, ""]
 
 
+def module_entries(name: str) -> list[str]:
+    """The public functions and classes of a module, from its source."""
+    tree = ast.parse((Path(labelflow.__file__).parent / f"{name}.py").read_text())
+    out = [f"`import labelflow.{name}`. {to_markdown(ast.get_docstring(tree))}", ""]
+    for node in tree.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+            continue
+        out += [f"### {name}.{node.name}", ""]
+        if isinstance(node, ast.FunctionDef):
+            for argument in [*node.args.args, *node.args.kwonlyargs]:
+                argument.annotation = None
+            out.append(f"`{name}.{node.name}({ast.unparse(node.args)})`\n")
+        out += [to_markdown(ast.get_docstring(node)), ""]
+    return out
+
+
 def page() -> str:
     out = ["# API reference", "", "Written by `make docs` from the docstrings, whose examples are run as tests.", ""]
     shown: set[str] = set()
@@ -94,6 +115,8 @@ def page() -> str:
         out += [f"## {title}", ""]
         for name in names:
             out += entry(name, shown)
+    for title, name in MODULES.items():
+        out += [f"## {title}", "", *module_entries(name)]
     return "\n".join(out).rstrip() + "\n"
 
 

@@ -35,6 +35,13 @@ pub(crate) fn table(
     .map_err(exception)
 }
 
+/// The devices that this package was built for; whether the machine has them is another question.
+#[pyfunction]
+pub(crate) fn built_devices() -> Vec<&'static str> {
+    let all = [("cpu", true), ("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu"))];
+    all.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name).collect()
+}
+
 /// How training proceeds by a preset, for a dataset of so many rows, as JSON.
 #[pyfunction]
 pub(crate) fn preset_training(preset: &str, n_rows: usize) -> PyResult<String> {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use labelflow::SavedLabelModel;
-use labelflow::weak::{AnyLabelModel, Bounds, KnownOfLabelers, Labeler, LabelerErrors, SoftLabels};
+use labelflow::weak::{
+    AnyLabelModel, Bounds, CountedVotes, KnownOfLabelers, Labeler, LabelerErrors, SoftLabels,
+};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -23,9 +25,11 @@ pub(crate) fn soft_labels(labels: &PyReadonlyArray2<'_, f64>) -> PyResult<SoftLa
 }
 
 /// Fits the label model that `config` names, to signals and to what else is known of the labelers: the share of wrong
-/// votes of each, bounds on the errors of each about each class, and labels from which the shares are estimated.
+/// votes of each, bounds on the errors of each about each class, and labels from which the shares are estimated. With
+/// counts, each row of the signals stands for so many rows.
 #[pyfunction]
-#[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None))]
+#[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None, counts=None))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_label_model(
     py: Python<'_>,
     config: &str,
@@ -34,6 +38,7 @@ pub(crate) fn fit_label_model(
     expected_under: Option<PyReadonlyArray2<'_, f64>>,
     bounds: Option<PyReadonlyArray2<'_, f64>>,
     n_jobs: Option<usize>,
+    counts: Option<PyReadonlyArray1<'_, u64>>,
 ) -> PyResult<LabelModel> {
     let model: AnyLabelModel = settings("label model", config)?;
     let signals = signals.0.clone();
@@ -48,9 +53,14 @@ pub(crate) fn fit_label_model(
     if let Some(bounds) = bounds {
         known.bounds = Some(Bounds::new(bounds.as_array().to_owned()).map_err(exception)?);
     }
+    let counts = counts.map(|counts| counts.as_array().to_vec());
     let fitted = background::run(py, n_jobs, move |_| {
         signals.check_any_vote()?;
-        Ok(SavedLabelModel::new(model.fit(&signals, &known)?, &signals))
+        let fitted = match counts {
+            Some(counts) => model.fit_counts(&CountedVotes::new(&signals, &counts)?, &known)?,
+            None => model.fit(&signals, &known)?,
+        };
+        Ok(SavedLabelModel::new(fitted, &signals))
     })?;
     Ok(LabelModel(Arc::new(fitted)))
 }

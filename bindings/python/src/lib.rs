@@ -41,7 +41,7 @@ mod _labelflow {
         FeatureClassifier, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
     };
     #[pymodule_export]
-    use crate::flow_classifier::{FlowClassifier, fit_label_flow, preset_training};
+    use crate::flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training};
     #[pymodule_export]
     use crate::flow_regressor::{FlowRegressor, fit_label_flow_regressor};
     #[pymodule_export]

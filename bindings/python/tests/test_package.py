@@ -17,6 +17,8 @@ MODULES = [
     for module in pkgutil.walk_packages(labelflow.__path__, "labelflow.")
     if not module.name.endswith("._labelflow")
 ]
+#: Modules that need what is not installed by default.
+ENGINES = {"labelflow.spark": "pyspark", "labelflow.ray": "ray", "labelflow._vote_counter": "pyarrow"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -24,6 +26,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 def test_examples_in_docstrings(name):
     if name.endswith("_analysis"):
         pytest.importorskip("pandas")
+    if name in ENGINES:
+        pytest.importorskip(ENGINES[name], reason=f"NOT RUN: {ENGINES[name]} is not installed; `make test-engines` installs it")
     outcome = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert outcome.failed == 0
 

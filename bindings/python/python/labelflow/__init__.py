@@ -24,6 +24,7 @@ Complete shapes and partial scans go in, several completions of each scan come o
 
 from ._adversarial_labels import AdversarialLabels
 from ._analysis import analyze
+from ._bad_rows import BadRows
 from ._errors import NotFittedError
 from ._generalized_expectation import GeneralizedExpectation
 from ._label_flow_classifier import LabelFlowClassifier
@@ -55,6 +56,7 @@ from ._point_cloud_completer import PointCloudCompleter
 from ._rules import MaskRule, MeanRule, QuantileRule
 from ._signals import Signals
 from ._two_stage_classifier import TwoStageClassifier
+from ._vote_counter import VoteCounter, count_votes
 
 __all__ = [
     "ABSTAIN",
@@ -62,6 +64,7 @@ __all__ = [
     "AdversarialLabels",
     "AdversarialMulticlass",
     "AverageSignals",
+    "BadRows",
     "ConfigError",
     "ConstrainedLabels",
     "DataError",
@@ -89,8 +92,10 @@ __all__ = [
     "SnorkelLabelModel",
     "TrainingError",
     "TwoStageClassifier",
+    "VoteCounter",
     "__version__",
     "analyze",
     "apply",
+    "count_votes",
     "labeling_function",
 ]

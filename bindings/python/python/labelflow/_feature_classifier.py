@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ._batch_prediction import BatchPrediction, class_columns, class_fields
 from ._estimator import Estimator
 from ._features import read_features, read_like_fitted, set_features
 from ._settings import threads_of
 from ._signals import Signals, as_signals
 
 
-class FeatureClassifier(Estimator):
+class FeatureClassifier(BatchPrediction, Estimator):
     """A classifier on features that learns from the signals of labelers.
 
     Subclasses implement ``_train``, which returns a fitted model, and ``_predict``.
@@ -132,3 +133,14 @@ class FeatureClassifier(Estimator):
 
     def _predict(self, features: np.ndarray, n_jobs: int | None) -> np.ndarray:
         return self.model_.predict_proba(features, n_jobs)
+
+    def _batch_fields(self) -> list[tuple[str, Any]]:
+        return class_fields(self.classes_)
+
+    def _batch_columns(self, values: np.ndarray) -> list[Any]:
+        return class_columns(self.classes_, self._batch_probabilities(values))
+
+    def _batch_probabilities(self, values: np.ndarray) -> np.ndarray:
+        if not len(values):
+            return np.empty((0, len(self.classes_)))
+        return self._predict(values, threads_of(self.n_jobs))

@@ -66,3 +66,10 @@ def is_missing(values: np.ndarray) -> np.ndarray:
         return np.asarray(pandas.isna(values))
     flat = [value is None or (isinstance(value, float) and value != value) for value in values.flat]
     return np.array(flat, dtype=bool).reshape(values.shape)
+
+
+def without(frame: Any, name: Any) -> Any:
+    """A frame without one of its columns."""
+    if library(frame) == "pandas":
+        return frame.drop(columns=name)
+    return frame.drop_columns([name]) if library(frame) == "pyarrow" else frame.drop(name)

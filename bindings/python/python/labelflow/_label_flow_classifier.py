@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import _labelflow
+from ._arrow import pyarrow
+from ._batch_prediction import class_columns, label_values
 from ._bounds import read_bounds
 from ._class_values import class_values
 from ._feature_classifier import FeatureClassifier
@@ -321,6 +323,32 @@ class LabelFlowClassifier(FeatureClassifier):
                 "rows that nothing is known of them; their classes are equally probable"
             )
         return probabilities
+
+    def _batch_fields(self) -> list[tuple[str, Any]]:
+        fields = super()._batch_fields()
+        if self._has_sets():
+            fields.append(("set", pyarrow().list_(label_values(self.classes_).type)))
+        return fields
+
+    def _batch_columns(self, values: np.ndarray) -> list[Any]:
+        pa = pyarrow()
+        n_jobs = threads_of(self.n_jobs)
+        probabilities = np.empty((0, len(self.classes_)))
+        if len(values):
+            # Rows of which nothing is known are equally probable for all classes; of a stream nobody is told of each.
+            probabilities, _ = self._at_samples().predict_proba(values, n_jobs)
+        columns = class_columns(self.classes_, probabilities)
+        if self._has_sets():
+            members = np.zeros(probabilities.shape, dtype=bool)
+            if len(values):
+                members = self._at_samples().predict_sets(values, n_jobs)
+            ends = np.concatenate([[0], np.cumsum(members.sum(axis=1))]).astype(np.int32)
+            classes = label_values(self.classes_).take(pa.array(np.nonzero(members)[1]))
+            columns.append(pa.ListArray.from_arrays(pa.array(ends), classes))
+        return columns
+
+    def _has_sets(self) -> bool:
+        return json.loads(self.model_.certainty).get("sets") is not None
 
     def _pack(self, model: FlowClassifier) -> bytes:
         return model.to_bytes()

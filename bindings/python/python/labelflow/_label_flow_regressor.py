@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import _labelflow
+from ._arrow import pyarrow
+from ._batch_prediction import BatchPrediction
 from ._estimator import Estimator
 from ._features import read_features, read_like_fitted, set_features, set_saved_features
 from ._flow_training import set_course, training_parameters, training_settings, watched
@@ -19,8 +21,11 @@ from ._settings import like, seed_of, threads_of
 from ._values import measured_range, measured_rules, r2, read_values
 from ._warnings import warn_of_doubts
 
+#: The quantiles that a stream of predictions has, as on the command line.
+_BATCH_QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
 
-class LabelFlowRegressor(Estimator):
+
+class LabelFlowRegressor(BatchPrediction, Estimator):
     """A label learning flow for regression: the distribution of all labels that rules about means allow.
 
     Parameters
@@ -310,6 +315,18 @@ class LabelFlowRegressor(Estimator):
     def _read(self, X: Any) -> np.ndarray:
         self._check_is_fitted()
         return read_like_fitted(self, X)
+
+    def _batch_fields(self) -> list[tuple[str, Any]]:
+        return [(name, pyarrow().float64()) for name in ("mean", "std", *_BATCH_QUANTILES)]
+
+    def _batch_columns(self, values: np.ndarray) -> list[Any]:
+        pa = pyarrow()
+        if not len(values):
+            return [pa.array([], pa.float64())] * (2 + len(_BATCH_QUANTILES))
+        n_jobs = threads_of(self.n_jobs)
+        mean, std = self.model_.predict(values, n_jobs)
+        quantiles = self.model_.predict_quantiles(values, list(_BATCH_QUANTILES.values()), n_jobs)
+        return [pa.array(column) for column in (mean, std, *np.ascontiguousarray(quantiles.T))]
 
     def _config(self, n_rows: int) -> dict[str, Any]:
         """The settings as the Rust type of the same name reads them."""

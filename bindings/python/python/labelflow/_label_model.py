@@ -9,19 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from . import _labelflow
+from . import _frames, _labelflow
+from ._arrow import as_reader, pyarrow, whole_batch
+from ._bad_rows import BadRows, check_rule, handle, warn_of
+from ._batch_prediction import BatchPrediction, class_columns, class_fields
+from ._batch_votes import BatchVotes
 from ._bounds import estimate, read_bounds
 from ._class_values import class_values
 from ._estimator import Estimator
+from ._labelflow import DataError, RawSignals
 from ._labelflow import LabelModel as RawLabelModel
 from ._settings import like, seed_of, threads_of
 from ._signals import Signals, as_signals
+from ._vote_counter import is_one_list, pattern_reader, read_counts
 
 #: Parameters that are about data and threads, and no settings of the method.
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
 
 
-class LabelModel(Estimator):
+class LabelModel(BatchPrediction, Estimator):
     """A label model: it turns the votes of labelers into labels, without features.
 
     Subclasses have a name, as on the command line, and a constructor with the settings of the Rust type of the same name.
@@ -48,14 +54,87 @@ class LabelModel(Estimator):
         self
         """
         signals = as_signals(X, self.abstain, self.classes)
-        n_jobs = threads_of(self.n_jobs)
+        return self._fit(signals, None, self._known(signals, threads_of(self.n_jobs)))
+
+    def fit_counts(
+        self, X: Any, counts: Any = "count", *, bad_rows: str = "fail", report: BadRows | None = None
+    ) -> Any:
+        """Learns from distinct rows of votes with how often each occurs: bit for bit the fit to the rows that were counted.
+
+        The one exception are votes of which more than seven eighths of the rows differ: those are fitted row by row by
+        :meth:`fit`, so that sums may differ in their last digits.
+
+        Parameters
+        ----------
+        X : VoteCounter, data frame or signals
+            One row a pattern: a :class:`VoteCounter`, a data frame with a column of counts beside those of the labelers, or
+            whatever :class:`Signals` takes. Patterns may come in any order and more than once, so the tables of several
+            machines can be written one below the other.
+        counts : str or array (n_patterns,), default="count"
+            The name of the column of counts, or the counts.
+        bad_rows : {"fail", "abstain", "skip"}, default="fail"
+            What becomes of rows with a vote that is no class: an error; that vote abstains; or they are left out. With the
+            last two, a warning has their number.
+        report : BadRows, default=None
+            Counts such rows.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import labelflow
+        >>> patterns = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 0, 1]])
+        >>> labelflow.DawidSkene().fit_counts(patterns, counts=[500, 300, 100, 50]).predict(patterns)
+        array([0, 1, 0, 1])
+        """
+        check_rule(bad_rows)
+        for name in ("errors", "bounds"):
+            if getattr(self, name, None) == "auto":
+                raise ValueError(f"{name}: expected numbers, since estimating them needs all rows and not counts, found 'auto'")
+        values, numbers = read_counts(X, counts)
+        if bad_rows == "fail" and not is_one_list(values):
+            signals = as_signals(values, self.abstain, self.classes)
+        else:
+            signals, numbers = self._without_bad(values, numbers, bad_rows, report)
+        if len(numbers) != len(signals):
+            raise DataError(f"counts: expected {len(signals)}, one a pattern, found {len(numbers)}")
+        return self._fit(signals, numbers, self._known(signals, threads_of(self.n_jobs)))
+
+    def _fit(self, signals: Signals, counts: np.ndarray | None, known: dict[str, Any]) -> Any:
         config = json.dumps(self._config())
-        model = _labelflow.fit_label_model(config, signals._raw, n_jobs=n_jobs, **self._known(signals, n_jobs))
+        n_jobs = threads_of(self.n_jobs)
+        model = _labelflow.fit_label_model(config, signals._raw, n_jobs=n_jobs, counts=counts, **known)
         self.model_ = model
         self.classes_ = signals.classes_
         self.labelers_ = signals.labelers_
         self.n_features_in_ = len(signals.labelers_)
         return self
+
+    def _without_bad(
+        self, values: Any, counts: np.ndarray, rule: str, report: BadRows | None
+    ) -> tuple[Signals, np.ndarray]:
+        """The patterns that can be used, as signals, and their counts."""
+        classes = None if self.classes is None else np.asarray(list(self.classes))
+        if _frames.library(values) is None:
+            # A matrix has no names of columns; a table wants some.
+            matrix = np.asarray(values)
+            names = [f"labeler{place}" for place in range(matrix.shape[1])]
+            values = pyarrow().table(dict(zip(names, matrix.T)))
+        batch = whole_batch(as_reader(values).read_all())
+        reader = pattern_reader(batch, counts, classes, self.abstain)
+        votes, wrong, reason = reader.read(batch)
+        bad = wrong.any(axis=1)
+        found = BadRows()
+        handle(bad, rule, lambda row: f"pattern {row}, of {counts[row]} rows", reason, found)
+        found.n_rows = int(counts[bad].sum())
+        warn_of(found, rule, "taken with abstentions")
+        if report is not None:
+            report.add(found.n_rows, found.places)
+        good = ~bad if rule == "skip" else slice(None)
+        return Signals(votes[good], classes=classes, labelers=reader.labelers), counts[good]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class.
@@ -205,6 +284,21 @@ class LabelModel(Estimator):
         if isinstance(X, Signals):
             return X
         return Signals(X, abstain=self.abstain, classes=self.classes_)
+
+    _batch_abstention = "labelled without their votes that are no classes"
+
+    def _batch_reader(self, schema: Any, columns: Any) -> BatchVotes:
+        return BatchVotes(schema, columns, self.labelers_, self.classes_, self.abstain)
+
+    def _batch_fields(self) -> list[tuple[str, Any]]:
+        return class_fields(self.classes_)
+
+    def _batch_columns(self, values: np.ndarray) -> list[Any]:
+        if not len(values):
+            return class_columns(self.classes_, np.empty((0, len(self.classes_))))
+        read = RawSignals.from_int8 if values.dtype == np.int8 else RawSignals.from_int64
+        raw = read(values, len(self.classes_)).named(self.labelers_, [str(value) for value in self.classes_.tolist()])
+        return class_columns(self.classes_, self.model_.predict_proba(raw, threads_of(self.n_jobs)))
 
     def _pack(self, model: Any) -> str:
         return model.to_json()

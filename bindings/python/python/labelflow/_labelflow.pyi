@@ -172,6 +172,7 @@ class FeatureClassifier:
     @staticmethod
     def from_json(text: str) -> FeatureClassifier: ...
 
+def built_devices() -> list[str]: ...
 def preset_training(preset: str, n_rows: int) -> str: ...
 def fit_label_flow(
     config: str,
@@ -213,6 +214,7 @@ def fit_label_model(
     expected_under: NDArray[np.float64] | None = None,
     bounds: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
+    counts: NDArray[np.uint64] | None = None,
 ) -> LabelModel: ...
 def fit_adversarial_labels(
     config: str,

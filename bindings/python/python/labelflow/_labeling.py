@@ -174,12 +174,7 @@ def apply(
     if on_error not in ("raise", "abstain"):
         raise ValueError(f"on_error: expected 'raise' or 'abstain', found {on_error!r}")
     functions = list(functions)
-    names = [_name(function) for function in functions]
-    if not functions:
-        raise ValueError("functions: expected at least one, found none")
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"functions: expected names that differ, found {twice!r} twice")
+    names = function_names(functions)
     rows = _Rows(frame)
     if not len(rows):
         raise ValueError("frame: expected at least one row, found none")
@@ -199,6 +194,17 @@ def apply(
         told = ", ".join(f"{name!r} on {count}" for name, count in failed.items())
         warn(f"labeling functions that failed abstain: {told} of {len(rows)} rows")
     return _signals(np.concatenate(parts), names, classes)
+
+
+def function_names(functions: Sequence[Any]) -> list[str]:
+    """The names of the functions, which must differ."""
+    names = [_name(function) for function in functions]
+    if not functions:
+        raise ValueError("functions: expected at least one, found none")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"functions: expected names that differ, found {twice!r} twice")
+    return names
 
 
 def _signals(votes: np.ndarray, names: list[str], classes: Sequence[Any] | None) -> Signals:
@@ -271,18 +277,34 @@ def _label(
     functions: list[Callable[[Any], Any]], rows: list[Any], start: int, on_error: str
 ) -> tuple[np.ndarray, list[int]]:
     """The votes on some rows, and how often each function failed."""
-    votes = np.full((len(rows), len(functions)), None, dtype=object)
     errors = [0] * len(functions)
+
+    def failed(place: int, column: int, reason: str, error: Exception) -> None:
+        if on_error == "raise":
+            raise LabelingFunctionError(_name(functions[column]), start + place, reason) from error
+        errors[column] += 1
+
+    return vote_on(functions, rows, failed), errors
+
+
+def vote_on(
+    functions: Sequence[Callable[[Any], Any]], rows: Iterable[Any], failed: Callable[[int, int, str, Exception], None]
+) -> np.ndarray:
+    """The votes on some rows, None for an abstention. `failed` hears of row, function and reason, and may raise."""
+    votes = []
     for place, row in enumerate(rows):
+        cells: list[Any] = [None] * len(functions)
         for column, function in enumerate(functions):
             try:
-                votes[place, column] = _vote(function(row))
+                cells[column] = _vote(function(row))
             except Exception as error:
-                if on_error == "raise":
-                    reason = str(error) if isinstance(error, _NoVote) else f"{type(error).__name__}: {error}"
-                    raise LabelingFunctionError(_name(function), start + place, reason) from error
-                errors[column] += 1
-    return votes, errors
+                reason = str(error) if isinstance(error, _NoVote) else f"{type(error).__name__}: {error}"
+                failed(place, column, reason, error)
+        votes.append(cells)
+    matrix = np.full((len(votes), len(functions)), None, dtype=object)
+    if votes:
+        matrix[:] = votes
+    return matrix
 
 
 class _NoVote(TypeError):

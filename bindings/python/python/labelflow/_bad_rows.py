@@ -1,0 +1,69 @@
+"""Rows that cannot be used: where they are, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._labelflow import DataError
+from ._warnings import warn
+
+RULES = ("fail", "abstain", "skip")
+#: Rows whose reasons are kept.
+_KEPT = 20
+
+
+class BadRows:
+    """Rows that could not be used, counted while a stream is read.
+
+    Given to a method as ``report``, it holds what was found once the stream has been read to its end.
+
+    Attributes
+    ----------
+    n_rows : int
+        Their number.
+    places : list of str
+        Where the first of them are, and what is wrong with each; at most twenty.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.places: list[str] = []
+
+    def add(self, n_rows: int, places: list[str]) -> None:
+        """Counts further rows."""
+        self.n_rows += n_rows
+        self.places += places[: _KEPT - len(self.places)]
+
+    def __repr__(self) -> str:
+        first = f", the first: {self.places[0]}" if self.places else ""
+        return f"BadRows({self.n_rows} rows{first})"
+
+
+def check_rule(bad_rows: Any) -> str:
+    """`bad_rows` itself, if it is one of the rules."""
+    if bad_rows not in RULES:
+        raise ValueError(f"bad_rows: expected one of {', '.join(RULES)}, found {bad_rows!r}")
+    return bad_rows
+
+
+def handle(
+    bad: np.ndarray, rule: str, place: Callable[[int], str], reason: Callable[[int], str], report: BadRows
+) -> None:
+    """Fails at the first row that is bad, or counts them all."""
+    rows = np.flatnonzero(bad)
+    if not len(rows):
+        return
+    texts = [f"{place(int(row))}: {reason(int(row))}" for row in rows[:_KEPT]]
+    if rule == "fail":
+        raise DataError(f"{texts[0]} (bad_rows='abstain' or 'skip' goes on without such rows)")
+    report.add(len(rows), texts)
+
+
+def warn_of(report: BadRows, rule: str, became: str) -> None:
+    """Tells once how many rows there were."""
+    if report.n_rows:
+        became = "left out" if rule == "skip" else became
+        warn(f"{report.n_rows} rows were {became}, the first of them {report.places[0]}")

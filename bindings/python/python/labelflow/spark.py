@@ -1,0 +1,406 @@
+"""labelflow on Spark 3.5 and 4: labeling functions, label models from counts, training on a sample, prediction on executors.
+
+Spark does what it is good at, reading, counting and spreading rows; labelflow must be installed where its executors run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from . import _training_rows
+from ._arrow import pieces, pyarrow, whole_batch
+from ._bad_rows import BadRows as _BadRows
+from ._batch_prediction import BatchPredictor
+from ._label_model import LabelModel
+from ._labelflow import DataError
+from ._shipped_model import ShippedFunctions, loaded, packed, predictions
+from ._vote_counter import COUNT, pattern_reader, too_many
+
+try:
+    from pyspark import TaskContext
+    from pyspark.accumulators import AccumulatorParam
+    from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+except ImportError as error:
+    raise ImportError("labelflow.spark needs Spark and pyarrow: pip install pyspark pyarrow") from error
+
+#: Distinct rows of votes that are brought to the driver at most, unless the user says otherwise.
+MAX_PATTERNS = 5_000_000
+#: How many standard deviations a sample may be larger than meant before it is cut.
+_MARGIN = 6
+_PLACE, _HASH = "labelflow_place", "labelflow_hash"
+
+
+class BadRows:
+    """Rows that executors could not use, counted while a job runs. Give each prediction its own.
+
+    Counted partition by partition, so that tasks that Spark runs again, after a failure or to be quicker, count once.
+
+    Parameters
+    ----------
+    spark : SparkSession
+
+    Attributes
+    ----------
+    n_rows : int
+        Their number, of the partitions that were computed so far.
+    places : list of str
+        Where the first of each partition are, and what is wrong with them.
+    """
+
+    def __init__(self, spark: Any) -> None:
+        self._accumulator = spark.sparkContext.accumulator({}, _ByPartition())
+
+    @property
+    def n_rows(self) -> int:
+        return sum(n_rows for n_rows, _ in self._accumulator.value.values())
+
+    @property
+    def places(self) -> list[str]:
+        parts = sorted(self._accumulator.value.items())
+        return [place for _, (_, places) in parts for place in places]
+
+    def __repr__(self) -> str:
+        first = f", the first: {self.places[0]}" if self.n_rows else ""
+        return f"BadRows({self.n_rows} rows{first})"
+
+
+class _ByPartition(AccumulatorParam):
+    def zero(self, value: Any) -> Any:
+        return {}
+
+    def addInPlace(self, value1: Any, value2: Any) -> Any:  # noqa: N802 (Spark's name)
+        value1.update(value2)
+        return value1
+
+
+def apply(
+    functions: Sequence[Callable[[Any], Any]],
+    frame: Any,
+    *,
+    classes: Sequence[Any] | None = None,
+    on_error: str = "raise",
+    keep: Sequence[str] | None = None,
+    report: BadRows | None = None,
+) -> Any:
+    """Lets labeling functions vote on every row of a Spark data frame.
+
+    Parameters
+    ----------
+    functions : sequence of callables
+        Labeling functions, or plain functions of a row (a :class:`labelflow.Row`). They travel by value.
+    frame : pyspark.sql.DataFrame
+    classes : sequence, default=None
+        The classes in order, needed if functions return names: votes are their indices.
+    on_error : {"raise", "abstain"}, default="raise"
+        What becomes of a row on which a function raises an exception or returns what is no vote.
+    keep : list of str, default=None
+        The columns that go along. None: all.
+    report : BadRows, default=None
+        Counts rows on which a function failed.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The kept columns, then one of small integers for each function, named after it, -1 where it abstains.
+    """
+    shipped = ShippedFunctions(functions, classes, on_error)
+    kept = list(frame.columns if keep is None else keep)
+    twice = [name for name in shipped.names if name in kept]
+    if twice:
+        raise ValueError(f"keep: expected columns that are not called like functions, found {twice[0]!r}")
+    accumulator = _accumulator(report)
+    pa = pyarrow()
+    votes = [pa.field(name, pa.int16()) for name in shipped.names]
+    arrow = to_arrow_schema(frame.select(*kept).schema)
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        partition, found, first = TaskContext.get().partitionId(), _BadRows(), 0
+        for batch in batches:
+            place = _place(partition, first)
+            columns = [*(batch.column(name) for name in kept), *shipped.votes(batch, first, place, found)]
+            names = [*kept, *shipped.names]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+            first += batch.num_rows
+        _tell(accumulator, partition, found)
+
+    return frame.mapInArrow(run, from_arrow_schema(pa.schema([*arrow, *votes])))
+
+
+def count_votes(frame: Any, votes: Sequence[str] | str, *, max_patterns: int = MAX_PATTERNS) -> Any:
+    """Distinct rows of votes with how often each occurs, counted by Spark in one job.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+    votes : list of str or str
+        The labelers' columns, or the name of one column of arrays.
+    max_patterns : int, default=5000000
+        With more distinct rows an error, before the driver's memory is full.
+
+    Returns
+    -------
+    pyarrow.Table
+        For ``fit_counts`` of any label model.
+    """
+    names = [votes] if isinstance(votes, str) else list(votes)
+    if COUNT in names:
+        raise ValueError(f"votes: expected columns that are not called {COUNT!r}, found one")
+    counted = frame.groupBy(*(sql.col(_quoted(name)) for name in names)).agg(sql.count(sql.lit(1)).alias(COUNT))
+    table = _collect(counted.limit(max_patterns + 1))
+    if table.num_rows > max_patterns:
+        raise DataError(too_many(max_patterns))
+    return table
+
+
+def fit(
+    model: Any,
+    frame: Any,
+    *,
+    votes: Sequence[str] | str | None = None,
+    features: Sequence[str] | str | None = None,
+    rules: Any = None,
+    label_range: Any = None,
+    bad_rows: str = "fail",
+    id_column: str | None = None,
+    report: _BadRows | None = None,
+    max_patterns: int = MAX_PATTERNS,
+    max_rows: int = _training_rows.MAX_ROWS,
+    seed: int = 0,
+    staging: str | None = None,
+) -> Any:
+    """Fits a model to a Spark data frame.
+
+    A label model learns from all rows, through counts: the result is that of its own ``fit``, bit for bit. A model on features
+    learns from a sample of at most ``max_rows``, chosen and ordered by a hash of each row, so that the same rows give the
+    same model however they are partitioned.
+
+    Parameters
+    ----------
+    model : label model, LabelFlowClassifier, another classifier on features, or LabelFlowRegressor
+    frame : pyspark.sql.DataFrame
+    votes : list of str or str
+        The labelers' columns, or the name of one column of arrays.
+    features : list of str or str
+        The columns of features, or the name of one column of arrays or vectors.
+    rules, label_range
+        Those of ``LabelFlowRegressor.fit``.
+    bad_rows : {"fail", "abstain", "skip"}, default="fail"
+        What becomes of a row with a vote that is no class or a feature that is no finite number: an error with its place; the vote
+        abstains, and a row with such a feature is left out; or all such rows are.
+    id_column : str, default=None
+        A column that names a row: in messages, and to choose the sample by.
+    report : labelflow.BadRows, default=None
+        Counts such rows.
+    max_patterns : int, default=5000000
+        See :func:`count_votes`.
+    max_rows : int, default=1000000
+        The rows that a model on features is trained on. They must fit in the driver's memory.
+    seed : int, default=0
+        Another seed chooses other rows.
+    staging : str, default=None
+        A folder that executors and driver can reach: the sample goes through Parquet files there, not through the driver's JVM.
+        It must not exist; it is left there.
+
+    Returns
+    -------
+    model
+        Itself, fitted.
+    """
+    if isinstance(model, LabelModel):
+        if votes is None:
+            raise ValueError("votes: expected the columns of the labelers, found none")
+        return _fit_counts(model, frame, votes, bad_rows, id_column, report, max_patterns)
+    if features is None or (votes is None) == (rules is None):
+        raise ValueError("expected features, and either votes or rules, found " + _given(features=features, votes=votes, rules=rules))
+    sample = _sample(frame, features, votes, id_column, max_rows, seed, staging)
+    places = sample.column(sample.schema.get_field_index(_PLACE))
+    return _training_rows.fit_rows(
+        model,
+        sample,
+        features=features,
+        votes=votes,
+        rules=rules,
+        label_range=label_range,
+        bad_rows=bad_rows,
+        place=lambda row: _number(places[row].as_py()) + _named(sample, id_column, row),
+        report=report,
+    )
+
+
+def predict(
+    model: Any,
+    frame: Any,
+    *,
+    columns: Sequence[str] | str | None = None,
+    keep: Sequence[str] | None = None,
+    bad_rows: str = "fail",
+    id_column: str | None = None,
+    report: BadRows | None = None,
+) -> Any:
+    """Predictions for every row, computed by the executors, each of which is sent the model once.
+
+    Parameters
+    ----------
+    model : fitted label model, classifier or regressor
+    frame : pyspark.sql.DataFrame
+    columns : list of str or str, default=None
+        The columns that the model reads, or the name of one column of arrays or vectors. None: those with the names of the fit.
+    keep : list of str, default=None
+        The columns that go along. None: all that the model does not read.
+    bad_rows : {"fail", "abstain", "skip"}, default="fail"
+        As for ``predict_batches``; places are partitions and rows in them.
+    id_column : str, default=None
+        A column that names a row in messages.
+    report : BadRows, default=None
+        Counts such rows.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The columns of ``predict_batches``. Bit for bit its numbers, on as many threads as ``spark.task.cpus``.
+    """
+    frame = _without_vectors(frame, columns)
+    settings = (columns, None if keep is None else list(keep), bad_rows, id_column)
+    made = BatchPredictor(model, to_arrow_schema(frame.schema), *settings)
+    accumulator = _accumulator(report)
+    load = _ship(frame, model)
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        context, found = TaskContext.get(), _BadRows()
+        partition, estimator = context.partitionId(), load(context.cpus())
+        small = (piece for batch in batches for piece in pieces(batch))
+        yield from predictions(lambda schema: BatchPredictor(estimator, schema, *settings), small, _place(partition, 0), found)
+        _tell(accumulator, partition, found)
+
+    return frame.mapInArrow(run, from_arrow_schema(made.schema))
+
+
+def _ship(frame: Any, model: Any) -> Callable[[int], Any]:
+    """What gives an executor the model: broadcast to each once, and loaded once by each of its worker processes."""
+    data, key = packed(model)
+    if "connect" in type(frame).__module__:
+        # Spark Connect has no broadcasts: the model goes with the function.
+        return lambda n_jobs: loaded(key, lambda: data, n_jobs)
+    sent = frame.sparkSession.sparkContext.broadcast(data)
+    return lambda n_jobs: loaded(key, lambda: sent.value, n_jobs)
+
+
+def _fit_counts(
+    model: LabelModel, frame: Any, votes: Any, rule: str, id_column: str | None, report: Any, max_patterns: int
+) -> Any:
+    table = count_votes(frame, votes, max_patterns=max_patterns)
+    try:
+        return model.fit_counts(table, bad_rows=rule, report=report)
+    except DataError as error:
+        found = _first_bad(model, frame, table, id_column) if rule == "fail" else None
+        if found is None:
+            raise
+        raise DataError(found) from error
+
+
+def _first_bad(model: LabelModel, frame: Any, table: Any, id_column: str | None) -> str | None:
+    """Where a row with the first pattern that is bad is, looked up in a job of its own."""
+    import numpy as np
+
+    counts = table.column(COUNT).to_numpy()
+    batch = whole_batch(table.drop_columns([COUNT]))
+    classes = None if model.classes is None else np.asarray(list(model.classes))
+    try:
+        _, wrong, reason = pattern_reader(batch, counts, classes, model.abstain).read(batch)
+    except ValueError:
+        return None
+    rows = np.flatnonzero(wrong.any(axis=1))
+    if not len(rows):
+        return None
+    row = int(rows[0])
+    condition = sql.lit(True)
+    for name in batch.schema.names:
+        value = batch.column(name)[row].as_py()
+        wanted = sql.array(*map(sql.lit, value)) if isinstance(value, list) else sql.lit(value)
+        condition = condition & sql.col(_quoted(name)).eqNullSafe(wanted)
+    ids = [] if id_column is None else [sql.col(_quoted(id_column))]
+    numbered = frame.withColumn(_PLACE, sql.monotonically_increasing_id()).where(condition)
+    first = numbered.select(_PLACE, *ids).first()
+    where = _number(first[_PLACE]) + ("" if id_column is None else f" ({id_column} {first[id_column]!r})")
+    n_rows = int(counts[rows].sum())
+    return f"{where}: {reason(row)}; {n_rows} rows are bad in all (bad_rows='abstain' or 'skip' goes on without them)"
+
+
+def _sample(
+    frame: Any, features: Any, votes: Any, id_column: str | None, max_rows: int, seed: int, staging: str | None
+) -> Any:
+    """At most `max_rows` rows as one batch, those with the smallest hashes, in their order."""
+    groups = [features, votes, id_column]
+    names = [name for group in groups if group is not None for name in ([group] if isinstance(group, str) else group)]
+    names = list(dict.fromkeys(names))
+    frame = _without_vectors(frame, features).select(*(sql.col(_quoted(name)) for name in names))
+    by = [sql.col(_quoted(name)) for name in (names if id_column is None else [id_column])]
+    frame = frame.withColumns({_PLACE: sql.monotonically_increasing_id(), _HASH: sql.xxhash64(*by, sql.lit(seed))})
+    n_rows = frame.count()
+    if n_rows > max_rows:
+        most = max_rows + _MARGIN * max_rows**0.5
+        bound = int(min(most / n_rows, 1.0) * 2**64) - 2**63
+        frame = frame.where(sql.col(_HASH) < min(bound, 2**63 - 1)).limit(2 * max_rows + 100)
+    if staging is not None:
+        import pyarrow.dataset
+
+        frame.write.parquet(staging)
+        table = pyarrow.dataset.dataset(staging, format="parquet").to_table()
+    else:
+        table = _collect(frame)
+    table = table.sort_by([(_HASH, "ascending"), (_PLACE, "ascending")]).slice(0, max_rows)
+    return whole_batch(table)
+
+
+def _without_vectors(frame: Any, columns: Any) -> Any:
+    """The frame with arrays for the vectors of Spark's own machine learning."""
+    vectors = [field.name for field in frame.schema if type(field.dataType).__name__ == "VectorUDT"]
+    chosen = [name for name in vectors if columns is None or name == columns]
+    if chosen:
+        from pyspark.ml.functions import vector_to_array
+
+        frame = frame.withColumns({name: vector_to_array(sql.col(_quoted(name))) for name in chosen})
+    return frame
+
+
+def _collect(frame: Any) -> Any:
+    """All rows as a table of pyarrow."""
+    if hasattr(frame, "toArrow"):
+        return frame.toArrow()
+    # Spark 3.5 has it for itself only.
+    batches = frame._collect_as_arrow()
+    return pyarrow().Table.from_batches(batches, to_arrow_schema(frame.schema) if not batches else None)
+
+
+def _accumulator(report: Any) -> Any:
+    if report is not None and not isinstance(report, BadRows):
+        raise TypeError(f"report: expected a labelflow.spark.BadRows, found {type(report).__name__}")
+    return None if report is None else report._accumulator
+
+
+def _tell(accumulator: Any, partition: int, found: _BadRows) -> None:
+    if accumulator is not None:
+        accumulator.add({partition: (found.n_rows, found.places)})
+
+
+def _place(partition: int, first: int) -> Callable[[int], str]:
+    return lambda row: f"partition {partition}, row {first + row}"
+
+
+def _number(place: int) -> str:
+    """The partition and row that a number of `monotonically_increasing_id` stands for."""
+    return f"partition {place >> 33}, row {place & (1 << 33) - 1}"
+
+
+def _named(batch: Any, id_column: str | None, row: int) -> str:
+    return "" if id_column is None else f" ({id_column} {batch.column(id_column)[row].as_py()!r})"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _given(**groups: Any) -> str:
+    return ", ".join(name for name, group in groups.items() if group is not None) or "none of them"
