@@ -18,14 +18,13 @@ use labelflow_flow::Mode;
 use labelflow_weak::point_clouds::PointSet;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::code_network::CodeNetwork;
 use super::code_training::train_codes;
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
-use super::{CompletionDataset, CompletionOptions, StageTraining};
+use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
 use crate::label_flow_classifier::check_run;
 use crate::stream::stream;
 use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
@@ -213,11 +212,7 @@ impl CodeCompleter {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        let mut hash = Sha256::new();
-        hash.update("code completer");
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        dataset.digest(|bytes| hash.update(bytes));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        dataset.run_digest("code completer", self)
     }
 
     /// The stages in their order.
@@ -226,44 +221,30 @@ impl CodeCompleter {
     }
 
     pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, number) in [
+        settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
             ("n_points", self.n_points),
             ("statistics_batches", self.statistics_batches),
-        ] {
-            if number == 0 {
-                return Err(Error::config(setting, "at least 1", number));
-            }
-        }
+        ])?;
         if self.encoder_widths.is_empty() {
             return Err(Error::config("encoder_widths", "at least one width", "none"));
         }
-        for (setting, widths) in [
-            ("encoder_widths", &self.encoder_widths),
-            ("decoder_widths", &self.decoder_widths),
-            ("generator_widths", &self.generator_widths),
-            ("discriminator_widths", &self.discriminator_widths),
-        ] {
-            if widths.contains(&0) {
-                return Err(Error::config(setting, "widths of at least 1", format!("{widths:?}")));
-            }
-        }
-        for (setting, weight) in [
+        settings_check::widths(&[
+            ("encoder_widths", &self.encoder_widths[..]),
+            ("decoder_widths", &self.decoder_widths[..]),
+            ("generator_widths", &self.generator_widths[..]),
+            ("discriminator_widths", &self.discriminator_widths[..]),
+        ])?;
+        settings_check::not_negative(&[
             ("generator_slope", self.generator_slope),
             ("discriminator_slope", self.discriminator_slope),
             ("adversarial_weight", self.adversarial_weight),
             ("hausdorff_weight", self.hausdorff_weight),
             ("recovery_weight", self.recovery_weight),
             ("divergence_weight", self.divergence_weight),
-        ] {
-            if !(weight.is_finite() && weight >= 0.0) {
-                return Err(Error::config(setting, "a number that is not negative", weight));
-            }
-        }
-        if let Some(deviation) = self.player_deviation
-            && !(deviation.is_finite() && deviation > 0.0)
-        {
-            return Err(Error::config("player_deviation", "a positive number", deviation));
+        ])?;
+        if let Some(deviation) = self.player_deviation {
+            settings_check::positive(&[("player_deviation", deviation)])?;
         }
         if self.joint_reader && self.d_noise == 0 {
             return Err(Error::config("joint_reader", "false where there is no noise", true));

@@ -2,6 +2,8 @@
 
 use labelflow_weak::point_clouds::{PartialCut, PointSet, Shape, resample};
 use rand::Rng;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::{Error, Result};
 
@@ -114,8 +116,17 @@ impl CompletionDataset {
         redrawn(&self.shapes[index], n_points, rng)
     }
 
-    /// A digest of all points, for checkpoints.
-    pub(crate) fn digest(&self, mut update: impl FnMut(&[u8])) {
+    /// A digest of the kind of a learner, its settings and all points: two runs with the same digest end with the same weights.
+    pub(crate) fn run_digest(&self, kind: &str, settings: &impl Serialize) -> String {
+        let mut hash = Sha256::new();
+        hash.update(kind);
+        hash.update(toml::to_string(settings).expect("settings can be written as TOML"));
+        self.digest(|bytes| hash.update(bytes));
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Feeds all points to a hash.
+    fn digest(&self, mut update: impl FnMut(&[u8])) {
         let mut add = |points: &PointSet| {
             update(&points.len().to_le_bytes());
             points.as_flat().iter().for_each(|value| update(&value.to_le_bytes()));

@@ -7,15 +7,14 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use labelflow_weak::point_clouds::PointSet;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::completion_dataset::redrawn;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
 use super::transfer_network::{TransferPlayers, Way};
 use super::transfer_training::train_transfer;
-use super::{CompletionDataset, CompletionOptions, StageTraining};
+use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
 use crate::label_flow_classifier::check_run;
-use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
+use crate::{Checkpoint, DeviceKind, Observer, Report, Result};
 
 /// Clouds that the network sees at once when completing.
 const CLOUDS_AT_ONCE: usize = 64;
@@ -117,40 +116,22 @@ impl KnowledgeTransfer {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        let mut hash = Sha256::new();
-        hash.update("knowledge transfer");
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        dataset.digest(|bytes| hash.update(bytes));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        dataset.run_digest("knowledge transfer", self)
     }
 
     pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, number) in [
+        settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
             ("n_points", self.n_points),
             ("d_code", self.d_code),
             ("d_fine", self.d_fine),
-        ] {
-            if number == 0 {
-                return Err(Error::config(setting, "at least 1", number));
-            }
-        }
-        for (setting, widths) in [
+        ])?;
+        settings_check::widths(&[
             ("encoder_widths", &self.encoder_widths[..]),
             ("discriminator_widths", &self.discriminator_widths[..]),
-        ] {
-            if widths.contains(&0) {
-                return Err(Error::config(setting, "widths of at least 1", format!("{widths:?}")));
-            }
-        }
-        if !(self.adversarial_weight.is_finite() && self.adversarial_weight >= 0.0) {
-            let expected = "a number that is not negative";
-            return Err(Error::config("adversarial_weight", expected, self.adversarial_weight));
-        }
-        if !(self.discriminator_rate.is_finite() && self.discriminator_rate > 0.0) {
-            let found = self.discriminator_rate;
-            return Err(Error::config("discriminator_rate", "a positive number", found));
-        }
+        ])?;
+        settings_check::not_negative(&[("adversarial_weight", self.adversarial_weight)])?;
+        settings_check::positive(&[("discriminator_rate", self.discriminator_rate)])?;
         self.training.check("training")
     }
 }

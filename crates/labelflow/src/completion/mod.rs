@@ -52,6 +52,7 @@ mod point_autoencoder;
 mod point_cloud_completer;
 mod point_features;
 mod point_variational_autoencoder;
+mod settings_check;
 mod several_nearest;
 mod shape_critic;
 mod shape_inversion;

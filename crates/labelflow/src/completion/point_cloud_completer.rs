@@ -20,7 +20,9 @@ use sha2::{Digest, Sha256};
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
 use super::completion_training::train_completion;
-use super::{CompletionDataset, CompletionOptions, CompletionTraining, LatentSource, Players};
+use super::{
+    CompletionDataset, CompletionOptions, CompletionTraining, LatentSource, Players, settings_check,
+};
 use crate::label_flow_classifier::check_run;
 use crate::stream::stream;
 use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
@@ -163,10 +165,7 @@ impl PointCloudCompleter {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        let mut hash = Sha256::new();
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        dataset.digest(|bytes| hash.update(bytes));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        dataset.run_digest("", self)
     }
 
     /// The clouds of one step: as many as wanted, or all when there are fewer.
@@ -180,17 +179,13 @@ impl PointCloudCompleter {
     }
 
     pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, number) in [
+        settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
             ("n_points", self.n_points),
             ("n_steps", self.n_steps),
             ("d_hidden", self.d_hidden),
             ("d_latent", self.d_latent),
-        ] {
-            if number == 0 {
-                return Err(Error::config(setting, "at least 1", number));
-            }
-        }
+        ])?;
         for (setting, widths) in [
             ("feature_widths", &self.feature_widths),
             ("discriminator_widths", &self.discriminator_widths),
@@ -200,25 +195,16 @@ impl PointCloudCompleter {
                 return Err(Error::config(setting, expected, format!("{widths:?}")));
             }
         }
-        if self.discriminator_head.contains(&0) {
-            let found = format!("{:?}", self.discriminator_head);
-            return Err(Error::config("discriminator_head", "widths of at least 1", found));
-        }
-        if !(self.base_deviation.is_finite() && self.base_deviation > 0.0) {
-            return Err(Error::config("base_deviation", "a positive number", self.base_deviation));
-        }
-        for (setting, weight) in [
+        settings_check::widths(&[("discriminator_head", &self.discriminator_head)])?;
+        settings_check::positive(&[("base_deviation", self.base_deviation)])?;
+        settings_check::not_negative(&[
             ("likelihood_weight", self.likelihood_weight),
             ("divergence_weight", self.divergence_weight),
             ("adversarial_weight", self.adversarial_weight),
             ("hausdorff_weight", self.hausdorff_weight),
             ("fidelity_weight", self.fidelity_weight),
             ("discriminator_blur", self.discriminator_blur),
-        ] {
-            if !(weight.is_finite() && weight >= 0.0) {
-                return Err(Error::config(setting, "a number that is not negative", weight));
-            }
-        }
+        ])?;
         if !(0.0..1.0).contains(&self.jitter) {
             return Err(Error::config("jitter", "a share from 0 to below 1", self.jitter));
         }

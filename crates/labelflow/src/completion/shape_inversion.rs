@@ -12,7 +12,6 @@ use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
 use labelflow_weak::point_clouds::PointSet;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
@@ -20,7 +19,7 @@ use super::inversion_training::{TreePlayers, train_tree};
 use super::latent_inversion::{farthest_rows, invert};
 use super::nearest_points::nearest_squares;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
-use super::{CompletionDataset, CompletionOptions, StageTraining};
+use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
 use crate::label_flow_classifier::check_run;
 use crate::stream::stream;
 use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
@@ -220,16 +219,12 @@ impl ShapeInversion {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        let mut hash = Sha256::new();
-        hash.update("shape inversion");
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        dataset.digest(|bytes| hash.update(bytes));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        dataset.run_digest("shape inversion", self)
     }
 
     pub(crate) fn check_settings(&self) -> Result<()> {
         let inversion = &self.inversion;
-        for (setting, number) in [
+        settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
             ("d_noise", self.d_noise),
             ("widening", self.widening),
@@ -241,21 +236,13 @@ impl ShapeInversion {
             ("inversion.n_iterations", inversion.n_iterations),
             ("inversion.n_mask_neighbors", inversion.n_mask_neighbors),
             ("inversion.n_at_once", inversion.n_at_once),
-        ] {
-            if number == 0 {
-                return Err(Error::config(setting, "at least 1", number));
-            }
-        }
-        for (setting, widths) in [
-            ("generator_widths", &self.generator_widths),
-            ("degrees", &self.degrees),
-            ("discriminator_widths", &self.discriminator_widths),
-            ("discriminator_head", &self.discriminator_head),
-        ] {
-            if widths.contains(&0) {
-                return Err(Error::config(setting, "numbers of at least 1", format!("{widths:?}")));
-            }
-        }
+        ])?;
+        settings_check::widths(&[
+            ("generator_widths", &self.generator_widths[..]),
+            ("degrees", &self.degrees[..]),
+            ("discriminator_widths", &self.discriminator_widths[..]),
+            ("discriminator_head", &self.discriminator_head[..]),
+        ])?;
         if self.degrees.len() != self.generator_widths.len() + 1 {
             let expected =
                 format!("one more than the {} generator_widths", self.generator_widths.len());
@@ -270,16 +257,12 @@ impl ShapeInversion {
         if self.discriminator_widths.is_empty() {
             return Err(Error::config("discriminator_widths", "at least one width", "none"));
         }
-        for (setting, weight) in [
+        settings_check::not_negative(&[
             ("penalty_weight", self.penalty_weight),
             ("patch_weight", self.patch_weight),
             ("inversion.feature_weight", inversion.feature_weight),
             ("inversion.prior_weight", inversion.prior_weight),
-        ] {
-            if !(weight.is_finite() && weight >= 0.0) {
-                return Err(Error::config(setting, "a number that is not negative", weight));
-            }
-        }
+        ])?;
         self.training.check("training")?;
         inversion.check()
     }
