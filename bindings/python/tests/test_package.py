@@ -68,9 +68,10 @@ def in_fresh_python(program):
 
 
 def test_import_is_light():
+    # Processor time: what else the machine does is not the package's fault.
     program = (
-        "import sys, time; start = time.perf_counter(); import labelflow; "
-        "print(time.perf_counter() - start); "
+        "import sys, time; start = time.process_time(); import labelflow; "
+        "print(time.process_time() - start); "
         "print([m for m in ('sklearn', 'pandas', 'polars', 'pyarrow', 'scipy') if m in sys.modules])"
     )
     runs = [in_fresh_python(program).splitlines() for _ in range(5)]
