@@ -279,7 +279,9 @@ fn missing_files() {
 #[test]
 fn a_folder_instead_of_a_file() {
     let sandbox = Sandbox::with_model().file("folder.csv/inside", "");
-    sandbox.refuses(&FIT.replace("features.csv", "folder.csv"), &["folder.csv", "directory"]);
+    // Folders hold parts of features.
+    let parts = ["folder.csv", "at least one parquet file", "none in this folder"];
+    sandbox.refuses(&FIT.replace("features.csv", "folder.csv"), &parts);
     let predict = "predict model --features features.csv --out folder.csv";
     sandbox.refuses(predict, &["folder.csv", "directory"]);
 }
