@@ -54,6 +54,21 @@ pub(crate) const WRITERS: &[Writer] = &[
         new: "predict model --features features.csv --samples 3 --out out/labels.npz",
     },
     Writer {
+        name: "predict in parts",
+        old: "predict parts-model --features parts/features --out out/labels.parquet",
+        new: "predict parts-model --features parts/features --samples 3 --out out/labels.parquet",
+    },
+    Writer {
+        name: "label in parts",
+        old: "label --signals parts/signals --out out/labels.csv --write-counts out/counts.csv",
+        new: "label --signals parts/signals --model dawid-skene --out out/labels.csv --write-counts out/counts.csv",
+    },
+    Writer {
+        name: "data export",
+        old: "data export digits-planted --out out/exported",
+        new: "data export digits-planted --rows-per-part 200 --out out/exported",
+    },
+    Writer {
         name: "eval",
         old: "eval model --features features.csv --labels labels.csv --json out/metrics.json",
         new: "eval model --features features.csv --labels others.csv --json out/metrics.json",
@@ -151,5 +166,10 @@ pub(crate) fn sandbox_of_writers() -> Sandbox {
     let completer = COMPLETE.replace("--checkpoint-every 1", "--epochs 1 --out completer");
     sandbox.labelflow(&completer).succeeded();
     sandbox.labelflow("run experiment.toml --json results.json").succeeded();
+    let parts =
+        "data synth gaussian --rows 90 --features 3 --labelers 3 --rows-per-part 30 --out parts";
+    sandbox.labelflow(parts).succeeded();
+    let fit = "fit run.toml --features parts/features --signals parts/signals --bounds 0.3 --epochs 2 --out parts-model";
+    sandbox.labelflow(fit).succeeded();
     sandbox
 }
