@@ -52,6 +52,8 @@ struct Tracking<'a> {
     /// n_rows / n_batch
     scale: f64,
     next_slot: Cell<usize>,
+    /// Whether statistics are those of these rows, not of all.
+    is_alone: bool,
 }
 
 impl Batch<'_> {
@@ -79,6 +81,10 @@ impl Batch<'_> {
             return fresh;
         };
         let slot = tracking.next_slot.replace(tracking.next_slot.get() + 1);
+        if tracking.is_alone {
+            tracking.tracker.set(slot, fresh.clone().detach());
+            return fresh;
+        }
         let stale = sums(&tracking.stale, &self.rows);
         let total = tracking.tracker.total(slot, &sums) - stale + fresh.clone().detach();
         tracking.tracker.set(slot, total.clone());
@@ -116,15 +122,6 @@ impl Tracker {
         Self { labels: RefCell::new(labels), totals: RefCell::default(), outside, n_rows }
     }
 
-    /// The batch of all rows that have labels here.
-    pub(crate) fn all_rows(&self) -> Batch<'_> {
-        let labels = self.labels.borrow();
-        let scale = self.n_rows as f64 / labels.dims()[0] as f64;
-        let stale = labels.clone();
-        let tracking = Tracking { tracker: self, stale, scale, next_slot: Cell::new(0) };
-        Batch { rows: Rows::ALL, tracking: Some(tracking) }
-    }
-
     /// The statistics of the last step.
     pub(crate) fn totals(&self) -> Vec<Tensor<1>> {
         self.totals.borrow().clone()
@@ -137,6 +134,15 @@ impl Tracker {
 
     /// The batch of the rows with these indices.
     pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
+        self.batch_of(indices, false)
+    }
+
+    /// The batch of the rows with these indices, whose statistics are theirs alone.
+    pub(crate) fn alone(&self, indices: &[i64]) -> Batch<'_> {
+        self.batch_of(indices, true)
+    }
+
+    fn batch_of(&self, indices: &[i64], is_alone: bool) -> Batch<'_> {
         let labels = self.labels.borrow();
         let rows = Rows::of(indices, &labels.device());
         Batch {
@@ -145,6 +151,7 @@ impl Tracker {
                 stale: rows.select(&labels, 0),
                 scale: self.n_rows as f64 / indices.len() as f64,
                 next_slot: Cell::new(0),
+                is_alone,
             }),
             rows,
         }

@@ -1,11 +1,12 @@
 //! Training on rows that need not be in memory.
 //!
-//! Rows are read in blocks, which are dealt out to windows once; a window is as many rows as the memory holds. An epoch visits the
-//! windows in random order, and the rows of each in batches of random rows. Statistics over all rows are those of
-//! [`Batch`](crate::Batch), with all that is outside the window as one sum for each window:
+//! Rows are read in blocks, which are dealt out to windows anew for every epoch; a window is as many rows as the memory holds. An epoch
+//! visits the windows, and the rows of each in batches of random rows. (Windows that stay the same would be batches that stay the
+//! same where they are no larger, and then weights learn what is special of each.) Statistics over all rows are those of
+//! [`Batch`](crate::Batch), with all that is outside the window as one sum for each block:
 //!
 //! ```text
-//! total = Σ_{other windows} F_w + Σ_{window} f(stale) − Σ_batch f(stale) + Σ_batch f(fresh),   F_w = Σ_{window} f when last visited
+//! total = Σ_{other blocks} F_b + Σ_{window} f(stale) − Σ_batch f(stale) + Σ_batch f(fresh),   F_b = Σ_{block} f when last visited
 //! ```
 //!
 //! where the stale labels are those that the flow gives when the window is read. So nothing is kept of a row between two epochs.
@@ -31,8 +32,9 @@ use crate::{
     Observer, Result, RowSource, Scaling,
 };
 
-/// A window has at least this many blocks, so that it is a mixture of rows from many places.
-const BLOCKS_PER_WINDOW: u64 = 4;
+/// A window has at least this many blocks, so that it is a mixture of rows from many places: where rows are in some order, windows that
+/// differ teach the weights to tell them apart.
+const BLOCKS_PER_WINDOW: u64 = 32;
 /// What activations may take of the memory when the rows of a step are not given.
 const SHARE_OF_BATCH: u64 = 3;
 /// Fewer rows of a step than this make batch statistics that say little.
@@ -47,8 +49,8 @@ pub struct StreamedFit<'a> {
     scaler: Option<Scaler>,
     whole: Whole,
     batch_rows: usize,
-    /// The blocks of each window.
-    windows: Vec<Vec<Range<u64>>>,
+    blocks: Vec<Range<u64>>,
+    n_windows: usize,
     digest: String,
 }
 
@@ -74,10 +76,10 @@ impl LabelFlowClassifier {
             return Err(Error::data("bounds", expected, format!("{:?}", bounds.values().dim())));
         }
         let (batch_rows, window_rows) = self.rows_for(source, memory)?;
-        let windows = deal(source, window_rows, self.seed);
+        let (blocks, n_windows) = blocks_and_windows(source, window_rows);
         let mut hash = Sha256::new();
         hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        hash.update(format!("batches of {batch_rows} rows, windows {windows:?}"));
+        hash.update(format!("batches of {batch_rows} rows, {n_windows} windows of {blocks:?}"));
         let mut moments = ColumnMoments::default();
         let mut votes = VoteTotals::new(n_signals, n_classes);
         let mut groups = Whole::groups_of(&self.constraints, source.feature_names())?;
@@ -110,7 +112,8 @@ impl LabelFlowClassifier {
             scaler,
             whole: Whole { n_rows: source.n_rows(), votes, bounds, groups },
             batch_rows,
-            windows,
+            blocks,
+            n_windows,
             digest: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         })
     }
@@ -149,31 +152,15 @@ impl LabelFlowClassifier {
     }
 }
 
-/// Deals blocks out to as few windows of at most `window_rows` rows as are sure to hold them: each in random order to the window
-/// that has the fewest rows so far.
-fn deal(source: &dyn RowSource, window_rows: u64, seed: u64) -> Vec<Vec<Range<u64>>> {
+/// Blocks, and the fewest windows of at most `window_rows` rows that are sure to hold them however they are dealt out.
+fn blocks_and_windows(source: &dyn RowSource, window_rows: u64) -> (Vec<Range<u64>>, usize) {
     let n_rows = source.n_rows();
     if window_rows >= n_rows {
-        return vec![source.blocks(n_rows)];
+        return (source.blocks(n_rows), 1);
     }
     let block_rows = (window_rows / BLOCKS_PER_WINDOW).max(1);
     let n_windows = n_rows.div_ceil((window_rows - block_rows).max(1)).min(n_rows / 2).max(1);
-    let mut blocks = source.blocks(block_rows);
-    blocks.shuffle(&mut stream(seed, "windows", 0));
-    let mut windows = vec![(0, Vec::new()); n_windows as usize];
-    for block in blocks {
-        let smallest = windows.iter_mut().min_by_key(|(rows, _)| *rows);
-        let (rows, window) = smallest.expect("at least one window");
-        *rows += block.end - block.start;
-        window.push(block);
-    }
-    // Batch statistics need two rows.
-    let (windows, small): (Vec<_>, Vec<_>) = windows.into_iter().partition(|(rows, _)| *rows >= 2);
-    let mut windows: Vec<_> = windows.into_iter().map(|(_, window)| window).collect();
-    if let Some(first) = windows.first_mut() {
-        first.extend(small.into_iter().flat_map(|(_, window)| window));
-    }
-    windows
+    (source.blocks(block_rows), n_windows as usize)
 }
 
 impl StreamedFit<'_> {
@@ -189,7 +176,31 @@ impl StreamedFit<'_> {
 
     /// Number of windows: how many times a part of the rows is read in an epoch. One is read once for all epochs.
     pub fn n_windows(&self) -> usize {
-        self.windows.len()
+        self.n_windows
+    }
+
+    /// The blocks of each window: each in random order to the window that has the fewest rows so far.
+    fn deal(&self, number: u64) -> Vec<Vec<usize>> {
+        let mut blocks: Vec<usize> = (0..self.blocks.len()).collect();
+        if self.n_windows == 1 {
+            return vec![blocks];
+        }
+        blocks.shuffle(&mut stream(self.config.seed, "windows", number));
+        let mut windows = vec![(0, Vec::new()); self.n_windows];
+        for block in blocks {
+            let smallest = windows.iter_mut().min_by_key(|(rows, _)| *rows);
+            let (rows, window) = smallest.expect("at least one window");
+            *rows += self.blocks[block].end - self.blocks[block].start;
+            window.push(block);
+        }
+        // Batch statistics need two rows.
+        let (windows, small): (Vec<_>, Vec<_>) =
+            windows.into_iter().partition(|(rows, _)| *rows >= 2);
+        let mut windows: Vec<_> = windows.into_iter().map(|(_, window)| window).collect();
+        if let Some(first) = windows.first_mut() {
+            first.extend(small.into_iter().flat_map(|(_, window)| window));
+        }
+        windows
     }
 
     /// The most rows of a step.
@@ -211,11 +222,14 @@ impl StreamedFit<'_> {
         let device = config.device.open()?.autodiff();
         let (names, classes) = (self.source.feature_names(), self.source.classes());
         let flow = config.flow_config(names.len(), classes.len()).init(config.seed, &device);
-        let load = |index: usize| self.load(index);
+        let load = |blocks: &[usize]| self.load(blocks);
+        let deal = |number: u64| self.deal(number);
         let mut pass = WindowPass {
             load: &load,
+            deal: &deal,
             kept: None,
-            n_windows: self.windows.len(),
+            n_windows: self.n_windows,
+            n_blocks: self.blocks.len(),
             n_rows: self.source.n_rows(),
             batch_rows: self.batch_rows,
             d_labels: classes.len(),
@@ -227,7 +241,7 @@ impl StreamedFit<'_> {
         let course = match checkpoint {
             None => Course::start(flow, &device),
             Some(checkpoint) => {
-                pass.totals = WindowPass::totals_of(&checkpoint, self.windows.len())?;
+                pass.totals = WindowPass::totals_of(&checkpoint, self.blocks.len())?;
                 Course::resume(flow, &checkpoint, &device)?
             }
         };
@@ -245,20 +259,25 @@ impl StreamedFit<'_> {
         })
     }
 
-    /// Reads a window.
-    fn load(&self, index: usize) -> Result<Window> {
+    /// Reads blocks as a window.
+    fn load(&self, blocks: &[usize]) -> Result<Window> {
         let device = self.config.device.open()?.autodiff();
-        let n_rows: u64 = self.windows[index].iter().map(|block| block.end - block.start).sum();
+        let n_rows_of = |block: usize| (self.blocks[block].end - self.blocks[block].start) as usize;
+        let n_rows: usize = blocks.iter().map(|&block| n_rows_of(block)).sum();
         let names = self.source.feature_names();
         let n_signals = self.source.labelers().len();
-        let mut features = Vec::with_capacity(n_rows as usize * names.len());
-        let mut votes = Vec::with_capacity(n_rows as usize * n_signals);
-        for block in &self.windows[index] {
-            let rows = self.source.read(block.clone())?;
+        let mut features = Vec::with_capacity(n_rows * names.len());
+        let mut votes = Vec::with_capacity(n_rows * n_signals);
+        let mut places = Vec::with_capacity(blocks.len());
+        let mut start = 0;
+        for &block in blocks {
+            let rows = self.source.read(self.blocks[block].clone())?;
             features.extend(rows.features);
             votes.extend(rows.votes);
+            places.push((block, start..start + n_rows_of(block)));
+            start += n_rows_of(block);
         }
-        let shape = (n_rows as usize, names.len());
+        let shape = (n_rows, names.len());
         let features = Array2::from_shape_vec(shape, features)
             .map_err(|error| Error::data("features", format!("{n_rows} rows"), error))?;
         let features = Features::with_names(features, names.to_vec())?;
@@ -273,6 +292,6 @@ impl StreamedFit<'_> {
         }
         let scaled = scale(self.scaler.as_ref(), features.values())?;
         drop(features);
-        Ok(Window { features: to_tensor(scaled.view(), &device), objective })
+        Ok(Window { features: to_tensor(scaled.view(), &device), objective, blocks: places })
     }
 }

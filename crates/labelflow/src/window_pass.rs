@@ -1,9 +1,10 @@
 //! A pass over rows that are read window by window; [`streamed_fit`](crate::streamed_fit) says how.
 
+use std::ops::Range;
+
 use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
 use labelflow_flow::{Bijection, Flow, Mode, State, StatisticsRecorder};
-use rand::seq::SliceRandom;
 
 use crate::adam::Adam;
 use crate::batch::{Rows, Tracker};
@@ -12,7 +13,7 @@ use crate::stream::stream;
 use crate::train::{StepInput, StepNumbers, batches, draw_noise, select_noise, step};
 use crate::{Checkpoint, Error, Objective, Result, TrainConfig};
 
-/// The statistics of windows in a checkpoint: this and a number, a tensor `[n_windows, n_statistics]` each.
+/// The statistics of blocks in a checkpoint: this and a number, a tensor `[n_blocks, n_statistics]` each.
 const TRACKED_TOTALS: &str = "tracked_totals.";
 
 /// Rows in memory.
@@ -21,6 +22,8 @@ pub(crate) struct Window {
     pub(crate) features: Tensor<2>,
     /// What must hold of all rows, as far as it is about these.
     pub(crate) objective: Objective,
+    /// Its blocks, each with its rows in the window.
+    pub(crate) blocks: Vec<(usize, Range<usize>)>,
 }
 
 impl Window {
@@ -29,15 +32,19 @@ impl Window {
     }
 }
 
-/// What each constraint adds up over the rows of a window.
-type WindowTotals = Vec<Vec<f32>>;
+/// What each constraint adds up over some rows.
+type Totals = Vec<Vec<f32>>;
 
 /// Reads windows and trains on them.
 pub(crate) struct WindowPass<'a> {
-    pub(crate) load: &'a dyn Fn(usize) -> Result<Window>,
+    /// Reads blocks.
+    pub(crate) load: &'a dyn Fn(&[usize]) -> Result<Window>,
+    /// The blocks of each window; dealt out anew for every number.
+    pub(crate) deal: &'a dyn Fn(u64) -> Vec<Vec<usize>>,
     /// The only window, once it was read.
     pub(crate) kept: Option<Window>,
     pub(crate) n_windows: usize,
+    pub(crate) n_blocks: usize,
     /// Number of rows of all windows.
     pub(crate) n_rows: u64,
     pub(crate) batch_rows: usize,
@@ -46,8 +53,8 @@ pub(crate) struct WindowPass<'a> {
     pub(crate) training: &'a TrainConfig,
     /// The names of the objective's terms.
     pub(crate) terms: Vec<String>,
-    /// Of each window; none before the first epoch.
-    pub(crate) totals: Vec<WindowTotals>,
+    /// Of each block when it was last visited; none before the first epoch.
+    pub(crate) totals: Vec<Totals>,
 }
 
 impl<B: Bijection> Pass<B> for WindowPass<'_> {
@@ -58,13 +65,11 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
         epoch: usize,
     ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
         if self.totals.is_empty() {
-            self.totals = self.first_totals(&flow)?;
+            self.first_totals(&flow)?;
         }
-        let mut order: Vec<usize> = (0..self.n_windows).collect();
-        order.shuffle(&mut stream(self.seed, "windows", epoch as u64 + 1));
         let mut steps = Vec::new();
-        for index in order {
-            let window = self.take(index)?;
+        for (index, blocks) in (self.deal)(epoch as u64 + 1).iter().enumerate() {
+            let window = self.take(blocks)?;
             flow = self.visit(flow, adam, epoch, index, &window, &mut steps)?;
             self.put_back(window);
         }
@@ -75,9 +80,10 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
         let n_slots = self.totals.first().map_or(0, Vec::len);
         let of_slot = |slot: usize| {
             let sums: Vec<f32> =
-                self.totals.iter().flat_map(|window| &window[slot]).copied().collect();
-            let n_statistics = sums.len() / self.n_windows;
-            let sums = TensorData::new(sums, [self.n_windows, n_statistics]);
+                self.totals.iter().flat_map(|block| &block[slot]).copied().collect();
+            let n_blocks = self.totals.len();
+            let n_statistics = sums.len() / n_blocks;
+            let sums = TensorData::new(sums, [n_blocks, n_statistics]);
             (format!("{TRACKED_TOTALS}{slot}"), sums)
         };
         (0..n_slots).map(of_slot).collect()
@@ -89,33 +95,30 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
 }
 
 impl WindowPass<'_> {
-    /// The statistics of windows that a checkpoint keeps.
-    pub(crate) fn totals_of(
-        checkpoint: &Checkpoint,
-        n_windows: usize,
-    ) -> Result<Vec<WindowTotals>> {
-        let mut totals = vec![Vec::new(); n_windows];
+    /// The statistics of blocks that a checkpoint keeps.
+    pub(crate) fn totals_of(checkpoint: &Checkpoint, n_blocks: usize) -> Result<Vec<Totals>> {
+        let mut totals = vec![Vec::new(); n_blocks];
         for slot in 0.. {
             let Some(sums) = checkpoint.memory.get(&format!("{TRACKED_TOTALS}{slot}")) else {
                 break;
             };
             let shape = sums.shape().to_vec();
-            if shape.len() != 2 || shape[0] != n_windows || shape[1] == 0 {
-                let expected = format!("statistics of {n_windows} windows");
+            if shape.len() != 2 || shape[0] != n_blocks || shape[1] == 0 {
+                let expected = format!("statistics of {n_blocks} blocks");
                 return Err(Error::data("checkpoint", expected, format!("the shape {shape:?}")));
             }
             let sums: Vec<f32> = sums.iter::<f32>().collect();
-            for (window, sums) in totals.iter_mut().zip(sums.chunks_exact(shape[1])) {
-                window.push(sums.to_vec());
+            for (block, sums) in totals.iter_mut().zip(sums.chunks_exact(shape[1])) {
+                block.push(sums.to_vec());
             }
         }
         Ok(totals)
     }
 
-    fn take(&mut self, index: usize) -> Result<Window> {
+    fn take(&mut self, blocks: &[usize]) -> Result<Window> {
         let window = match self.kept.take() {
             Some(window) => window,
-            None => (self.load)(index)?,
+            None => (self.load)(blocks)?,
         };
         self.terms = window.objective.terms();
         Ok(window)
@@ -159,7 +162,7 @@ impl WindowPass<'_> {
             }
             _ => self.labels_now(&flow, window, &noise, &batches),
         };
-        let outside = self.outside(index).into_iter().map(|sums| {
+        let outside = self.outside(window).into_iter().map(|sums| {
             let n_statistics = sums.len();
             Tensor::from_data(TensorData::new(sums, [n_statistics]), &device)
         });
@@ -176,18 +179,29 @@ impl WindowPass<'_> {
             tracker.remember(&batch, labels);
             steps.push(numbers);
         }
-        self.totals[index] = totals(&window.objective, tracker.labels());
+        self.remember(window, tracker.labels());
         Ok(flow)
     }
 
-    /// The sums over all windows but one.
-    fn outside(&self, index: usize) -> WindowTotals {
+    /// The sums over all blocks outside a window.
+    fn outside(&self, window: &Window) -> Totals {
+        let is_inside = |block: usize| window.blocks.iter().any(|(inside, _)| *inside == block);
+        let others: Vec<&Totals> = (0..self.totals.len())
+            .filter(|&block| !is_inside(block))
+            .map(|block| &self.totals[block])
+            .collect();
         let sum = |slot: usize, statistic: usize| {
-            let others = self.totals.iter().enumerate().filter(|(other, _)| *other != index);
-            others.map(|(_, totals)| f64::from(totals[slot][statistic])).sum::<f64>() as f32
+            others.iter().map(|totals| f64::from(totals[slot][statistic])).sum::<f64>() as f32
         };
-        let slots = self.totals[index].iter().enumerate();
+        let slots = self.totals[0].iter().enumerate();
         slots.map(|(slot, sums)| (0..sums.len()).map(|s| sum(slot, s)).collect()).collect()
+    }
+
+    /// Keeps the statistics of a window's blocks under these labels.
+    fn remember(&mut self, window: &Window, labels: Tensor<2>) {
+        for (block, rows) in &window.blocks {
+            self.totals[*block] = totals(&window.objective, labels.clone(), rows.clone());
+        }
     }
 
     /// The labels that a flow gives all rows of a window, `[n_rows, d_labels]`.
@@ -215,27 +229,27 @@ impl WindowPass<'_> {
         Tensor::from_data(TensorData::new(labels, [window.n_rows(), self.d_labels]), &device)
     }
 
-    /// What is added up over each window before the first step.
-    fn first_totals<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<Vec<WindowTotals>> {
-        let mut all = Vec::with_capacity(self.n_windows);
-        for index in 0..self.n_windows {
-            let window = self.take(index)?;
+    /// What is added up over each block before the first step.
+    fn first_totals<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<()> {
+        self.totals = vec![Vec::new(); self.n_blocks];
+        for (index, blocks) in (self.deal)(0).iter().enumerate() {
+            let window = self.take(blocks)?;
             let rng = stream(self.seed, "noise before training", index as u64);
             let noise = draw_noise(rng, window.n_rows(), self.d_labels);
             let labels =
                 self.labels_now(flow, &window, &noise, &self.batches(&window, index as u64));
-            all.push(totals(&window.objective, labels));
+            self.remember(&window, labels);
             self.put_back(window);
         }
-        Ok(all)
+        Ok(())
     }
 
     /// A flow without gradients, with running statistics of all rows under the final weights.
     pub(crate) fn settle<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<Flow<B>> {
         let mut flow = flow.valid();
         let mut n_batches = 0;
-        for index in 0..self.n_windows {
-            let window = self.take(index)?;
+        for (index, blocks) in (self.deal)(0).iter().enumerate() {
+            let window = self.take(blocks)?;
             let features = window.features.clone().inner();
             let device = features.device();
             let rng = stream(self.seed, "statistics", index as u64);
@@ -252,12 +266,14 @@ impl WindowPass<'_> {
     }
 }
 
-/// What the constraints add up over all rows of a window.
-fn totals(objective: &Objective, labels: Tensor<2>) -> WindowTotals {
+/// What the constraints add up over some rows of a window, all of whose labels are given.
+fn totals(objective: &Objective, labels: Tensor<2>, rows: Range<usize>) -> Totals {
+    let indices: Vec<i64> = rows.map(|row| row as i64).collect();
     let tracker = Tracker::from_labels(labels.clone());
-    let all = tracker.all_rows();
+    let alone = tracker.alone(&indices);
+    let labels = alone.rows().select(&labels, 0);
     for penalty in &objective.penalties {
-        penalty.violation(&labels, &all);
+        penalty.violation(&labels, &alone);
     }
     tracker.totals().into_iter().map(|sums| sums.into_data().iter::<f32>().collect()).collect()
 }
@@ -328,7 +344,7 @@ mod tests {
             }
         };
         let (window, others): (Vec<usize>, Vec<usize>) = (0..N_ROWS).partition(|row| row % 3 > 0);
-        let outside = totals(&objective(&others), labels(&others, 0.0, &device));
+        let outside = totals(&objective(&others), labels(&others, 0.0, &device), 0..others.len());
         let outside = outside.into_iter().map(|sums| {
             let n_statistics = sums.len();
             Tensor::from_data(TensorData::new(sums, [n_statistics]), &device)
