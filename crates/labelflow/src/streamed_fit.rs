@@ -148,7 +148,9 @@ impl LabelFlowClassifier {
                 format!("{needed} MB beside what reading takes, for batches of {rows} rows");
             return Err(Error::config("memory", expected, format!("{} MB", memory / 1_000_000)));
         }
-        Ok((rows as usize, window_rows.min(most)))
+        // Whole batches: a rest would make a step more of each window, and training would travel farther than planned.
+        let window_rows = if window_rows < most { window_rows - window_rows % rows } else { most };
+        Ok((rows as usize, window_rows))
     }
 }
 
