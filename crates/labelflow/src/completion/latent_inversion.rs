@@ -10,14 +10,16 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
-use labelflow_flow::N_AXES;
+use labelflow_flow::{N_AXES, Recording, n_parameters};
 
 use super::inversion_training::TreePlayers;
 use super::nearest_points::nearest_squares;
 use super::several_nearest::several_nearest;
+use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
 use crate::Inversion;
 use crate::adam::{Adam, flat_gradient, flat_gradients};
+use crate::flat_module::FlatModule;
 
 /// The noise of each completion, `[n_scans, 1, d_noise]`.
 #[derive(Module, Debug)]
@@ -40,34 +42,58 @@ pub(super) fn invert(
 ) -> Tensor<3> {
     let device = noise.device().autodiff();
     let [n_scans, _, d_noise] = noise.dims();
-    let mut latents = Latents { noise: Param::from_tensor(Tensor::from_inner(noise)) };
+    let latents = Latents { noise: Param::from_tensor(Tensor::from_inner(noise)) };
     let generator: TreeGenerator = players.generator.clone().fork(&device);
-    let mut generator = generator.copies(n_scans);
+    let generator = generator.copies(n_scans);
+    let inner = device.clone().inner();
+    let adam = |n: usize| Adam::new(n, &inner).with_betas(settings.betas);
+    let of_weights = adam(n_parameters(&generator));
+    let mut latents = FlatModule::new(latents, adam(n_scans * d_noise));
+    let mut generator = FlatModule::new(generator, of_weights);
     let critic = players.critic.clone().fork(&device).no_grad();
-    let scans = Tensor::<3>::from_inner(scans);
-    let wanted = critic.forward(scans.clone()).features;
-    let inner = device.inner();
-    let n_weights = labelflow_flow::n_parameters(&generator);
-    let new = |n: usize| Adam::new(n, &inner).with_betas(settings.betas);
-    let (mut of_noise, mut of_weights) = (new(n_scans * d_noise), new(n_weights));
+    let search = Search::new(settings, critic, Tensor::from_inner(scans));
+    let (now_latents, now_generator) = (latents.current(), generator.current());
+    let mut gradients =
+        Recording::new(&device, || search.gradients(&now_latents(), &now_generator()));
     for (&noise_rate, &weight_rate) in settings.noise_rates.iter().zip(&settings.weight_rates) {
         for _ in 0..settings.n_iterations {
-            let clouds = generator.forward(latents.noise.val());
-            let masked = Masked::of(clouds, &scans, settings.n_mask_neighbors);
-            let features = critic.forward(masked.points.clone()).features;
-            let features = (features - wanted.clone()).abs().mean_dim(1);
-            let prior = latents.noise.val().square().mean_dim(2).squeeze_dim::<2>(2) * 0.5;
-            let loss =
-                masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
-            // Each scan has its own loss, and their sum no weight in common.
-            let mut gradients = loss.sum().backward();
-            let gradient = Tensor::cat(flat_gradients(&latents, &mut gradients), 0);
-            latents = of_noise.step(latents, gradient, noise_rate);
-            let gradient = flat_gradient(&generator, gradients);
-            generator = of_weights.step(generator, gradient, weight_rate);
+            let [of_noise, of_weights] = gradients.repeat().clone();
+            latents.step(of_noise, noise_rate);
+            generator.step(of_weights, weight_rate);
         }
     }
-    generator.valid().forward(latents.noise.val().inner())
+    generator.module().valid().forward(latents.module().noise.val().inner())
+}
+
+/// What stays the same throughout a search.
+struct Search<'a> {
+    settings: &'a Inversion,
+    critic: ShapeCritic,
+    scans: Tensor<3>,
+    /// The features of the scans.
+    wanted: Tensor<2>,
+}
+
+impl<'a> Search<'a> {
+    fn new(settings: &'a Inversion, critic: ShapeCritic, scans: Tensor<3>) -> Self {
+        let wanted = critic.forward(scans.clone()).features;
+        Self { settings, critic, scans, wanted }
+    }
+
+    /// Those of the noise and of the weights. Each scan has its own loss, and their sum no weight in common.
+    fn gradients(&self, latents: &Latents, generator: &TreeGenerator) -> [Tensor<1>; 2] {
+        let settings = self.settings;
+        let clouds = generator.forward(latents.noise.val());
+        let masked = Masked::of(clouds, &self.scans, settings.n_mask_neighbors);
+        let features = self.critic.forward(masked.points.clone()).features;
+        let features = (features - self.wanted.clone()).abs().mean_dim(1);
+        let prior = latents.noise.val().square().mean_dim(2).squeeze_dim::<2>(2) * 0.5;
+        let loss =
+            masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
+        let mut gradients = loss.sum().backward();
+        let of_noise = Tensor::cat(flat_gradients(latents, &mut gradients), 0);
+        [of_noise, flat_gradient(generator, gradients)]
+    }
 }
 
 /// What a scan shows of a cloud.
