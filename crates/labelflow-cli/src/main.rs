@@ -26,6 +26,7 @@ mod run_file;
 mod signals_input;
 mod summary;
 mod systems;
+mod time_limit;
 
 use std::process::ExitCode;
 

@@ -286,6 +286,10 @@ n_points = 64
     for (one, other) in results.as_array().unwrap().iter().zip(again.as_array().unwrap()) {
         assert_eq!(one["value"], other["value"]);
     }
+    let short = "run run.toml --systems kt-net --epochs 3 --max-minutes 0 --models models";
+    sandbox.labelflow(&format!("{short} --json short.json")).succeeded();
+    let short = &sandbox.json("short.json")[0];
+    assert!(short["n_epochs"] == 1 && short["stop"] == "time-limit", "{short}");
     sandbox
         .file("bad.toml", run.replace("statistics_batches", "no_such"))
         .refuses("run bad.toml", &["codes", "no_such"]);

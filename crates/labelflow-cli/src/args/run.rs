@@ -23,6 +23,9 @@ pub(crate) struct RunArgs {
     /// Fewer passes over the data than the files say
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
+    /// End the training of each run after so many minutes, and judge what it has become
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) max_minutes: Option<f64>,
     /// Where to compute
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,

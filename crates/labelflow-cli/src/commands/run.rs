@@ -26,7 +26,7 @@ use crate::summary::{self, Summary, summarize};
 use crate::systems::{
     CompletionSystem, Evaluation, RegressionSystem, System, SystemTables, scores_in_units,
 };
-use crate::{interrupt, output};
+use crate::{interrupt, output, time_limit};
 
 /// One system on one dataset with one seed.
 struct Run<'a> {
@@ -34,6 +34,7 @@ struct Run<'a> {
     /// The system's name.
     system: &'a str,
     seed: u64,
+    max_minutes: Option<f64>,
     task: RunTask,
 }
 
@@ -124,7 +125,8 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
                 continue;
             }
             for &seed in args.seeds.as_ref().unwrap_or(&file.seeds) {
-                runs.push(Run { file, system: name, seed, task: task(seed)? });
+                let task = task(seed)?;
+                runs.push(Run { file, system: name, seed, max_minutes: args.max_minutes, task });
             }
         }
     }
@@ -226,9 +228,13 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
     }
     let folder = data_folder(args.data.as_ref());
     // With several jobs at a time there is only the bar over runs.
-    let mut observer: Box<dyn Observer> =
+    let progress: Box<dyn Observer> =
         if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
-    let mut clock = EpochClock { watched: &mut *observer, last: None, times: Vec::new() };
+    let mut observers = vec![progress];
+    if let Some(minutes) = run.max_minutes {
+        observers.push(Box::new(time_limit::after_minutes(minutes)?));
+    }
+    let mut clock = EpochClock { watched: &mut observers, last: None, times: Vec::new() };
     let start = Instant::now();
     let Evaluation { values, ece, intervals, report, completion_ms } = run
         .evaluate(&folder, args.models.as_deref(), &mut clock)
@@ -325,7 +331,8 @@ impl Run<'_> {
     /// A name that changes with the settings, so that a kept result is never taken for that of other settings.
     fn file_name(&self) -> String {
         let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
-        let digest = Sha256::digest(self.task.settings() + &data);
+        let time = self.max_minutes.map(|minutes| minutes.to_string()).unwrap_or_default();
+        let digest = Sha256::digest(self.task.settings() + &data + &time);
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
     }

@@ -10,12 +10,11 @@ mod regression;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use labelflow::{
     BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelRecord, ModelTask, Observer, Preset,
-    Report, StopReason, TimeLimit, TrainConfig,
+    Report, StopReason, TrainConfig,
 };
 use labelflow_data::{AbstainConvention, TableParts};
 use serde::Deserialize;
@@ -29,8 +28,8 @@ use crate::claimed_folder::ClaimedFolder;
 use crate::completer::CHECKPOINT;
 use crate::config_table::read_config;
 use crate::memory_size::MemorySize;
-use crate::output;
 use crate::progress::{Progress, why_ended};
+use crate::{output, time_limit};
 use evaluations::{Evaluations, Judge};
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
@@ -263,9 +262,7 @@ impl<M> Training<'_, M> {
         }));
         watchers.push(Box::new(Progress::new()));
         if let Some(minutes) = args.max_minutes {
-            let time = Duration::try_from_secs_f64(60.0 * minutes);
-            let time = time.with_context(|| format!("--max-minutes {minutes}"))?;
-            watchers.push(Box::new(TimeLimit::after(time)));
+            watchers.push(Box::new(time_limit::after_minutes(minutes)?));
         }
         if let Some(repeated) = self.repeated
             && repeated.record.stop == StopReason::TimeLimit
