@@ -85,6 +85,22 @@ impl Adam {
         Self { betas, ..self }
     }
 
+    /// The steps so far.
+    pub(crate) fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    /// Both moments.
+    pub(crate) fn into_moments(self) -> [Tensor<1>; 2] {
+        [self.first_moment, self.second_moment]
+    }
+
+    /// What the number of a step, counted from 1, makes of its size: lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ).
+    pub(crate) fn scales(lr: f64, betas: [f64; 2], number: usize) -> [f64; 2] {
+        let t = number as i32;
+        [lr / (1.0 - betas[0].powi(t)), (1.0 - betas[1].powi(t)).sqrt().recip()]
+    }
+
     /// The module after one step along a [flat gradient](flat_gradient).
     pub(crate) fn step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
         self.n_steps += 1;
@@ -133,7 +149,7 @@ impl Adam {
         gradient: Tensor<1>,
         lr: f64,
     ) -> M {
-        let t = self.n_steps as i32;
+        let [rate, correction] = Self::scales(lr, self.betas, self.n_steps).map(from_f64);
         let device = gradient.device();
         let take = |moment: &mut Tensor<1>| {
             let nothing = Tensor::empty([0], &device);
@@ -144,14 +160,91 @@ impl Adam {
             first_moment: take(&mut self.first_moment),
             second_moment: take(&mut self.second_moment),
             betas: self.betas.map(from_f64),
-            rate: from_f64(lr / (1.0 - self.betas[0].powi(t))),
-            correction: from_f64((1.0 - self.betas[1].powi(t)).sqrt().recip()),
+            rate,
+            correction,
             start: 0,
         };
         let module = module.map(&mut update);
         self.first_moment = from_vec(update.first_moment, &device);
         self.second_moment = from_vec(update.second_moment, &device);
         module
+    }
+}
+
+/// Weights and moments as vectors, all that a step changes: what a recording can repeat.
+#[derive(Debug, Clone)]
+pub(crate) struct AdamVectors {
+    pub(crate) weights: Tensor<1>,
+    /// m
+    pub(crate) first_moment: Tensor<1>,
+    /// v
+    pub(crate) second_moment: Tensor<1>,
+}
+
+impl AdamVectors {
+    /// One step along a gradient, unless its length is not a number. The [scales](Adam::scales) are `[2]`.
+    pub(crate) fn step(
+        &mut self,
+        gradient: Tensor<1>,
+        length: &Tensor<1>,
+        scales: Tensor<1>,
+        betas: [f64; 2],
+    ) {
+        if gradient.device() != Device::flex() {
+            return self.composed_step(gradient, length, scales, betas);
+        }
+        if !length.to_data().iter::<f64>().all(f64::is_finite) {
+            return;
+        }
+        match gradient.dtype() {
+            DType::F64 => self.step_in_memory::<f64>(gradient, scales, betas),
+            _ => self.step_in_memory::<f32>(gradient, scales, betas),
+        }
+    }
+
+    /// [`step`](Self::step) as a composition of tensor operations, none of which asks for a value.
+    fn composed_step(
+        &mut self,
+        gradient: Tensor<1>,
+        length: &Tensor<1>,
+        scales: Tensor<1>,
+        [beta_1, beta_2]: [f64; 2],
+    ) {
+        let [rate, correction] = [0, 1].map(|index| scales.clone().narrow(0, index, 1));
+        let Self { weights, first_moment, second_moment } = self.clone();
+        let m = first_moment.clone() * beta_1 + gradient.clone() * (1.0 - beta_1);
+        let v = second_moment.clone() * beta_2 + gradient.square() * (1.0 - beta_2);
+        let change = m.clone() / (v.clone().sqrt() * correction + EPSILON) * rate;
+        let is_finite = length.clone().lower_equal_elem(f32::MAX).expand(weights.shape());
+        let next = |old: Tensor<1>, new: Tensor<1>| old.mask_where(is_finite.clone(), new);
+        *self = Self {
+            weights: next(weights.clone(), weights - change),
+            first_moment: next(first_moment, m),
+            second_moment: next(second_moment, v),
+        };
+    }
+
+    /// [`step`](Self::step) on the CPU, in one pass.
+    fn step_in_memory<T: Number>(
+        &mut self,
+        gradient: Tensor<1>,
+        scales: Tensor<1>,
+        betas: [f64; 2],
+    ) {
+        let device = gradient.device();
+        let [mut weights, mut first, mut second] =
+            [&mut self.weights, &mut self.first_moment, &mut self.second_moment].map(|vector| {
+                into_vec::<T, 1>(std::mem::replace(vector, Tensor::empty([0], &device)))
+            });
+        let (gradient, scales) = (into_vec::<T, 1>(gradient), into_vec::<T, 1>(scales));
+        let moments =
+            Moments { first: &mut first, second: &mut second, betas: betas.map(from_f64) };
+        update(&mut weights, &gradient, moments, scales[0], scales[1]);
+        *self = Self {
+            weights: from_vec(weights, &device),
+            first_moment: from_vec(first, &device),
+            second_moment: from_vec(second, &device),
+        };
     }
 }
 
@@ -373,6 +466,47 @@ mod tests {
             for (one, other) in one.iter::<f32>().zip(other.iter::<f32>()) {
                 assert!((one - other).abs() < 1e-6, "{name}: {one} and {other}");
             }
+        }
+    }
+
+    /// Vectors that a recording can repeat, in memory and composed, end where modules do.
+    #[test]
+    fn steps_on_vectors_are_those_on_modules() {
+        let device = Device::flex();
+        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1 };
+        let mut module = config.init(0, &device.clone().autodiff());
+        let n_weights = n_parameters(&module);
+        let mut adam = Adam::new(n_weights, &device);
+        let start = AdamVectors {
+            weights: labelflow_flow::flat_weights(&module),
+            first_moment: Tensor::zeros([n_weights], &device),
+            second_moment: Tensor::zeros([n_weights], &device),
+        };
+        let (mut in_memory, mut composed) = (start.clone(), start);
+        let numbers = |tensor: &Tensor<1>| tensor.to_data().iter::<f32>().collect::<Vec<f32>>();
+        for step in 1..5 {
+            let values = (0..n_weights).map(|i| ((i * step) as f32).sin()).collect::<Vec<_>>();
+            let gradient = Tensor::from_data(TensorData::new(values, [n_weights]), &device);
+            module = adam.step(module, gradient.clone(), 1e-2);
+            let betas = [BETA_1, BETA_2];
+            let scales = Tensor::from_data(Adam::scales(1e-2, betas, step), &device);
+            let length = Tensor::ones([1], &device);
+            in_memory.step(gradient.clone(), &length, scales.clone(), betas);
+            composed.composed_step(gradient, &length, scales.clone(), betas);
+            // A gradient that is not a number is not followed.
+            for length in [f32::NAN, f32::INFINITY] {
+                let length = Tensor::full([1], length, &device);
+                let nothing = Tensor::full([n_weights], f32::NAN, &device);
+                in_memory.step(nothing.clone(), &length, scales.clone(), betas);
+                composed.composed_step(nothing, &length, scales.clone(), betas);
+            }
+        }
+        let expected = numbers(&labelflow_flow::flat_weights(&module));
+        assert_eq!(numbers(&in_memory.weights), expected);
+        assert_eq!(in_memory.first_moment.to_data(), adam.first_moment.to_data());
+        assert_eq!(in_memory.second_moment.to_data(), adam.second_moment.to_data());
+        for (one, other) in numbers(&composed.weights).iter().zip(expected) {
+            assert!((one - other).abs() < 1e-6, "{one} and {other}");
         }
     }
 

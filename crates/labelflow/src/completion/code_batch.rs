@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::CompletionDataset;
+use super::batch_slots::{StepBatch, WHOLE};
 use super::completion_batch::normal;
 use crate::stream::stream;
 use crate::{CodeCompleter, Result, StageTraining};
@@ -97,6 +98,33 @@ impl PlayerBatch {
             noise: noise(0),
             reading_noise: noise(1),
         })
+    }
+}
+
+impl StepBatch for ShapeBatch {
+    fn into_tensors(self) -> Vec<Tensor<3>> {
+        [self.shapes].into_iter().chain(self.noise.map(Tensor::unsqueeze)).collect()
+    }
+
+    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+        Self {
+            shapes: tensors.next().expect(WHOLE),
+            noise: tensors.next().map(|noise| noise.squeeze_dim(0)),
+        }
+    }
+}
+
+impl StepBatch for PlayerBatch {
+    fn into_tensors(self) -> Vec<Tensor<3>> {
+        let noise = self.noise.into_iter().chain(self.reading_noise).map(Tensor::unsqueeze);
+        [self.partials, self.shapes].into_iter().chain(noise).collect()
+    }
+
+    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+        let mut rows = || tensors.next();
+        let (partials, shapes) = (rows().expect(WHOLE), rows().expect(WHOLE));
+        let mut noise = || rows().map(|noise| noise.squeeze_dim(0));
+        Self { partials, shapes, noise: noise(), reading_noise: noise() }
     }
 }
 

@@ -7,20 +7,22 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::{Initializer, n_parameters};
+use labelflow_flow::{Initializer, State, state};
 use labelflow_weak::point_clouds::PointSet;
 use rand::RngExt;
 use rayon::prelude::*;
 
 use super::CompletionDataset;
+use super::batch_slots::{BatchSlots, StepBatch, WHOLE};
 use super::code_batch::{chosen, clouds};
 use super::completion_batch::normal;
-use super::contest::Contest;
 use super::patch_variance::patch_variance;
+use super::player::{Habits, OptimizerStates, Player, PlayerSlots, Playing, one_each};
 use super::shape_critic::ShapeCritic;
-use super::step_numbers::{StepNumbers, moved};
+use super::stage::{Course, Resumed, Stage, StepResult};
+use super::step_numbers::step_numbers;
 use super::tree_generator::TreeGenerator;
-use crate::adam::{Adam, flat_gradient};
+use crate::adam::flat_gradient;
 use crate::stream::stream;
 use crate::{Checkpoint, Observer, Report, Result, ShapeInversion};
 
@@ -97,6 +99,17 @@ impl TreeBatch {
     }
 }
 
+impl StepBatch for TreeBatch {
+    fn into_tensors(self) -> Vec<Tensor<3>> {
+        vec![self.shapes, self.noise, self.shares, self.own_noise]
+    }
+
+    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+        let mut next = || tensors.next().expect(WHOLE);
+        Self { shapes: next(), noise: next(), shares: next(), own_noise: next() }
+    }
+}
+
 /// Trains both players, from the start or from a checkpoint.
 pub(crate) fn train_tree(
     config: &ShapeInversion,
@@ -106,57 +119,127 @@ pub(crate) fn train_tree(
     observer: &mut dyn Observer,
 ) -> Result<(TreePlayers, Report)> {
     let device = config.device.open()?.autodiff();
-    let players = TreePlayers::init(config, &device);
-    let sizes = [n_parameters(&players.generator), n_parameters(&players.critic)];
-    let contest = Contest::begin(&config.training, players, &sizes, checkpoint, &device)?;
-    contest.run(dataset.n_shapes(), run, observer, |players, optimizers, step, rate| {
-        let batch = TreeBatch::draw(config, dataset, step, &device)?;
-        step_of_both(config, players, optimizers, batch, rate)
-    })
+    let start = Resumed::at(checkpoint, TreePlayers::init(config, &device))?;
+    let max_epochs = config.training.max_epochs;
+    let mut course = Course::new(run, max_epochs, start.history, observer);
+    let stage = TreeStage::new(config, dataset, start.model, start.optimizers, device)?;
+    let stop = course.go_through(&stage, 0..max_epochs)?;
+    Ok((stage.model().valid(), course.report(stop)))
+}
+
+/// Both players in training.
+struct TreeStage<'a> {
+    config: &'a ShapeInversion,
+    dataset: &'a CompletionDataset,
+    device: Device,
+    generator: Player<TreeGenerator>,
+    critic: Player<ShapeCritic>,
+    batches: BatchSlots<TreeBatch>,
+}
+
+impl<'a> TreeStage<'a> {
+    fn new(
+        config: &'a ShapeInversion,
+        dataset: &'a CompletionDataset,
+        players: TreePlayers,
+        optimizers: OptimizerStates,
+        device: Device,
+    ) -> Result<Self> {
+        let TreePlayers { generator, critic } = players;
+        let habits = Habits::plain(config.training.betas());
+        let of_critic = Habits { moves_a_step: config.discriminator_steps, ..habits };
+        let [one, other] = one_each(optimizers)?;
+        let first = TreeBatch::draw(config, dataset, 0, &device.clone().inner())?;
+        Ok(Self {
+            generator: Player::new(generator, habits, one, &device)?,
+            critic: Player::new(critic, of_critic, other, &device)?,
+            batches: BatchSlots::new(first),
+            config,
+            dataset,
+            device,
+        })
+    }
+
+    fn model(&self) -> TreePlayers {
+        TreePlayers { generator: self.generator.module(), critic: self.critic.module() }
+    }
+}
+
+impl Stage for TreeStage<'_> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn terms(&self) -> &[&'static str] {
+        &["adversarial", "patch variance", "discriminator", "penalty"]
+    }
+
+    fn steps_an_epoch(&self) -> usize {
+        self.config.training.steps_an_epoch(self.dataset.n_shapes())
+    }
+
+    fn rate(&self, step: usize) -> f64 {
+        self.config.training.rate(step / self.steps_an_epoch())
+    }
+
+    fn players(&self) -> Vec<&PlayerSlots> {
+        vec![self.generator.slots(), self.critic.slots()]
+    }
+
+    fn write_batch(&self, step: usize) -> Result<()> {
+        let inner = self.device.clone().inner();
+        self.batches.write(TreeBatch::draw(self.config, self.dataset, step, &inner)?);
+        Ok(())
+    }
+
+    fn computation(&self) -> impl FnMut() -> StepResult {
+        || {
+            let (generator, critic) = (self.generator.playing(), self.critic.playing());
+            step_of_both(self.config, generator, critic, self.batches.batch())
+        }
+    }
+
+    fn state(&self) -> State {
+        state(&self.model())
+    }
 }
 
 /// Several steps of the critic, then one of the generator.
 fn step_of_both(
     config: &ShapeInversion,
-    players: TreePlayers,
-    optimizers: &mut [Adam],
+    mut generator: Playing<TreeGenerator>,
+    mut critic: Playing<ShapeCritic>,
     batch: TreeBatch,
-    rate: f64,
-) -> Result<(TreePlayers, StepNumbers)> {
-    let TreePlayers { generator, mut critic } = players;
+) -> StepResult {
     let TreeBatch { shapes, noise, shares, own_noise } = batch;
+    let own = generator.module();
     // The generator stays as it is while the critic moves: its clouds for all of those steps are grown together.
-    let grown = Tensor::from_inner(generator.valid().forward(noise.inner()));
+    let grown = Tensor::from_inner(own.valid().forward(noise.inner()));
     let n_clouds = shapes.dims()[0];
     let mut of_critic = Vec::with_capacity(config.discriminator_steps);
     for step in 0..config.discriminator_steps {
         let part = |all: &Tensor<3>| all.clone().narrow(0, step * n_clouds, n_clouds);
+        let judge = critic.module();
         let (loss, penalty) =
-            critic_loss(config, &critic, shapes.clone(), part(&grown), part(&shares));
-        let gradient = flat_gradient(&critic, loss.backward());
-        // Nothing is fetched in between: every fetch waits for the device.
-        critic = optimizers[1].step(critic, gradient, rate);
+            critic_loss(config, &judge, shapes.clone(), part(&grown), part(&shares));
+        critic.follow(flat_gradient(&judge, loss.backward()));
         of_critic.push(Tensor::stack::<2>(vec![loss.inner(), penalty.inner()], 1));
     }
     let of_critic = Tensor::cat(of_critic, 0).mean_dim(0);
     let [loss_of_critic, penalty] =
         [0, 1].map(|column| of_critic.clone().narrow(1, column, 1).reshape([1]));
-    let grown = generator.forward(own_noise);
+    let grown = own.forward(own_noise);
     // Gradients flow through the judge, not into it.
-    let judgement = critic.clone().no_grad().forward(grown.clone());
+    let judgement = critic.module().no_grad().forward(grown.clone());
     let adversarial = judgement.scores.mean().neg();
-    let patches = patch_variance(grown, config.n_patches, config.n_neighbors)?;
+    let patches = patch_variance(grown, config.n_patches, config.n_neighbors);
     let loss = adversarial.clone() + patches.clone() * config.patch_weight;
-    let gradient = flat_gradient(&generator, loss.backward());
-    let terms = [
-        ("adversarial", adversarial.inner()),
-        ("patch variance", patches.inner()),
-        ("discriminator", loss_of_critic),
-        ("penalty", penalty),
-    ];
-    let numbers = StepNumbers::fetch(loss.inner(), &gradient, &terms);
-    let generator = moved(&mut optimizers[0], generator, gradient, &numbers, rate);
-    Ok((TreePlayers { generator, critic }, numbers))
+    let length = generator.follow(flat_gradient(&own, loss.backward()));
+    let terms = [adversarial.inner(), patches.inner(), loss_of_critic, penalty];
+    StepResult {
+        numbers: step_numbers(loss.inner(), length, terms),
+        players: vec![generator.values(), critic.values()],
+    }
 }
 
 /// What the critic minimises, and its penalty without weight.

@@ -14,17 +14,21 @@
 //! | `completer.rs`, `completion_method.rs`, `any_completer.rs` | the traits of all completers, their names, and one type for all of them |
 //! | `code_completer.rs` | pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im: the learner and the fitted completer |
 //! | `code_network.rs`, `point_autoencoder.rs`, `point_variational_autoencoder.rs`, `noise_reader.rs`, `dense_layers.rs` | their networks |
-//! | `code_batch.rs`, `code_training.rs`, `stage_training.rs`, `step_numbers.rs`, `earth_movers_loss.rs` | their training, in stages |
+//! | `code_batch.rs`, `code_training.rs`, `code_stage.rs`, `code_players_stage.rs`, `stage_training.rs`, `earth_movers_loss.rs` | their training, in stages |
+//! | `stage.rs`, `player.rs`, `batch_slots.rs`, `step_numbers.rs` | what every stage of training shares: a step that is recorded on a GPU, and the epochs of it |
 //! | `shape_inversion.rs` | shape-inversion: the learner and the fitted completer |
 //! | `tree_generator.rs`, `shape_critic.rs` | its networks |
-//! | `inversion_training.rs`, `patch_variance.rs`, `contest.rs` | its training; the last is shared by all that are trained in one stage |
+//! | `inversion_training.rs`, `patch_variance.rs` | its training |
 //! | `latent_inversion.rs`, `several_nearest.rs` | what it does with a scan |
 //! | `knowledge_transfer.rs`, `transfer_network.rs`, `spectral_layers.rs`, `transfer_training.rs` | KT-Net: the learner and the fitted completer, its networks, its training |
 
 mod any_completer;
+mod batch_slots;
 mod code_batch;
 mod code_completer;
 mod code_network;
+mod code_players_stage;
+mod code_stage;
 mod code_training;
 mod completer;
 mod completion_batch;
@@ -34,7 +38,6 @@ mod completion_network;
 mod completion_objective;
 mod completion_options;
 mod completion_training;
-mod contest;
 mod dense_layers;
 mod discriminator;
 mod earth_movers_loss;
@@ -47,6 +50,7 @@ mod latent_inversion;
 mod nearest_points;
 mod noise_reader;
 mod patch_variance;
+mod player;
 mod players_step;
 mod point_autoencoder;
 mod point_cloud_completer;
@@ -57,6 +61,7 @@ mod several_nearest;
 mod shape_critic;
 mod shape_inversion;
 mod spectral_layers;
+mod stage;
 mod stage_training;
 mod step_numbers;
 mod transfer_network;

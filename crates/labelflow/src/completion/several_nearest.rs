@@ -5,7 +5,7 @@ use labelflow_flow::N_AXES;
 use rayon::prelude::*;
 
 /// Farther than anything in a frame.
-const FAR: f64 = 1e9;
+pub(super) const FAR: f64 = 1e9;
 
 /// The indices of the nearest points of each place, the nearest first, lower indices first on ties. No gradients.
 ///

@@ -14,28 +14,37 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use labelflow_flow::n_parameters;
+use labelflow_flow::{State, state};
 use labelflow_weak::point_clouds::PointSet;
 use rayon::prelude::*;
 
 use super::CompletionDataset;
+use super::batch_slots::{BatchSlots, StepBatch, WHOLE};
 use super::code_batch::{chosen, clouds};
 use super::completion_objective::weighted_sum;
-use super::contest::Contest;
 use super::earth_movers_loss::earth_movers_distance;
 use super::nearest_points::nearest_distances;
+use super::player::{Habits, OptimizerStates, Player, PlayerSlots, Playing, one_each};
 use super::spectral_layers::SpectralLayers;
-use super::step_numbers::{StepNumbers, moved};
+use super::stage::{Course, Resumed, Stage, StepResult};
+use super::step_numbers::step_numbers;
 use super::transfer_network::{Decoded, TransferNetwork, TransferPlayers, Way};
-use crate::adam::{Adam, flat_gradient};
+use crate::adam::flat_gradient;
 use crate::stream::stream;
 use crate::{Checkpoint, KnowledgeTransfer, Observer, Report, Result};
 
 /// Names the random numbers of training.
 const PURPOSE: &str = "transfer";
-/// The parts of the network's loss.
-const TERMS: [&str; 5] =
-    ["reconstruction", "coarse reconstruction", "adversarial", "fidelity", "coarse fidelity"];
+/// The parts of the network's loss, and that of the discriminators.
+const TERMS: [&str; N_NETWORK_TERMS + 1] = [
+    "reconstruction",
+    "coarse reconstruction",
+    "adversarial",
+    "fidelity",
+    "coarse fidelity",
+    "discriminator",
+];
+const N_NETWORK_TERMS: usize = 5;
 
 /// What one step sees.
 struct TransferBatch {
@@ -72,6 +81,17 @@ impl TransferBatch {
     }
 }
 
+impl StepBatch for TransferBatch {
+    fn into_tensors(self) -> Vec<Tensor<3>> {
+        vec![self.partials, self.shapes]
+    }
+
+    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+        let mut next = || tensors.next().expect(WHOLE);
+        Self { partials: next(), shapes: next() }
+    }
+}
+
 /// Trains the network and its discriminators, from the start or from a checkpoint.
 pub(crate) fn train_transfer(
     config: &KnowledgeTransfer,
@@ -81,27 +101,106 @@ pub(crate) fn train_transfer(
     observer: &mut dyn Observer,
 ) -> Result<(TransferPlayers, Report)> {
     let device = config.device.open()?.autodiff();
-    let players = TransferPlayers::init(config, &device);
-    let sizes = [n_parameters(&players.network), n_parameters(&players.discriminators)];
-    let contest = Contest::begin(&config.training, players, &sizes, checkpoint, &device)?;
-    contest.run(dataset.n_partials(), run, observer, |players, optimizers, step, rate| {
-        let batch = TransferBatch::draw(config, dataset, step, &device)?;
-        Ok(step_of_both(config, players, optimizers, batch, rate))
-    })
+    let start = Resumed::at(checkpoint, TransferPlayers::init(config, &device))?;
+    let max_epochs = config.training.max_epochs;
+    let mut course = Course::new(run, max_epochs, start.history, observer);
+    let stage = TransferStage::new(config, dataset, start.model, start.optimizers, device)?;
+    let stop = course.go_through(&stage, 0..max_epochs)?;
+    Ok((stage.model().valid(), course.report(stop)))
+}
+
+/// The network and its discriminators in training.
+struct TransferStage<'a> {
+    config: &'a KnowledgeTransfer,
+    dataset: &'a CompletionDataset,
+    device: Device,
+    network: Player<TransferNetwork>,
+    discriminators: Player<Vec<SpectralLayers>>,
+    batches: BatchSlots<TransferBatch>,
+}
+
+impl<'a> TransferStage<'a> {
+    fn new(
+        config: &'a KnowledgeTransfer,
+        dataset: &'a CompletionDataset,
+        players: TransferPlayers,
+        optimizers: OptimizerStates,
+        device: Device,
+    ) -> Result<Self> {
+        let TransferPlayers { network, discriminators } = players;
+        let habits = Habits::plain(config.training.betas());
+        let own_habits = Habits { rate_share: config.discriminator_rate, ..habits };
+        let [of_network, of_discriminators] = one_each(optimizers)?;
+        let first = TransferBatch::draw(config, dataset, 0, &device.clone().inner())?;
+        Ok(Self {
+            network: Player::new(network, habits, of_network, &device)?,
+            discriminators: Player::new(discriminators, own_habits, of_discriminators, &device)?,
+            batches: BatchSlots::new(first),
+            config,
+            dataset,
+            device,
+        })
+    }
+
+    fn model(&self) -> TransferPlayers {
+        TransferPlayers {
+            network: self.network.module(),
+            discriminators: self.discriminators.module(),
+        }
+    }
+}
+
+impl Stage for TransferStage<'_> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn terms(&self) -> &[&'static str] {
+        &TERMS
+    }
+
+    fn steps_an_epoch(&self) -> usize {
+        self.config.training.steps_an_epoch(self.dataset.n_partials())
+    }
+
+    fn rate(&self, step: usize) -> f64 {
+        self.config.training.rate(step / self.steps_an_epoch())
+    }
+
+    fn players(&self) -> Vec<&PlayerSlots> {
+        vec![self.network.slots(), self.discriminators.slots()]
+    }
+
+    fn write_batch(&self, step: usize) -> Result<()> {
+        let inner = self.device.clone().inner();
+        self.batches.write(TransferBatch::draw(self.config, self.dataset, step, &inner)?);
+        Ok(())
+    }
+
+    fn computation(&self) -> impl FnMut() -> StepResult {
+        || {
+            let (network, discriminators) = (self.network.playing(), self.discriminators.playing());
+            step_of_both(self.config, network, discriminators, self.batches.batch())
+        }
+    }
+
+    fn state(&self) -> State {
+        state(&self.model())
+    }
 }
 
 /// A step of the network and of its discriminators, on the same hidden layers.
 fn step_of_both(
     config: &KnowledgeTransfer,
-    players: TransferPlayers,
-    optimizers: &mut [Adam],
+    mut network: Playing<TransferNetwork>,
+    mut discriminators: Playing<Vec<SpectralLayers>>,
     batch: TransferBatch,
-    rate: f64,
-) -> (TransferPlayers, StepNumbers) {
-    let TransferPlayers { network, discriminators } = players;
+) -> StepResult {
     let followed: Vec<SpectralLayers> =
-        discriminators.into_iter().map(SpectralLayers::followed).collect();
-    let (complete, partial) = pass(&network, &batch);
+        discriminators.module().into_iter().map(SpectralLayers::followed).collect();
+    discriminators.take_statistics(&followed);
+    let own = network.module();
+    let (complete, partial) = pass(&own, &batch);
     let plain = |hidden: &[Tensor<2>]| hidden.iter().cloned().map(Tensor::detach).collect();
     let (of_complete, of_partial): (Vec<_>, Vec<_>) =
         (plain(&complete.hidden), plain(&partial.hidden));
@@ -111,18 +210,15 @@ fn step_of_both(
     let terms = network_terms(&judges, complete, partial, batch);
     let weights = [1.0, 1.0, config.adversarial_weight, 1.0, 1.0];
     let loss = weighted_sum(&terms, &weights);
-    let gradient = flat_gradient(&network, loss.backward());
-    let named: Vec<_> = TERMS.into_iter().zip(terms.map(Tensor::inner)).collect();
-    let mut numbers = StepNumbers::fetch(loss.inner(), &gradient, &named);
-    let network = moved(&mut optimizers[0], network, gradient, &numbers, rate);
+    let length = network.follow(flat_gradient(&own, loss.backward()));
 
-    let loss = judges_loss(&followed, &of_complete, &of_partial);
-    let gradient = flat_gradient(&followed, loss.backward());
-    let own_numbers = StepNumbers::fetch(loss.inner(), &gradient, &[]);
-    let own_rate = rate * config.discriminator_rate;
-    let discriminators = moved(&mut optimizers[1], followed, gradient, &own_numbers, own_rate);
-    numbers.terms.insert("discriminator", own_numbers.loss);
-    (TransferPlayers { network, discriminators }, numbers)
+    let own_loss = judges_loss(&followed, &of_complete, &of_partial);
+    discriminators.follow(flat_gradient(&followed, own_loss.backward()));
+    let terms = terms.into_iter().chain([own_loss]).map(Tensor::inner);
+    StepResult {
+        numbers: step_numbers(loss.inner(), length, terms),
+        players: vec![network.values(), discriminators.values()],
+    }
 }
 
 /// Both kinds of clouds through the network, each its own way.
@@ -140,7 +236,7 @@ fn network_terms(
     complete: Decoded,
     partial: Decoded,
     batch: TransferBatch,
-) -> [Tensor<1>; TERMS.len()] {
+) -> [Tensor<1>; N_NETWORK_TERMS] {
     let TransferBatch { partials, shapes } = batch;
     let scores = TransferPlayers::scores(judges, &partial.hidden);
     let doubts = scores.into_iter().map(|scores| (scores - 1.0).square().mean());
