@@ -126,16 +126,19 @@ fn through_codes<M: CodeModel>(
 }
 
 /// A model with the statistics of many batches under its final weights.
-fn settled<M: CodeModel>(ground: &Ground<'_>, mut model: M) -> Result<M> {
+fn settled<M: CodeModel>(ground: &Ground<'_>, model: M) -> Result<M> {
     let &Ground { config, dataset, ref device } = ground;
+    // Without gradients: a pass that nobody differentiates would be kept for long, and these are large.
+    let inner = device.clone().inner();
+    let mut model = model.valid();
     for index in 0..config.statistics_batches {
         let training = M::training(config);
-        let batch = ShapeBatch::draw(config, training, M::PURPOSE, dataset, index, device)?;
+        let batch = ShapeBatch::draw(config, training, M::PURPOSE, dataset, index, &inner)?;
         let recorder = StatisticsRecorder::default();
         model.look_at(batch.shapes, Mode::Train(&recorder));
         model = absorb(model, recorder, 1.0 / (index + 1) as f64);
     }
-    Ok(model)
+    Ok(model.fork(device))
 }
 
 #[cfg(test)]
