@@ -7,6 +7,7 @@ mod claimed_folder;
 mod cloud_files;
 mod commands;
 mod completer;
+mod completion_sheets;
 mod config_table;
 mod data_folder;
 mod evaluation_file;

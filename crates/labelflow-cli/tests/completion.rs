@@ -261,8 +261,13 @@ n_partial_points = 32
 n_points = 64
 ";
     let sandbox = Sandbox::new().file("run.toml", run).file("scan.xyz", scan());
-    let command = "run run.toml --epochs 2 --models models --json out.json";
+    let command = "run run.toml --epochs 2 --models models --pictures sheets --json out.json";
     let printed = sandbox.labelflow(command).succeeded().stdout;
+    // Three scans; the input, six systems and the truth.
+    let sheet = std::fs::read(sandbox.path("sheets/tables-0.png")).unwrap();
+    let size = |at: usize| u32::from_be_bytes(sheet[at..at + 4].try_into().unwrap());
+    assert!(size(16) > 8 * 240 && size(16) < 9 * 280, "{}", size(16));
+    assert!(size(20) > 3 * 240 && size(20) < 4 * 300, "{}", size(20));
     assert!(printed.contains("ms a completion"), "{printed}");
     let results = sandbox.json("out.json");
     let value = |system: &str, metric: &str| {

@@ -38,6 +38,9 @@ pub(crate) struct RunArgs {
     /// Keep trained completers here: a run that was killed goes on, and one that has ended is not trained again
     #[arg(long, value_name = "DIR")]
     pub(crate) models: Option<PathBuf>,
+    /// Draw the first test scans into this folder as each system completes them, side by side, of runs that are not taken from --keep
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pictures: Option<PathBuf>,
     /// Also write all runs as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::Outcome;
 use crate::args::RunArgs;
 use crate::claimed_folder::ClaimedFolder;
+use crate::completion_sheets::CompletionSheets;
 use crate::data_folder::data_folder;
 use crate::metric::Metric;
 use crate::progress::{Progress, over_runs};
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let files =
         args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let runs = plan(&files, args)?;
-    let kept = [&args.keep, &args.models].into_iter().flatten();
+    let kept = [&args.keep, &args.models, &args.pictures].into_iter().flatten();
     let claims = kept.map(|folder| ClaimedFolder::open(folder));
     let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
@@ -188,6 +189,7 @@ impl RunTask {
 fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>> {
     interrupt::listen();
     let bar = over_runs(runs.len());
+    let sheets = args.pictures.clone().map(CompletionSheets::new);
     let next = AtomicUsize::new(0);
     let results: Mutex<BTreeMap<usize, anyhow::Result<Vec<RunResult>>>> = Mutex::default();
     let worker = || {
@@ -195,7 +197,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(index) else { return };
             bar.set_message(format!("{} {} {}", run.file.set, run.system, run.seed));
-            let result = carry_out_one(run, args);
+            let result = carry_out_one(index, run, args, sheets.as_ref());
             bar.inc(1);
             let failed = result.is_err();
             results.lock().expect("no worker panics").insert(index, result);
@@ -217,7 +219,12 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
 }
 
 /// One result for each metric of the run.
-fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>> {
+fn carry_out_one(
+    index: usize,
+    run: &Run<'_>,
+    args: &RunArgs,
+    sheets: Option<&CompletionSheets>,
+) -> anyhow::Result<Vec<RunResult>> {
     let kept = args.keep.as_ref().map(|folder| folder.join(run.file_name()));
     if let Some(path) = &kept
         && path.exists()
@@ -236,13 +243,16 @@ fn carry_out_one(run: &Run<'_>, args: &RunArgs) -> anyhow::Result<Vec<RunResult>
     }
     let mut clock = EpochClock { watched: &mut observers, last: None, times: Vec::new() };
     let start = Instant::now();
-    let Evaluation { values, ece, intervals, report, completion_ms } = run
+    let Evaluation { values, ece, intervals, report, completion_ms, examples } = run
         .evaluate(&folder, args.models.as_deref(), &mut clock)
         .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
     let seconds = start.elapsed().as_secs_f64();
+    if let (Some(sheets), false) = (sheets, examples.is_empty()) {
+        sheets.add(format!("{}-{}", run.file.set, run.seed), index, run.system, examples)?;
+    }
     let result = |(metric, value): (Metric, f64)| RunResult {
         table: run.file.table.clone(),
         set: run.file.set.clone(),
@@ -319,6 +329,7 @@ impl Run<'_> {
                     intervals: Vec::new(),
                     report: judged.report,
                     completion_ms: judged.completion_ms,
+                    examples: judged.examples,
                 })
             }
         }

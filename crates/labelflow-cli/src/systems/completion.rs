@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use anyhow::Context as _;
 use labelflow::weak::point_clouds::{
     CompletionScores, MMD_UNIT, NearestTree, PartialCloud, PartialCut, PointSet, SamplingFloor,
     Shape, TMD_UNIT, UHD_UNIT, resample, shape_stream,
@@ -14,6 +15,7 @@ use labelflow_data::ShapeProblem;
 use rayon::prelude::*;
 
 use super::SystemTables;
+use crate::completion_sheets::{CompletionExample, N_EXAMPLES};
 use crate::metric::Metric;
 
 /// The completions of each partial cloud, as in the paper.
@@ -48,6 +50,7 @@ pub(crate) struct CompletionEvaluation {
     pub(crate) report: Option<Report>,
     /// The mean time of a completion, of systems that are trained.
     pub(crate) completion_ms: Option<f64>,
+    pub(crate) examples: Vec<CompletionExample>,
 }
 
 impl CompletionSystem {
@@ -126,6 +129,7 @@ impl CompletionSystem {
                 completion_ms: None,
             },
         };
+        let examples = examples(problem, &partials, &completions, config.n_points)?;
         let trees = |points: &[PointSet]| points.iter().map(NearestTree::new).collect::<Vec<_>>();
         let references: Vec<NearestTree> = problem
             .test
@@ -146,7 +150,7 @@ impl CompletionSystem {
             .collect::<anyhow::Result<_>>()?;
         let floor = SamplingFloor::mean(&floors)?;
         let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
-        Ok(CompletionEvaluation { scores, report, completion_ms })
+        Ok(CompletionEvaluation { scores, report, completion_ms, examples })
     }
 
     /// The settings of a flow.
@@ -232,6 +236,26 @@ fn learned(
         report: Some(fitted.report().clone()),
         completion_ms: Some(completion_ms),
     })
+}
+
+/// The first completions of the first partial clouds.
+fn examples(
+    problem: &ShapeProblem,
+    partials: &[PartialCloud],
+    completions: &[Vec<PointSet>],
+    n_points: usize,
+) -> anyhow::Result<Vec<CompletionExample>> {
+    let shapes = problem.test.iter().zip(partials).zip(completions).take(N_EXAMPLES);
+    shapes
+        .map(|((shape, partial), completions)| {
+            Ok(CompletionExample {
+                shape: shape.id().to_owned(),
+                partial: partial.points.clone(),
+                completion: completions.first().context("a completion of each scan")?.clone(),
+                truth: complete(shape, n_points, "reference")?,
+            })
+        })
+        .collect()
 }
 
 /// The scores as tables have them.

@@ -23,6 +23,7 @@ use labelflow::{
 };
 use labelflow_data::WeakProblem;
 
+use crate::completion_sheets::CompletionExample;
 use crate::metric::Metric;
 pub(crate) use completion::{CompletionSystem, scores_in_units};
 use first_stage::FirstStage;
@@ -88,6 +89,8 @@ pub(crate) struct Evaluation {
     pub(crate) report: Option<Report>,
     /// The mean time of a completion, of trained systems of completion.
     pub(crate) completion_ms: Option<f64>,
+    /// A few of the completions, of systems of completion.
+    pub(crate) examples: Vec<CompletionExample>,
 }
 
 /// Whether a system of any task is trained on true labels: a reference, not a competitor.
@@ -185,6 +188,7 @@ impl System {
             intervals: Vec::new(),
             report,
             completion_ms: None,
+            examples: Vec::new(),
         })
     }
 

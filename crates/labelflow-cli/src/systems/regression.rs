@@ -124,6 +124,7 @@ impl RegressionSystem {
                     intervals: metrics.intervals,
                     report: Some(model.report().clone()),
                     completion_ms: None,
+                    examples: Vec::new(),
                 });
             }
         };
@@ -133,6 +134,7 @@ impl RegressionSystem {
             intervals: Vec::new(),
             report: None,
             completion_ms: None,
+            examples: Vec::new(),
         })
     }
 
