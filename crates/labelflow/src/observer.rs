@@ -10,6 +10,9 @@ use crate::{Checkpoint, EpochRecord, Result, StopReason};
 pub trait Observer {
     /// Called after every epoch. `Break` ends training and says why; an error ends it as failed.
     fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>>;
+
+    /// Hears what is not as it should be, though training goes on. By default nobody is told.
+    fn warn(&mut self, _warning: &str) {}
 }
 
 /// One epoch that has just ended.
@@ -41,6 +44,10 @@ impl Observer for Vec<Box<dyn Observer + '_>> {
             }
         }
         Ok(outcome)
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.iter_mut().for_each(|observer| observer.warn(warning));
     }
 }
 

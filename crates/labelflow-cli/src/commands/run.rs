@@ -359,6 +359,10 @@ impl Observer for EpochClock<'_> {
         }
         self.watched.observe(event)
     }
+
+    fn warn(&mut self, warning: &str) {
+        self.watched.warn(warning);
+    }
 }
 
 struct EndOnInterrupt;
@@ -372,5 +376,9 @@ impl Observer for EndOnInterrupt {
             true => std::ops::ControlFlow::Break(StopReason::Interrupted),
             false => std::ops::ControlFlow::Continue(()),
         })
+    }
+
+    fn warn(&mut self, warning: &str) {
+        output::note(&format!("warning: {warning}"));
     }
 }
