@@ -88,3 +88,30 @@ impl Observer for CheckpointFile {
         Ok(ControlFlow::Continue(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn warnings_reach_all_observers() {
+        struct Hears<'a>(&'a RefCell<Vec<String>>);
+        impl Observer for Hears<'_> {
+            fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+                Ok(ControlFlow::Continue(()))
+            }
+
+            fn warn(&mut self, warning: &str) {
+                self.0.borrow_mut().push(warning.to_owned());
+            }
+        }
+        let heard = RefCell::default();
+        let mut all: Vec<Box<dyn Observer + '_>> =
+            vec![Box::new(Hears(&heard)), Box::new(()), Box::new(Hears(&heard))];
+        all.warn("slow");
+        drop(all);
+        assert_eq!(heard.into_inner(), ["slow", "slow"]);
+    }
+}
