@@ -1,9 +1,11 @@
 //! A Python function that sees every epoch.
 
+use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use labelflow::{EpochEvent, Observer, Result, StopReason};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -54,6 +56,17 @@ impl Observer for PythonObserver {
         } else {
             ControlFlow::Continue(())
         })
+    }
+
+    fn warn(&mut self, warning: &str) {
+        let warned = Python::attach(|py| {
+            let text = CString::new(warning)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+        });
+        // Where warnings are errors.
+        if let Err(error) = warned {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
     }
 }
 

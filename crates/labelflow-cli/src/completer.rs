@@ -77,4 +77,8 @@ impl Observer for Watchers<'_> {
             }
         }
     }
+
+    fn warn(&mut self, warning: &str) {
+        self.other.warn(warning);
+    }
 }

@@ -53,6 +53,10 @@ impl Observer for Progress {
         self.bar.set_message(loss);
         Ok(ControlFlow::Continue(()))
     }
+
+    fn warn(&mut self, warning: &str) {
+        self.bar.suspend(|| output::note(&format!("warning: {warning}")));
+    }
 }
 
 impl Drop for Progress {

@@ -13,6 +13,10 @@ use std::rc::Rc;
 
 use burn::tensor::{Device, Graph, Tensor, capture};
 
+/// What those are told who wait for a computation that [could not be recorded](Recording::has_failed).
+pub const NOT_RECORDED: &str = "the device could not record a training step as one graph: every operation is launched by itself, which takes longer \
+     and changes no result";
+
 /// Whether a recording is worth its while on this device: whether it has graphs.
 pub fn records(device: &Device) -> bool {
     in_place::AVAILABLE && device.clone().inner() != Device::flex()
@@ -90,9 +94,9 @@ impl<T, F: FnMut() -> T> Recording<T, F> {
         }
     }
 
-    /// Whether a repetition is one launch.
-    pub fn is_graph(&self) -> bool {
-        matches!(&self.repeated, Repeated::Graph(graph) if graph.is_hardware())
+    /// Whether the device has graphs and yet could not record this one, so that every operation is launched by itself.
+    pub fn has_failed(&self) -> bool {
+        matches!(&self.repeated, Repeated::Graph(graph) if !graph.is_hardware())
     }
 }
 
@@ -162,7 +166,7 @@ mod tests {
         assert_eq!(numbers(doubled.repeat()), [2.0, 4.0]);
         slot.write(Tensor::from_floats([-1.0, 5.0], &device));
         assert_eq!(numbers(doubled.repeat()), [-2.0, 10.0]);
-        assert!(!doubled.is_graph());
+        assert!(!doubled.has_failed());
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct AdamState {
 }
 
 impl Adam {
+    /// The usual β₁ and β₂.
+    pub(crate) const BETAS: [f64; 2] = [BETA_1, BETA_2];
+
     /// What a checkpoint keeps.
     pub(crate) fn state(&self) -> AdamState {
         AdamState {
@@ -64,7 +67,7 @@ impl Adam {
             first_moment: Tensor::from_data(state.first_moment, device),
             second_moment: Tensor::from_data(state.second_moment, device),
             n_steps: state.n_steps,
-            betas: [BETA_1, BETA_2],
+            betas: Self::BETAS,
         })
     }
 
@@ -74,7 +77,7 @@ impl Adam {
             first_moment: Tensor::zeros([n_weights], device),
             second_moment: Tensor::zeros([n_weights], device),
             n_steps: 0,
-            betas: [BETA_1, BETA_2],
+            betas: Self::BETAS,
         }
     }
 

@@ -17,8 +17,8 @@ pub(crate) struct FlatModule<M> {
     template: M,
     weights: Slot<1>,
     statistics: Option<Tensor<1>>,
-    /// 1 for weights that shrink, 0 for those that stay.
-    shrinking: Tensor<1>,
+    /// 1 for weights that shrink, 0 for those that stay; none before any has.
+    shrinking: Option<Tensor<1>>,
     adam: Adam,
 }
 
@@ -28,7 +28,7 @@ impl<M: Module> FlatModule<M> {
         Self {
             weights: Slot::new(flat_weights(&module)),
             statistics: flat_statistics(&module),
-            shrinking: shrinking(&module),
+            shrinking: None,
             template: module,
             adam,
         }
@@ -40,20 +40,10 @@ impl<M: Module> FlatModule<M> {
         move || with_flat_weights(template.clone(), weights.value())
     }
 
-    /// A copy of the weights.
-    pub(crate) fn weights(&self) -> Tensor<1> {
-        // The slot's own value changes with the next step.
-        self.weights.value() * 1.0
-    }
-
     /// A copy of the module, with its running statistics.
     pub(crate) fn module(&self) -> M {
-        self.module_with(self.weights())
-    }
-
-    /// A copy of the module with other weights.
-    pub(crate) fn module_with(&self, weights: Tensor<1>) -> M {
-        let module = with_flat_weights(self.template.clone(), weights);
+        // The slot's own value changes with the next step.
+        let module = with_flat_weights(self.template.clone(), self.weights.value() * 1.0);
         match &self.statistics {
             Some(statistics) => with_flat_statistics(module, statistics.clone()),
             None => module,
@@ -72,7 +62,8 @@ impl<M: Module> FlatModule<M> {
 
     /// [`shrink_weights`] by this share.
     pub(crate) fn shrink(&mut self, share: f64) {
-        let factors = self.shrinking.clone() * -share + 1.0;
+        let shrinking = self.shrinking.get_or_insert_with(|| shrinking(&self.template));
+        let factors = shrinking.clone() * -share + 1.0;
         self.weights.write(self.weights.value() * factors);
     }
 

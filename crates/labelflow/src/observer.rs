@@ -10,6 +10,9 @@ use crate::{Checkpoint, EpochRecord, Result, StopReason};
 pub trait Observer {
     /// Called after every epoch. `Break` ends training and says why; an error ends it as failed.
     fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>>;
+
+    /// Hears what is not as it should be, though training goes on. By default nobody is told.
+    fn warn(&mut self, _warning: &str) {}
 }
 
 /// One epoch that has just ended.
@@ -41,6 +44,10 @@ impl Observer for Vec<Box<dyn Observer + '_>> {
             }
         }
         Ok(outcome)
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.iter_mut().for_each(|observer| observer.warn(warning));
     }
 }
 
@@ -79,5 +86,32 @@ impl Observer for CheckpointFile {
             (event.snapshot)().save(&self.path)?;
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn warnings_reach_all_observers() {
+        struct Hears<'a>(&'a RefCell<Vec<String>>);
+        impl Observer for Hears<'_> {
+            fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+                Ok(ControlFlow::Continue(()))
+            }
+
+            fn warn(&mut self, warning: &str) {
+                self.0.borrow_mut().push(warning.to_owned());
+            }
+        }
+        let heard = RefCell::default();
+        let mut all: Vec<Box<dyn Observer + '_>> =
+            vec![Box::new(Hears(&heard)), Box::new(()), Box::new(Hears(&heard))];
+        all.warn("slow");
+        drop(all);
+        assert_eq!(heard.into_inner(), ["slow", "slow"]);
     }
 }

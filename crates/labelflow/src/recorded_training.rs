@@ -4,7 +4,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, Recording, Slot, State, StatisticsRecorder, flat_batch_statistics, state,
+    Bijection, Flow, Mode, NOT_RECORDED, Recording, Slot, State, StatisticsRecorder,
+    flat_batch_statistics, state,
 };
 
 use crate::adam::flat_gradient;
@@ -33,6 +34,9 @@ pub(crate) fn train<B: Bijection>(
     let step = Recording::new(&device, || {
         StepResult::compute(&current(), task, drawn.value(), weight.value())
     });
+    if step.has_failed() {
+        observer.warn(NOT_RECORDED);
+    }
     let mut steps =
         RecordedSteps { flow, noise, likelihood_weight, step, task, config, device: inner };
     let report = run_epochs(&mut steps, course.history, &task.run, config, observer)?;

@@ -1,24 +1,17 @@
 //! Completion of made-up chairs, end to end, with networks small enough for a test.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod clouds;
 
 use std::ops::ControlFlow;
 
-use labelflow::weak::point_clouds::{
-    NearestTree, Normalization, PartialCut, PointSet, Shape, directed_hausdorff,
-    minimum_matching_distance, shape_stream,
-};
+use clouds::{chairs, partial, scores, suite};
+use labelflow::weak::point_clouds::{Normalization, directed_hausdorff};
 use labelflow::{
-    Checkpoint, CompletionDataset, CompletionOptions, CompletionTraining, EpochEvent,
-    FittedPointCloudCompleter, FrameSearch, LatentSource, Observer, PointCloudCompleter, ScanFrame,
-    StopReason,
+    CompletionDataset, CompletionOptions, CompletionTraining, EpochEvent, FittedCodeCompleter,
+    FrameSearch, LatentSource, ModelTask, Observer, PointCloudCompleter, ScanFrame, StopReason,
 };
-use labelflow_data::furniture::{Furniture, FurnitureCategory};
-
-fn chairs(split: &str, n: usize) -> Vec<Shape> {
-    let furniture = Furniture { category: FurnitureCategory::Chair, seed: 0 };
-    (0..n).map(|index| furniture.model(split, index).unwrap().shape(1).unwrap()).collect()
-}
 
 /// The smallest networks that still have every part.
 fn tiny(max_epochs: usize) -> PointCloudCompleter {
@@ -43,97 +36,40 @@ fn tiny(max_epochs: usize) -> PointCloudCompleter {
     }
 }
 
-fn partial(shape: &Shape, n_points: usize) -> PointSet {
-    PartialCut { n_points, seed: 1 }.cut(shape, 0).unwrap().points
-}
-
-/// Ends training after an epoch, and keeps the checkpoint of that moment.
-struct EndAfter(usize, Option<Checkpoint>);
-
-impl Observer for EndAfter {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
-        if event.record.epoch + 1 < self.0 {
-            return Ok(ControlFlow::Continue(()));
-        }
-        self.1 = Some((event.snapshot)());
-        Ok(ControlFlow::Break(StopReason::Interrupted))
-    }
-}
-
 #[test]
-fn a_resumed_run_ends_with_the_same_bits() {
-    let dataset = CompletionDataset::from_parts(chairs("train", 12), 0).unwrap();
-    let config = tiny(4);
-    let whole = config.fit(&dataset).unwrap();
-    let mut observer = EndAfter(2, None);
-    let half = config.fit_with(&dataset, None, &mut observer).unwrap();
-    assert_eq!(half.report().stop, StopReason::Interrupted);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
-    observer.1.unwrap().save(&path).unwrap();
-    let checkpoint = Checkpoint::load(&path).unwrap();
-    let resumed = config.fit_with(&dataset, Some(checkpoint.clone()), &mut ()).unwrap();
-    assert_eq!(resumed.to_bytes(), whole.to_bytes());
-    let other = PointCloudCompleter { seed: 1, ..config };
-    assert!(other.fit_with(&dataset, Some(checkpoint), &mut ()).is_err());
-}
-
-#[test]
-fn a_saved_completer_completes_as_before() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    model.save(folder.path()).unwrap();
-    let loaded = FittedPointCloudCompleter::load(folder.path()).unwrap();
-    let options = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
-    let completions = model.complete(&scan, &options).unwrap();
-    assert_eq!(loaded.complete(&scan, &options).unwrap(), completions);
-    assert_eq!(
-        FittedPointCloudCompleter::from_bytes(&model.to_bytes()).unwrap().to_bytes(),
-        model.to_bytes()
-    );
-    assert!(labelflow::FittedLabelFlowClassifier::load(folder.path()).is_err());
-}
-
-#[test]
-fn options_do_what_they_say() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
+fn it_does_what_every_learner_does() {
+    let config = tiny(3);
+    suite::goes_on_after_any_epoch(&config, &PointCloudCompleter { seed: 1, ..tiny(3) }, 3);
+    suite::is_saved_whole::<_, FittedCodeCompleter>(&config, ModelTask::Completion);
+    let model = suite::heeds_options(&config, 64);
+    let scan = partial(&chairs("train", 1)[0], 50);
     let complete = |options: CompletionOptions| model.complete(&scan, &options).unwrap();
     let two = CompletionOptions { n_completions: 2, ..CompletionOptions::default() };
-    let base = complete(two.clone());
-    assert_eq!(base.len(), 2);
-    assert_ne!(base[0], base[1]);
-    assert_eq!(base, complete(two.clone()));
-    assert_ne!(base, complete(CompletionOptions { seed: 1, ..two.clone() }));
-    assert_ne!(base, complete(CompletionOptions { latent: LatentSource::Prior, ..two.clone() }));
+    let prior = CompletionOptions { latent: LatentSource::Prior, ..two.clone() };
+    assert_ne!(complete(two.clone()), complete(prior));
     // Without noise all completions are one, and all its points.
     let cold = complete(CompletionOptions { temperature: 0.0, ..two.clone() });
     assert_eq!(cold[0], cold[1]);
-    let many = complete(CompletionOptions { n_points: Some(700), ..two.clone() });
-    assert_eq!(many[1].len(), 700);
-    let kept = complete(CompletionOptions { keep_input: true, ..two.clone() });
-    let is_scanned = |point: &[f32; 3]| scan.as_slice().contains(point);
-    assert!(kept[0].as_slice().iter().filter(|point| is_scanned(point)).count() > 10);
-    for bad in [
-        CompletionOptions { n_completions: 0, ..two.clone() },
-        CompletionOptions { n_points: Some(0), ..two.clone() },
-        CompletionOptions { temperature: f64::NAN, ..two },
-    ] {
-        assert!(model.complete(&scan, &bad).is_err());
+    let kept = complete(CompletionOptions { keep_input: true, ..two });
+    let is_scanned = |point: &&[f32; 3]| scan.as_slice().contains(point);
+    assert!(kept[0].as_slice().iter().filter(is_scanned).count() > 10);
+}
+
+#[test]
+fn what_was_trained_before_an_end_is_kept() {
+    struct EndAfter(usize);
+    impl Observer for EndAfter {
+        fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+            Ok(match event.record.epoch + 1 < self.0 {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(StopReason::Interrupted),
+            })
+        }
     }
-    // Extreme scans still give finite clouds, and those that are nowhere near the frame an error.
-    for scan in [vec![[0.0; 3]], vec![[5.0; 3], [-5.0; 3]]] {
-        let scan = PointSet::new(scan).unwrap();
-        model.complete(&scan, &CompletionOptions::default()).unwrap();
-    }
-    let far = PointSet::new(vec![[1e6; 3]]).unwrap();
-    let error = model.complete(&far, &CompletionOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("frame"), "{error}");
+    let dataset = CompletionDataset::from_parts(chairs("train", 8), 0).unwrap();
+    let half = tiny(4).fit_with(&dataset, None, &mut EndAfter(2)).unwrap();
+    assert_eq!(half.report().stop, StopReason::Interrupted);
+    assert_eq!(half.report().history.len(), 2);
 }
 
 #[test]
@@ -180,28 +116,9 @@ fn a_summed_likelihood_would_outweigh_the_scan() {
 fn completions_beat_copies_of_the_scans() {
     let dataset = CompletionDataset::from_parts(chairs("train", 128), 0).unwrap();
     let config = PointCloudCompleter::small();
-    let model = config.fit(&dataset).unwrap();
-    let test = chairs("test", 24);
-    let scans: Vec<PointSet> =
-        test.iter().map(|shape| partial(shape, config.n_partial_points)).collect();
-    let references: Vec<NearestTree> = test
-        .iter()
-        .map(|shape| {
-            let rng = &mut shape_stream(0, shape.id(), "reference");
-            NearestTree::new(&shape.complete(config.n_points, rng).unwrap())
-        })
-        .collect();
-    let copies: Vec<NearestTree> = scans.iter().map(NearestTree::new).collect();
-    let options = CompletionOptions { n_completions: 1, ..CompletionOptions::default() };
-    let completions: Vec<NearestTree> = scans
-        .iter()
-        .map(|scan| NearestTree::new(&model.complete(scan, &options).unwrap()[0]))
-        .collect();
-    let distance =
-        |clouds: &[NearestTree]| minimum_matching_distance(&references, clouds).unwrap().mean;
-    let (ours, copied) = (distance(&completions), distance(&copies));
-    eprintln!("MMD {ours}, of copies {copied}");
-    assert!(ours < copied, "{ours} and {copied}");
+    let trained = scores(&config.fit(&dataset).unwrap(), config.n_points);
+    assert!(trained.matching < trained.copied);
+    assert!(trained.difference > 0.0);
 }
 
 #[test]

@@ -4,11 +4,11 @@
 
 mod clouds;
 
-use clouds::{Keep, chairs, partial, scores};
+use clouds::{chairs, partial, scores, suite};
 use labelflow::weak::point_clouds::{Chamfer, NearestTree, PointSet, shape_stream};
 use labelflow::{
-    Checkpoint, CompletionDataset, CompletionOptions, FittedCodeCompleter, FittedShapeInversion,
-    Inversion, ModelTask, ShapeInversion, StageTraining,
+    CompletionDataset, CompletionOptions, FittedCodeCompleter, Inversion, ModelTask,
+    ShapeInversion, StageTraining,
 };
 
 /// The smallest networks that still have every part, for a few epochs.
@@ -33,44 +33,24 @@ fn tiny(max_epochs: usize) -> ShapeInversion {
 }
 
 #[test]
-fn resumed_runs_end_with_the_same_bits() {
-    let dataset = CompletionDataset::from_parts(chairs("train", 8), 0).unwrap();
+fn it_does_what_every_learner_does() {
     let config = tiny(3);
-    let mut kept = Keep::default();
-    let whole = config.fit_with(&dataset, None, &mut kept).unwrap();
-    assert_eq!(whole.report().history.len(), 3);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
-    for checkpoint in kept.0 {
-        checkpoint.save(&path).unwrap();
-        let checkpoint = Checkpoint::load(&path).unwrap();
-        let resumed = config.fit_with(&dataset, Some(checkpoint), &mut ()).unwrap();
-        assert!(resumed.to_bytes() == whole.to_bytes());
+    suite::goes_on_after_any_epoch(&config, &ShapeInversion { seed: 1, ..tiny(3) }, 3);
+    suite::is_saved_whole::<_, FittedCodeCompleter>(&config, ModelTask::InversionCompletion);
+    let model = suite::heeds_options(&config, 32);
+    assert!(!model.is_deterministic());
+    // One begins elsewhere than the first of several; more than there are candidates are no more than asked for.
+    let scan = partial(&chairs("train", 1)[0], 50);
+    for n_completions in [1, 15] {
+        let options = CompletionOptions { n_completions, ..CompletionOptions::default() };
+        assert_eq!(model.complete(&scan, &options).unwrap().len(), n_completions);
     }
-    let checkpoint = Checkpoint::load(&path).unwrap();
-    let other = ShapeInversion { seed: 1, ..config };
-    assert!(other.fit_with(&dataset, Some(checkpoint), &mut ()).is_err());
+    let grown = model.grow(5, 0).unwrap();
+    assert_eq!(grown.len(), 5);
+    assert!(model.scores(&grown).unwrap().iter().all(|score| (0.0..=1.0).contains(score)));
 }
 
-#[test]
-fn a_saved_model_completes_as_before() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    model.save(folder.path()).unwrap();
-    assert_eq!(ModelTask::of_folder(folder.path()).unwrap(), ModelTask::InversionCompletion);
-    let options = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
-    let loaded = FittedShapeInversion::load(folder.path()).unwrap();
-    let completions = model.complete(&scan, &options).unwrap();
-    assert_eq!(loaded.complete(&scan, &options).unwrap(), completions);
-    let again = FittedShapeInversion::from_bytes(&model.to_bytes()).unwrap();
-    assert!(again.to_bytes() == model.to_bytes());
-    assert!(FittedCodeCompleter::load(folder.path()).is_err());
-}
-
-/// Completions do not depend on what else is completed, nor on how many at a time.
+/// Completions do not depend on how many are searched for at a time.
 #[test]
 fn scans_are_completed_together_as_apart() {
     let shapes = chairs("train", 8);
@@ -90,32 +70,6 @@ fn scans_are_completed_together_as_apart() {
             assert!((one - other).abs() < 1e-4, "{one} and {other}");
         }
     }
-}
-
-#[test]
-fn options_do_what_they_say() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
-    let complete = |options: CompletionOptions| model.complete(&scan, &options).unwrap();
-    let two = CompletionOptions { n_completions: 2, ..CompletionOptions::default() };
-    let base = complete(two.clone());
-    assert!(base.len() == 2 && base[0].len() == 32 && base[0] != base[1]);
-    assert_eq!(base, complete(two.clone()));
-    assert_ne!(base, complete(CompletionOptions { seed: 1, ..two.clone() }));
-    // One begins elsewhere than the first of several; more than there are candidates are no more than asked for.
-    assert_eq!(complete(CompletionOptions { n_completions: 1, ..two.clone() }).len(), 1);
-    assert_eq!(complete(CompletionOptions { n_completions: 15, ..two.clone() }).len(), 15);
-    let many = complete(CompletionOptions { n_points: Some(70), ..two.clone() });
-    assert_eq!(many[1].len(), 70);
-    let kept = complete(CompletionOptions { keep_input: true, ..two.clone() });
-    assert!(kept[0].as_slice().iter().any(|point| scan.as_slice().contains(point)));
-    assert!(model.complete(&scan, &CompletionOptions { n_completions: 0, ..two }).is_err());
-    let far = PointSet::new(vec![[1e6; 3]]).unwrap();
-    assert!(model.complete(&far, &CompletionOptions::default()).is_err());
-    assert_eq!(model.grow(5, 0).unwrap().len(), 5);
-    assert!(model.scores(&base).unwrap().iter().all(|score| (0.0..=1.0).contains(score)));
 }
 
 /// The Chamfer distance.

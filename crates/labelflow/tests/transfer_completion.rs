@@ -4,11 +4,11 @@
 
 mod clouds;
 
-use clouds::{Keep, chairs, partial, scores};
-use labelflow::weak::point_clouds::{AnnealedMatching, PointSet, directed_hausdorff, shape_stream};
+use clouds::{chairs, partial, scores, suite};
+use labelflow::weak::point_clouds::{AnnealedMatching, directed_hausdorff, shape_stream};
 use labelflow::{
-    Checkpoint, CompletionDataset, CompletionOptions, FittedKnowledgeTransfer,
-    FittedShapeInversion, KnowledgeTransfer, ModelTask, StageTraining,
+    CompletionDataset, CompletionOptions, FittedShapeInversion, KnowledgeTransfer, ModelTask,
+    StageTraining,
 };
 
 /// The smallest networks that still have every part, for a few epochs.
@@ -27,64 +27,11 @@ fn tiny(max_epochs: usize) -> KnowledgeTransfer {
 }
 
 #[test]
-fn resumed_runs_end_with_the_same_bits() {
-    let dataset = CompletionDataset::from_parts(chairs("train", 8), 0).unwrap();
+fn it_does_what_every_learner_does() {
     let config = tiny(3);
-    let mut kept = Keep::default();
-    let whole = config.fit_with(&dataset, None, &mut kept).unwrap();
-    assert_eq!(whole.report().history.len(), 3);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
-    for checkpoint in kept.0 {
-        checkpoint.save(&path).unwrap();
-        let checkpoint = Checkpoint::load(&path).unwrap();
-        let resumed = config.fit_with(&dataset, Some(checkpoint), &mut ()).unwrap();
-        assert!(resumed.to_bytes() == whole.to_bytes());
-    }
-    let checkpoint = Checkpoint::load(&path).unwrap();
-    let other = KnowledgeTransfer { seed: 1, ..config };
-    assert!(other.fit_with(&dataset, Some(checkpoint), &mut ()).is_err());
-}
-
-#[test]
-fn a_saved_model_completes_as_before() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    model.save(folder.path()).unwrap();
-    assert_eq!(ModelTask::of_folder(folder.path()).unwrap(), ModelTask::TransferCompletion);
-    let options = CompletionOptions::default();
-    let loaded = FittedKnowledgeTransfer::load(folder.path()).unwrap();
-    let completions = model.complete(&scan, &options).unwrap();
-    assert_eq!(loaded.complete(&scan, &options).unwrap(), completions);
-    let again = FittedKnowledgeTransfer::from_bytes(&model.to_bytes()).unwrap();
-    assert!(again.to_bytes() == model.to_bytes());
-    assert!(FittedShapeInversion::load(folder.path()).is_err());
-}
-
-#[test]
-fn options_do_what_they_say() {
-    let shapes = chairs("train", 8);
-    let scan = partial(&shapes[0], 50);
-    let dataset = CompletionDataset::from_parts(shapes, 0).unwrap();
-    let model = tiny(2).fit(&dataset).unwrap();
-    let complete = |options: CompletionOptions| model.complete(&scan, &options).unwrap();
-    let three = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
-    let base = complete(three.clone());
-    assert!(model.is_deterministic() && base.len() == 1 && base[0].len() == 32);
-    // Together as apart.
-    let both = model.complete_all(&[scan.clone(), scan.clone()], &three).unwrap();
-    assert!(both.len() == 2 && both[1] == base);
-    let many = complete(CompletionOptions { n_points: Some(70), ..three.clone() });
-    assert_eq!(many[0].len(), 70);
-    let kept = complete(CompletionOptions { keep_input: true, ..three.clone() });
-    assert!(kept[0].as_slice().iter().any(|point| scan.as_slice().contains(point)));
-    assert!(model.complete(&scan, &CompletionOptions { n_completions: 0, ..three }).is_err());
-    let far = PointSet::new(vec![[1e6; 3]]).unwrap();
-    assert!(model.complete(&far, &CompletionOptions::default()).is_err());
-    assert!(model.scores(&base).unwrap().iter().all(|score| score.is_finite()));
+    suite::goes_on_after_any_epoch(&config, &KnowledgeTransfer { seed: 1, ..tiny(3) }, 3);
+    suite::is_saved_whole::<_, FittedShapeInversion>(&config, ModelTask::TransferCompletion);
+    assert!(suite::heeds_options(&config, 32).is_deterministic());
 }
 
 /// Of one shape the network comes as near to a sample as another sample does, and the completion of its scan has the scan in it: the largest

@@ -377,6 +377,10 @@ impl Observer for EpochClock<'_> {
         }
         self.watched.observe(event)
     }
+
+    fn warn(&mut self, warning: &str) {
+        self.watched.warn(warning);
+    }
 }
 
 struct EndOnInterrupt;
@@ -390,5 +394,9 @@ impl Observer for EndOnInterrupt {
             true => std::ops::ControlFlow::Break(StopReason::Interrupted),
             false => std::ops::ControlFlow::Continue(()),
         })
+    }
+
+    fn warn(&mut self, warning: &str) {
+        output::note(&format!("warning: {warning}"));
     }
 }

@@ -12,7 +12,6 @@
 //! <https://arxiv.org/abs/2003.07717>): as many completions as wanted. Where E has no autoencoder and is trained with G instead, it is that
 //! paper's mm-pcl2pcl-im.
 
-use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
 use labelflow_flow::Mode;
 use labelflow_weak::point_clouds::PointSet;
@@ -20,14 +19,12 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::code_network::CodeNetwork;
-use super::code_training::train_codes;
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
-use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
-use crate::label_flow_classifier::check_run;
+use super::{CompletionOptions, StageTraining, settings_check};
 use crate::stream::stream;
-use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
+use crate::{DeviceKind, Error, Report, Result};
 
 /// Codes that are decoded at once.
 const CODES_AT_ONCE: usize = 64;
@@ -190,31 +187,6 @@ impl CodeCompleter {
         }
     }
 
-    /// Trains on a dataset.
-    pub fn fit(&self, dataset: &CompletionDataset) -> Result<FittedCodeCompleter> {
-        self.fit_with(dataset, None, &mut ())
-    }
-
-    /// Trains on a dataset, from a checkpoint of any epoch of any stage if there is one, watched by an observer.
-    ///
-    /// Epochs are counted through all stages.
-    pub fn fit_with(
-        &self,
-        dataset: &CompletionDataset,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedCodeCompleter> {
-        self.check_settings()?;
-        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
-        let (network, report) = train_codes(self, dataset, &run, checkpoint, observer)?;
-        Ok(FittedCodeCompleter { config: self.clone(), network, report })
-    }
-
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        dataset.run_digest("code completer", self)
-    }
-
     /// The stages in their order.
     pub(crate) fn stages_mut(&mut self) -> [&mut StageTraining; 3] {
         [&mut self.autoencoder, &mut self.variational, &mut self.players]
@@ -287,15 +259,6 @@ impl FittedCodeCompleter {
         Ok(completions)
     }
 
-    /// The completions of each of several scans.
-    pub fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
-        scans.iter().map(|scan| self.complete(scan, options)).collect()
-    }
-
     /// Whether it knows a single completion of a scan: so it does without noise.
     pub fn is_deterministic(&self) -> bool {
         self.config.d_noise == 0
@@ -331,23 +294,6 @@ impl FittedCodeCompleter {
         let code = self.encode(std::slice::from_ref(cloud))?;
         let rebuilt = self.network.autoencoder.decode(code);
         Ok(to_points(rebuilt)?.remove(0))
-    }
-
-    /// The settings that it was trained with.
-    pub fn config(&self) -> &CodeCompleter {
-        &self.config
-    }
-
-    /// The course of training, through all stages.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        self.network = self.network.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
     }
 
     fn noise(

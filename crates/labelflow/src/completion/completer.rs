@@ -2,9 +2,15 @@
 
 use std::path::Path;
 
+use burn::module::Module;
 use labelflow_weak::point_clouds::{Normalization, PointCloud, PointSet};
 
+use super::code_training::train_codes;
+use super::completion_stage::train_completion;
 use super::frame_search::frame_of;
+use super::inversion_training::train_tree;
+use super::transfer_training::train_transfer;
+use crate::label_flow_classifier::check_run;
 use crate::{
     Checkpoint, CodeCompleter, CompletionDataset, CompletionOptions, DeviceKind,
     FittedCodeCompleter, FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion,
@@ -87,9 +93,59 @@ pub trait Completer: Sized {
     fn load(folder: &Path) -> Result<Self>;
 }
 
-/// Both traits by the methods of the types themselves.
+/// What all four learners and their models have alike: training, settings, devices, and both traits.
+///
+/// A learner has `check_settings`, and its model `scores`, `is_deterministic` and `one_each`. Models that complete `each` scan by itself have
+/// `complete`, those that complete several `together` have `complete_all`; the other one of the two is made here.
 macro_rules! completers {
-    ($($learner:ty => $fitted:ty),+) => {$(
+    ($($learner:ident, $kind:literal => $fitted:ident { $networks:ident } $how:ident by $train:path;)+) => {$(
+        impl $learner {
+            /// Trains on a dataset.
+            pub fn fit(&self, dataset: &CompletionDataset) -> Result<$fitted> {
+                self.fit_with(dataset, None, &mut ())
+            }
+
+            /// Trains on a dataset, from a checkpoint of any epoch if there is one, watched by an observer. Epochs are counted through
+            /// all stages.
+            pub fn fit_with(
+                &self,
+                dataset: &CompletionDataset,
+                checkpoint: Option<Checkpoint>,
+                observer: &mut dyn Observer,
+            ) -> Result<$fitted> {
+                self.check_settings()?;
+                let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
+                let ($networks, report) = $train(self, dataset, &run, checkpoint, observer)?;
+                Ok($fitted { config: self.clone(), $networks, report })
+            }
+
+            /// A digest of the settings and the data: two runs with the same digest end with the same weights.
+            pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
+                dataset.run_digest($kind, self)
+            }
+        }
+
+        impl $fitted {
+            completers!($how);
+
+            /// The settings that it was trained with.
+            pub fn config(&self) -> &$learner {
+                &self.config
+            }
+
+            /// The course of training, through all stages.
+            pub fn report(&self) -> &Report {
+                &self.report
+            }
+
+            /// The same model on another device.
+            pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
+                self.$networks = self.$networks.fork(&device.open()?);
+                self.config.device = device;
+                Ok(self)
+            }
+        }
+
         impl CompletionLearner for $learner {
             type Fitted = $fitted;
 
@@ -175,11 +231,31 @@ macro_rules! completers {
             }
         }
     )+};
+    (each) => {
+        /// The completions of each of several scans that lie in the frame of the shapes.
+        pub fn complete_all(
+            &self,
+            scans: &[PointSet],
+            options: &CompletionOptions,
+        ) -> Result<Vec<Vec<PointSet>>> {
+            scans.iter().map(|scan| self.complete(scan, options)).collect()
+        }
+    };
+    (together) => {
+        /// The completions of a scan that lies in the frame of the shapes.
+        pub fn complete(
+            &self,
+            scan: &PointSet,
+            options: &CompletionOptions,
+        ) -> Result<Vec<PointSet>> {
+            Ok(self.complete_all(std::slice::from_ref(scan), options)?.remove(0))
+        }
+    };
 }
 
 completers!(
-    PointCloudCompleter => FittedPointCloudCompleter,
-    CodeCompleter => FittedCodeCompleter,
-    ShapeInversion => FittedShapeInversion,
-    KnowledgeTransfer => FittedKnowledgeTransfer
+    PointCloudCompleter, "" => FittedPointCloudCompleter { players } each by train_completion;
+    CodeCompleter, "code completer" => FittedCodeCompleter { network } each by train_codes;
+    ShapeInversion, "shape inversion" => FittedShapeInversion { players } together by train_tree;
+    KnowledgeTransfer, "knowledge transfer" => FittedKnowledgeTransfer { players } together by train_transfer;
 );

@@ -9,6 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::CompletionDataset;
+use super::batch_slots::{StepBatch, WHOLE};
 use crate::stream::stream;
 use crate::{PointCloudCompleter, Result};
 
@@ -102,6 +103,24 @@ impl CompletionBatch {
             latent_noise: Tensor::from_data(latent, device),
             noise: clouds(self.noise),
             blur: (!self.blur.is_empty()).then(|| clouds(self.blur)),
+        }
+    }
+}
+
+impl StepBatch for DeviceBatch {
+    fn into_tensors(self) -> Vec<Tensor<3>> {
+        let always = [self.partials, self.shapes, self.latent_noise.unsqueeze(), self.noise];
+        always.into_iter().chain(self.blur).collect()
+    }
+
+    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+        let mut next = || tensors.next().expect(WHOLE);
+        Self {
+            partials: next(),
+            shapes: next(),
+            latent_noise: next().squeeze_dim(0),
+            noise: next(),
+            blur: tensors.next(),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! One completion a scan, in one pass.
 //! (Cao et al., 2023, <https://arxiv.org/abs/2111.11976>.)
 
-use burn::module::Module;
 use burn::tensor::Tensor;
 use labelflow_weak::point_clouds::PointSet;
 use serde::{Deserialize, Serialize};
@@ -11,10 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::completion_dataset::redrawn;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
 use super::transfer_network::{TransferPlayers, Way};
-use super::transfer_training::train_transfer;
-use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
-use crate::label_flow_classifier::check_run;
-use crate::{Checkpoint, DeviceKind, Observer, Report, Result};
+use super::{CompletionOptions, StageTraining, settings_check};
+use crate::{DeviceKind, Report, Result};
 
 /// Clouds that the network sees at once when completing.
 const CLOUDS_AT_ONCE: usize = 64;
@@ -96,29 +93,6 @@ impl KnowledgeTransfer {
         }
     }
 
-    /// Trains on a dataset.
-    pub fn fit(&self, dataset: &CompletionDataset) -> Result<FittedKnowledgeTransfer> {
-        self.fit_with(dataset, None, &mut ())
-    }
-
-    /// Trains on a dataset, from a checkpoint if there is one, watched by an observer.
-    pub fn fit_with(
-        &self,
-        dataset: &CompletionDataset,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedKnowledgeTransfer> {
-        self.check_settings()?;
-        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
-        let (players, report) = train_transfer(self, dataset, &run, checkpoint, observer)?;
-        Ok(FittedKnowledgeTransfer { config: self.clone(), players, report })
-    }
-
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        dataset.run_digest("knowledge transfer", self)
-    }
-
     pub(crate) fn check_settings(&self) -> Result<()> {
         settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
@@ -137,6 +111,9 @@ impl KnowledgeTransfer {
 }
 
 /// A trained KT-Net.
+///
+/// It knows one completion of a scan, however many are asked for. There is no noise: [`CompletionOptions::latent`] and
+/// [`CompletionOptions::temperature`] change nothing. A number of points that is not the decoder's is drawn from its points.
 #[derive(Debug, Clone)]
 pub struct FittedKnowledgeTransfer {
     pub(crate) config: KnowledgeTransfer,
@@ -145,15 +122,7 @@ pub struct FittedKnowledgeTransfer {
 }
 
 impl FittedKnowledgeTransfer {
-    /// The completion of a scan that lies in the frame of the shapes: one, however many are asked for.
-    ///
-    /// There is no noise: [`CompletionOptions::latent`] and [`CompletionOptions::temperature`] change nothing. A number of points that is not
-    /// the decoder's is drawn from its points.
-    pub fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
-        Ok(self.complete_all(std::slice::from_ref(scan), options)?.remove(0))
-    }
-
-    /// The completion of each of several scans, many of them in one pass.
+    /// The completion of each of several scans that lie in the frame of the shapes, many of them in one pass.
     pub fn complete_all(
         &self,
         scans: &[PointSet],
@@ -208,23 +177,6 @@ impl FittedKnowledgeTransfer {
     /// The completion of each scan, of as many points as they have.
     pub(super) fn one_each(&self, scans: &[PointSet], _seed: u64) -> Result<Vec<PointSet>> {
         to_points(self.players.network.decode(self.encode(scans)?, Way::Partial).fine)
-    }
-
-    /// The settings that it was trained with.
-    pub fn config(&self) -> &KnowledgeTransfer {
-        &self.config
-    }
-
-    /// The course of training.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        self.players = self.players.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
     }
 
     /// The codes of clouds of the same number of points.

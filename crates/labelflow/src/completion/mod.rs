@@ -8,7 +8,7 @@
 //! | `discriminator.rs` | the other player |
 //! | `completion_objective.rs`, `nearest_points.rs` | what both minimise |
 //! | `generator_step.rs` | the generator's gradient, partly by hand |
-//! | `completion_training.rs` | the loop |
+//! | `completion_training.rs`, `completion_stage.rs`, `players_step.rs` | its training: settings, the stage, a step |
 //! | `completion_options.rs` | what users choose when completing |
 //! | `frame_search.rs` | where a scan lies in the frame of the shapes |
 //! | `completer.rs`, `completion_method.rs`, `any_completer.rs` | the traits of all completers, their names, and one type for all of them |
@@ -37,6 +37,7 @@ mod completion_method;
 mod completion_network;
 mod completion_objective;
 mod completion_options;
+mod completion_stage;
 mod completion_training;
 mod dense_layers;
 mod discriminator;
@@ -82,6 +83,6 @@ pub use shape_inversion::{FittedShapeInversion, Inversion, ShapeInversion};
 pub use stage_training::StageTraining;
 
 pub(crate) use code_network::CodeNetwork;
-pub(crate) use completion_training::Players;
+pub(crate) use completion_stage::Players;
 pub(crate) use inversion_training::TreePlayers;
 pub(crate) use transfer_network::TransferPlayers;

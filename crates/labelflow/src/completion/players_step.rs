@@ -1,148 +1,53 @@
-//! What a step of both players computes from their weights and a batch: on a device with graphs, all of it in one launch.
+//! What a step of both players computes from their weights and a batch.
 
-use burn::tensor::{Device, Tensor};
-use labelflow_flow::{Mode, N_AXES, Slot, StatisticsRecorder, flat_batch_statistics};
+use labelflow_flow::{Mode, StatisticsRecorder};
 
 use super::completion_batch::DeviceBatch;
 use super::completion_network::CompletionNetwork;
-use super::completion_objective::{TERMS, discriminator_loss};
+use super::completion_objective::discriminator_loss;
 use super::discriminator::Discriminator;
 use super::generator_step::generator_step;
+use super::player::Playing;
+use super::stage::StepResult;
+use super::step_numbers::step_numbers;
+use crate::PointCloudCompleter;
 use crate::adam::flat_gradient;
-use crate::{Error, PointCloudCompleter, Result};
 
 /// The discriminator's loss, beside the generator's terms in the records of epochs.
-const DISCRIMINATOR: &str = "discriminator";
+pub(crate) const DISCRIMINATOR: &str = "discriminator";
 
-/// Where the batches of all steps lie, one after another.
-#[derive(Debug)]
-pub(crate) struct BatchSlots {
-    partials: Slot<3>,
-    shapes: Slot<3>,
-    latent_noise: Slot<2>,
-    noise: Slot<3>,
-    blur: Option<Slot<3>>,
-}
-
-impl BatchSlots {
-    /// Room for batches of so many clouds.
-    pub(crate) fn new(config: &PointCloudCompleter, n_clouds: usize, device: &Device) -> Self {
-        let clouds = |n_points| Slot::new(Tensor::zeros([n_clouds, n_points, N_AXES], device));
-        Self {
-            partials: clouds(config.n_partial_points),
-            shapes: clouds(config.n_points),
-            latent_noise: Slot::new(Tensor::zeros([n_clouds, config.d_latent], device)),
-            noise: clouds(config.n_points),
-            blur: (config.discriminator_blur > 0.0).then(|| clouds(config.n_points)),
-        }
-    }
-
-    /// Replaces the batch.
-    pub(crate) fn write(&self, batch: DeviceBatch) {
-        self.partials.write(batch.partials);
-        self.shapes.write(batch.shapes);
-        self.latent_noise.write(batch.latent_noise);
-        self.noise.write(batch.noise);
-        if let (Some(slot), Some(blur)) = (&self.blur, batch.blur) {
-            slot.write(blur);
-        }
-    }
-
-    /// The batch, on the device with gradients.
-    pub(crate) fn batch(&self) -> DeviceBatch {
-        DeviceBatch {
-            partials: Tensor::from_inner(self.partials.value()),
-            shapes: Tensor::from_inner(self.shapes.value()),
-            latent_noise: Tensor::from_inner(self.latent_noise.value()),
-            noise: Tensor::from_inner(self.noise.value()),
-            blur: self.blur.as_ref().map(|blur| Tensor::from_inner(blur.value())),
-        }
-    }
-}
-
-/// What a step computes, on the device.
-#[derive(Debug)]
-pub(crate) struct PlayersStep {
-    /// Loss, lengths of both gradients, the discriminator's loss, terms.
-    numbers: Tensor<1>,
-    /// The generator's and the discriminator's.
-    pub(crate) gradients: [Tensor<1>; 2],
-    /// Of the batch: the generator's, and the discriminator's of shapes and of generated clouds.
-    pub(crate) statistics: [Option<Tensor<1>>; 3],
-}
-
-impl PlayersStep {
-    /// The gradients of both players. The discriminator sees the clouds that the generator made before its step.
-    pub(crate) fn compute(
-        config: &PointCloudCompleter,
-        generator: &CompletionNetwork,
-        discriminator: &Discriminator,
-        batch: DeviceBatch,
-    ) -> Self {
-        let recorder = StatisticsRecorder::default();
-        let shapes = batch.shapes.clone();
-        let value = generator_step(config, generator, discriminator, batch, &recorder);
-        let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
-        let loss = discriminator_loss(
-            discriminator.forward(shapes, Mode::Train(&of_shapes)),
-            discriminator.forward(value.seen, Mode::Train(&of_clouds)),
-        );
-        let gradients = [value.gradient, flat_gradient(discriminator, loss.clone().backward())];
-        let [of_generator, of_discriminator] = gradients.each_ref().map(norm);
-        let mut numbers = vec![value.loss, of_generator, of_discriminator, loss.inner()];
-        numbers.extend(value.terms);
-        Self {
-            numbers: Tensor::cat(numbers, 0),
-            gradients,
-            statistics: [
-                flat_batch_statistics(generator, recorder),
-                flat_batch_statistics(discriminator, of_shapes),
-                flat_batch_statistics(discriminator, of_clouds),
-            ],
-        }
-    }
-
-    /// All numbers in one fetch: every fetch waits for the device.
-    pub(crate) fn numbers(&self, rate: f64) -> StepNumbers {
-        let numbers: Vec<f64> = self.numbers.to_data().iter::<f64>().collect();
-        let terms = [DISCRIMINATOR].into_iter().chain(TERMS).zip(numbers[3..].iter().copied());
-        StepNumbers {
-            loss: numbers[0],
-            gradient_norm: numbers[1],
-            discriminator_norm: numbers[2],
-            terms: terms.collect(),
-            rate,
-        }
-    }
-}
-
-fn norm(gradient: &Tensor<1>) -> Tensor<1> {
-    gradient.clone().square().sum().sqrt()
-}
-
-/// The numbers of one step, on the host.
-#[derive(Debug)]
-pub(crate) struct StepNumbers {
-    pub(crate) loss: f64,
-    pub(crate) gradient_norm: f64,
-    pub(crate) discriminator_norm: f64,
-    pub(crate) terms: Vec<(&'static str, f64)>,
-    pub(crate) rate: f64,
-}
-
-impl StepNumbers {
-    pub(crate) fn check(&self, epoch: usize) -> Result<()> {
-        match self.terms.iter().find(|(_, value)| !value.is_finite()) {
-            Some(&(term, value)) => Err(Error::NotFinite { term: term.to_owned(), value, epoch }),
-            None => Ok(()),
-        }
+/// A step of both players. The discriminator sees the clouds that the generator made before its step.
+pub(crate) fn players_step(
+    config: &PointCloudCompleter,
+    mut generator: Playing<CompletionNetwork>,
+    mut discriminator: Playing<Discriminator>,
+    batch: DeviceBatch,
+) -> StepResult {
+    let judge = discriminator.module();
+    let recorder = StatisticsRecorder::default();
+    let shapes = batch.shapes.clone();
+    let value = generator_step(config, &generator.module(), &judge, batch, &recorder);
+    let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
+    let loss = discriminator_loss(
+        judge.forward(shapes, Mode::Train(&of_shapes)),
+        judge.forward(value.seen, Mode::Train(&of_clouds)),
+    );
+    let length = generator.follow(value.gradient);
+    discriminator.follow(flat_gradient(&judge, loss.backward()));
+    generator.absorb(recorder);
+    discriminator.absorb(of_shapes);
+    discriminator.absorb(of_clouds);
+    let terms = [loss.inner()].into_iter().chain(value.terms);
+    StepResult {
+        numbers: step_numbers(value.loss, length, terms),
+        players: vec![generator.values(), discriminator.values()],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use burn::module::{Module, ModuleVisitor, Param};
-    use burn::tensor::TensorData;
+    use burn::tensor::{Device, Tensor, TensorData};
     use labelflow_flow::n_parameters;
 
     use super::*;

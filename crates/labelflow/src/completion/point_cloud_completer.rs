@@ -19,13 +19,11 @@ use sha2::{Digest, Sha256};
 
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
-use super::completion_training::train_completion;
 use super::{
     CompletionDataset, CompletionOptions, CompletionTraining, LatentSource, Players, settings_check,
 };
-use crate::label_flow_classifier::check_run;
 use crate::stream::stream;
-use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
+use crate::{DeviceKind, Error, Report, Result};
 
 /// Clouds that a network sees at once when completing.
 const CLOUDS_AT_ONCE: usize = 64;
@@ -142,32 +140,6 @@ impl PointCloudCompleter {
         }
     }
 
-    /// Trains on a dataset.
-    pub fn fit(&self, dataset: &CompletionDataset) -> Result<FittedPointCloudCompleter> {
-        self.fit_with(dataset, None, &mut ())
-    }
-
-    /// Trains on a dataset, from a checkpoint if there is one, watched by an observer.
-    pub fn fit_with(
-        &self,
-        dataset: &CompletionDataset,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedPointCloudCompleter> {
-        self.check_settings()?;
-        if dataset.n_partials() < 2 {
-            return Err(Error::data("partial clouds", "at least two", dataset.n_partials()));
-        }
-        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
-        let (players, report) = train_completion(self, dataset, &run, checkpoint, observer)?;
-        Ok(FittedPointCloudCompleter { config: self.clone(), players, report })
-    }
-
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        dataset.run_digest("", self)
-    }
-
     /// The clouds of one step: as many as wanted, or all when there are fewer.
     pub(crate) fn clouds_a_step(&self, dataset: &CompletionDataset) -> usize {
         self.training.batch_size.min(dataset.n_partials())
@@ -256,15 +228,6 @@ impl FittedPointCloudCompleter {
         Ok(completions)
     }
 
-    /// The completions of each of several scans.
-    pub fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
-        scans.iter().map(|scan| self.complete(scan, options)).collect()
-    }
-
     /// Whether it knows a single completion of a scan: it knows as many as are asked for.
     pub fn is_deterministic(&self) -> bool {
         false
@@ -279,24 +242,6 @@ impl FittedPointCloudCompleter {
             scores.extend(batch.into_data().iter::<f64>());
         }
         Ok(scores)
-    }
-
-    /// The settings that it was trained with.
-    pub fn config(&self) -> &PointCloudCompleter {
-        &self.config
-    }
-
-    /// The course of training.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        use burn::module::Module;
-        self.players = self.players.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
     }
 
     pub(super) fn numbers<const D: usize>(

@@ -8,21 +8,19 @@
 //! Partial clouds are not learned from at all, and a completion takes hundreds of steps of optimisation.
 //! (Zhang et al., 2021, <https://arxiv.org/abs/2104.13366>.)
 
-use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
 use labelflow_weak::point_clouds::PointSet;
 use serde::{Deserialize, Serialize};
 
 use super::completion_batch::normal;
 use super::completion_dataset::redrawn;
-use super::inversion_training::{TreePlayers, train_tree};
+use super::inversion_training::TreePlayers;
 use super::latent_inversion::{farthest_rows, invert};
 use super::nearest_points::nearest_squares;
 use super::point_cloud_completer::{check_frame, finished, scan_stream, to_points, to_tensor};
-use super::{CompletionDataset, CompletionOptions, StageTraining, settings_check};
-use crate::label_flow_classifier::check_run;
+use super::{CompletionOptions, StageTraining, settings_check};
 use crate::stream::stream;
-use crate::{Checkpoint, DeviceKind, Error, Observer, Report, Result};
+use crate::{DeviceKind, Error, Report, Result};
 
 /// Clouds that are grown or judged at once.
 const CLOUDS_AT_ONCE: usize = 64;
@@ -32,7 +30,7 @@ const MOST_CANDIDATES: usize = 1 << 20;
 const SEARCH_CANDIDATES: usize = 64;
 const SEARCH_POINTS: usize = 256;
 
-/// Settings of completion by inversion.
+/// Settings of completion by inversion. Training sees the complete shapes of a dataset alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapeInversion {
@@ -199,29 +197,6 @@ impl ShapeInversion {
         Ok(self)
     }
 
-    /// Trains on the complete shapes of a dataset.
-    pub fn fit(&self, dataset: &CompletionDataset) -> Result<FittedShapeInversion> {
-        self.fit_with(dataset, None, &mut ())
-    }
-
-    /// Trains on the complete shapes of a dataset, from a checkpoint if there is one, watched by an observer.
-    pub fn fit_with(
-        &self,
-        dataset: &CompletionDataset,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedShapeInversion> {
-        self.check_settings()?;
-        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
-        let (players, report) = train_tree(self, dataset, &run, checkpoint, observer)?;
-        Ok(FittedShapeInversion { config: self.clone(), players, report })
-    }
-
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-        dataset.run_digest("shape inversion", self)
-    }
-
     pub(crate) fn check_settings(&self) -> Result<()> {
         let inversion = &self.inversion;
         settings_check::at_least_one(&[
@@ -295,6 +270,11 @@ impl Inversion {
 }
 
 /// A trained completer by inversion.
+///
+/// A single completion of a scan begins with the candidate whose features are nearest to the scan's, several with candidates that lie near the
+/// scan and differ. Their noise is N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes
+/// nothing. A number of points that is not the tree's is drawn from its points. [`n_at_once`](Inversion::n_at_once) completions are searched
+/// for together.
 #[derive(Debug, Clone)]
 pub struct FittedShapeInversion {
     pub(crate) config: ShapeInversion,
@@ -312,16 +292,7 @@ struct Candidates {
 }
 
 impl FittedShapeInversion {
-    /// Completions of a scan that lies in the frame of the shapes.
-    ///
-    /// A single one begins with the candidate whose features are nearest to the scan's, several with candidates that lie near the scan and
-    /// differ. Their noise is N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A
-    /// number of points that is not the tree's is drawn from its points.
-    pub fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
-        Ok(self.complete_all(std::slice::from_ref(scan), options)?.remove(0))
-    }
-
-    /// The completions of each of several scans, [`n_at_once`](Inversion::n_at_once) of them together.
+    /// The completions of each of several scans that lie in the frame of the shapes.
     pub fn complete_all(
         &self,
         scans: &[PointSet],
@@ -395,23 +366,6 @@ impl FittedShapeInversion {
                 Ok(clouds[ranked(&distances)[0]].clone())
             })
             .collect()
-    }
-
-    /// The settings that it was trained with.
-    pub fn config(&self) -> &ShapeInversion {
-        &self.config
-    }
-
-    /// The course of training.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        self.players = self.players.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
     }
 
     /// The same candidates for all scans.

@@ -3,12 +3,11 @@
 //! A step is one computation from slots: the losses of all players, their gradients and their moves. On a device with graphs it is
 //! recorded once a stage and repeated as one launch, and the host waits for the device once an epoch.
 
-use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use labelflow_flow::{Recording, State, load_state};
+use labelflow_flow::{NOT_RECORDED, Recording, State, load_state};
 
 use super::player::{OptimizerStates, PlayerSlots, PlayerValues};
 use super::step_numbers::EpochNumbers;
@@ -47,8 +46,16 @@ pub(crate) trait Stage {
     /// A step, computed from slots. It must not read values back, send values over, or decide anything by them.
     fn computation(&self) -> impl FnMut() -> StepResult;
 
+    /// What follows a step outside of its computation: by default nothing.
+    fn end_step(&self, _step: usize) {}
+
     /// The whole model, of which the stage may train a part.
     fn state(&self) -> State;
+
+    /// What else a checkpoint must keep: by default nothing.
+    fn memory(&self) -> State {
+        State::new()
+    }
 }
 
 /// Where training goes on.
@@ -84,6 +91,8 @@ pub(crate) struct Course<'a> {
     max_epochs: usize,
     history: Vec<EpochRecord>,
     observer: &'a mut dyn Observer,
+    /// One warning is enough, however many stages there are.
+    has_warned: bool,
 }
 
 impl<'a> Course<'a> {
@@ -94,7 +103,7 @@ impl<'a> Course<'a> {
         history: Vec<EpochRecord>,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        Self { run, max_epochs, history, observer }
+        Self { run, max_epochs, history, observer, has_warned: false }
     }
 
     /// The epochs so far.
@@ -114,6 +123,9 @@ impl<'a> Course<'a> {
         let n_steps = stage.steps_an_epoch();
         let players = stage.players();
         let mut computation = Recording::new(stage.device(), stage.computation());
+        if computation.has_failed() && !std::mem::replace(&mut self.has_warned, true) {
+            self.observer.warn(NOT_RECORDED);
+        }
         for epoch in self.n_epochs()..epochs.end {
             let first = (epoch - epochs.start) * n_steps;
             let mut numbers = EpochNumbers::default();
@@ -125,6 +137,7 @@ impl<'a> Course<'a> {
                 numbers.add(&result.numbers);
                 let values = players.iter().zip(&result.players);
                 values.for_each(|(player, values)| player.accept(values));
+                stage.end_step(step);
             }
             let rate = stage.rate(first + n_steps - 1);
             self.history.push(numbers.read(stage.terms(), epoch, rate)?);
@@ -137,13 +150,13 @@ impl<'a> Course<'a> {
 
     /// Shows the last epoch to the observer.
     fn show(&mut self, stage: &impl Stage) -> Result<ControlFlow<StopReason>> {
-        let Self { run, max_epochs, history, observer } = self;
+        let Self { run, max_epochs, history, observer, .. } = self;
         let snapshot = || Checkpoint {
             run: (*run).to_owned(),
             history: history.clone(),
             state: stage.state(),
             optimizers: stage.players().into_iter().map(PlayerSlots::adam_state).collect(),
-            memory: BTreeMap::new(),
+            memory: stage.memory(),
         };
         let record = history.last().expect("an epoch has ended");
         observer.observe(EpochEvent { record, max_epochs: *max_epochs, snapshot: &snapshot })

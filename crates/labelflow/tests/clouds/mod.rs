@@ -3,6 +3,8 @@
 // Every test file uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod suite;
+
 use std::ops::ControlFlow;
 
 use labelflow::weak::point_clouds::{

@@ -305,6 +305,10 @@ impl Observer for CheckpointAtEnd<'_> {
         }
         Ok(outcome)
     }
+
+    fn warn(&mut self, warning: &str) {
+        self.watchers.warn(warning);
+    }
 }
 
 /// Ends training where that of a model ended whose time was up.
