@@ -81,10 +81,11 @@ docs: python-test ## Write the API reference of the Python package from its docs
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py
 	$(PYTHON_TESTS)/bin/python tools/build_docs.py target/docs
 
-wheel: ## Build the Python wheel for users, in target/wheels
+# A wheel for GPUs is built where it is used: FEATURES=cuda or FEATURES=wgpu.
+wheel: ## Build the Python wheel for users, in target/wheels (FEATURES=cuda or wgpu for one that knows such a device)
 	$(PYTHON) -m venv $(CARGO_TARGET_DIR)/maturin
 	$(CARGO_TARGET_DIR)/maturin/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
-	$(CARGO_TARGET_DIR)/maturin/bin/maturin build --release --manifest-path bindings/python/Cargo.toml --out target/wheels
+	$(CARGO_TARGET_DIR)/maturin/bin/maturin build --release --manifest-path bindings/python/Cargo.toml $(if $(FEATURES),--features $(FEATURES)) --out target/wheels
 
 # One process a test: burn keeps its float type for the whole process.
 .PHONY: nextest
