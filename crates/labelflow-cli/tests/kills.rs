@@ -146,7 +146,7 @@ const CLASSIFY: &str =
     "fit run.toml --features features.csv --signals signals.csv --epochs 120 --checkpoint-every 2";
 /// 104 MB are for reading six columns: the rest is too little for all rows.
 const CLASSIFY_PARTS: &str = "fit run.toml --features parts/features --signals parts/signals --bounds 0.3 --epochs 120 \
-    --checkpoint-every 2 --batch-size 16 --memory 104025000B";
+    --checkpoint-every 2 --batch-size 16 --memory 104035000B";
 const REGRESS: &str = "fit rules-run.toml --features features.csv --rules rules.csv --epochs 120 --checkpoint-every 2";
 
 /// A run that is killed again and again, until it ends; the number of kills.
@@ -214,7 +214,8 @@ fn training() {
     let mut whole = Vec::new();
     for fit in &kinds {
         let start = Instant::now();
-        sandbox.labelflow(&format!("{fit} --out whole")).succeeded();
+        let ran = sandbox.labelflow(&format!("{fit} --out whole")).succeeded();
+        assert_eq!(ran.stderr.contains(" windows,"), fit.contains("--memory"), "{}", ran.stderr);
         whole.push((files(&sandbox, "whole"), start.elapsed()));
         std::fs::remove_dir_all(sandbox.path("whole")).unwrap();
     }
