@@ -296,9 +296,10 @@ mod tests {
                 });
             }
         }
-        for one in 0..6 {
-            for other in (0..6).filter(|&other| other != one) {
-                let share = f64::from(together[one][other]) / N_TRIALS as f64;
+        for (one, others) in together.iter().enumerate() {
+            for (other, &n_together) in others.iter().enumerate().filter(|(other, _)| *other != one)
+            {
+                let share = f64::from(n_together) / N_TRIALS as f64;
                 // Five standard deviations.
                 assert!((share - 0.2).abs() < 0.0366, "rows {one} and {other}: {share}");
             }

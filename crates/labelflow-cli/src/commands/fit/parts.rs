@@ -40,15 +40,15 @@ pub(super) struct PartsSource {
 /// What labelers say.
 enum Signals {
     None,
-    Votes(VoteStream),
+    Votes(Box<VoteStream>),
     Probabilities(ProbabilityStream),
 }
 
 /// Reads it.
 enum SignalReader<'a> {
     None,
-    Votes(VoteReader<'a>),
-    Probabilities(ProbabilityReader<'a>),
+    Votes(Box<VoteReader<'a>>),
+    Probabilities(Box<ProbabilityReader<'a>>),
 }
 
 impl PartsSetting {
@@ -140,7 +140,7 @@ impl PartsSetting {
                 self.memory
             ),
         };
-        Ok((Signals::Votes(votes.without_patterns()), bounds))
+        Ok((Signals::Votes(Box::new(votes.without_patterns())), bounds))
     }
 
     fn tables(&self) -> anyhow::Result<(FeatureParts, VoteParts)> {
@@ -235,8 +235,8 @@ impl RowSource for PartsSource {
         let mut features = self.features.reader(all.clone(), PASS_ROWS, BadRows::Fail);
         let mut signals = match &self.signals {
             Signals::None => SignalReader::None,
-            Signals::Votes(votes) => SignalReader::Votes(votes.reader(all)),
-            Signals::Probabilities(p) => SignalReader::Probabilities(p.reader(all)),
+            Signals::Votes(votes) => SignalReader::Votes(Box::new(votes.reader(all))),
+            Signals::Probabilities(p) => SignalReader::Probabilities(Box::new(p.reader(all))),
         };
         while let Some(rows) = features.next_rows().map_err(of_files)? {
             let signals = signals.next_rows(rows.n_rows)?;
