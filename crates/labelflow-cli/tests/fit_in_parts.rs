@@ -175,6 +175,10 @@ fn rules_teach_what_they_teach_in_memory() {
     sandbox.refuses(&format!("{parts} --out other"), &["expected a column 'd', found a, b, c"]);
     sandbox.write("rules.csv", "feature,threshold,above,below\na,1.5,1,2\na,1.5,3,2\n");
     sandbox.refuses(&format!("{parts} --out other"), &["satisfy together"]);
+    sandbox.write("mask.csv", "member\n".to_owned() + &"1\n0\n".repeat(300));
+    sandbox.write("mask.toml", "[[rule]]\nrows = 'mask.csv'\nmean = 3\n");
+    let masked = format!("{parts} --out other").replace("rules.csv", "mask.toml");
+    sandbox.refuses(&masked, &["a region of features", "300 given rows"]);
 }
 
 #[test]

@@ -311,6 +311,19 @@ mod tests {
         tensor.into_data().iter::<f32>().collect()
     }
 
+    #[test]
+    fn all_less_a_window_are_the_others() {
+        let block = |index: usize| vec![vec![0.1 * index as f32, 1.0], vec![-3.0 * index as f32]];
+        let blocks: Vec<Totals> = (0..7).map(block).collect();
+        let mut sums = RunningSums::of(&blocks);
+        [2, 5].iter().for_each(|&inside| sums.add(&blocks[inside], -1.0));
+        let others: Vec<Totals> = [0, 1, 3, 4, 6].map(block).to_vec();
+        let device = Device::flex();
+        let found: Vec<Vec<f32>> = sums.tensors(&device).into_iter().map(numbers).collect();
+        let expected = RunningSums::of(&others).tensors(&device).into_iter().map(numbers);
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+
     /// A batch of a window sees the statistics of all rows: those of its own labels, of its window and of other windows.
     #[test]
     fn a_window_sees_the_statistics_of_all_rows() {
