@@ -25,6 +25,11 @@ impl BoundsSetting {
         }
     }
 
+    /// Whether they are estimated.
+    pub(crate) fn is_auto(&self) -> bool {
+        matches!(self, Self::Named(name) if name == "auto")
+    }
+
     /// The bounds of these signals; doubts about estimated ones are said.
     pub(crate) fn resolve(&self, signals: &WeakSignals) -> anyhow::Result<Bounds> {
         Ok(match self {

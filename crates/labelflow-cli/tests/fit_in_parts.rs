@@ -1,4 +1,4 @@
-//! `labelflow fit` on features and votes in parts: what is learned, resuming, repeating, memory, wrong inputs.
+//! `labelflow fit` on rows in parts: what is learned, resuming, repeating, memory, wrong inputs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -51,13 +51,23 @@ fn parts_teach_what_rows_in_memory_teach() {
     let said = ran.stderr.split("600 rows in ").nth(1).unwrap();
     let n_windows: usize = said.split(' ').next().unwrap().parse().unwrap();
     assert!(n_windows > 1, "{}", ran.stderr);
-    sandbox.labelflow(&format!("{FIT} --batch-size 32 --out window")).succeeded();
+    assert!(ran.stderr.contains("rows in random order take 1MB of disk"), "{}", ran.stderr);
     let best = accuracy(&sandbox, "memory");
     assert!(best > 0.9, "{best}");
-    for model in ["windows", "window"] {
-        let found = accuracy(&sandbox, model);
-        assert!(found > best - 0.03, "{model}: {found} and {best}");
-    }
+    let found = accuracy(&sandbox, "windows");
+    assert!(found > best - 0.03, "{found} and {best}");
+    // Rows that fit are trained on as rows in memory.
+    let ran = sandbox.labelflow(&format!("{FIT} --batch-size 32 --out window")).succeeded();
+    assert!(ran.stderr.contains("600 rows in memory"), "{}", ran.stderr);
+    assert_eq!(weights(&sandbox, "window"), weights(&sandbox, "memory"));
+    // Nothing is left of the rows in random order.
+    let names = |model: &str| -> Vec<_> {
+        let files = std::fs::read_dir(sandbox.path(model)).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("windows"), names("memory"));
     // The same rows in the same files, wherever the columns are.
     let both = "fit run.toml --features both --signal-columns rule_* --feature-columns a,b,c";
     sandbox.labelflow(&format!("{both} --epochs 40 {TIGHT} --out both-model")).succeeded();
@@ -68,6 +78,107 @@ fn parts_teach_what_rows_in_memory_teach() {
     let rows = feature_columns(&sandbox.path("rows.csv"));
     write_parts(&sandbox.path("rows"), &rows, 60);
     sandbox.labelflow("fit --from windows").refused(&["windows was trained on"]);
+}
+
+/// The rows of a table in the order of these numbers.
+fn in_order(columns: &[(String, Vec<f64>)], order: &[usize]) -> Vec<(String, Vec<f64>)> {
+    let column = |values: &Vec<f64>| order.iter().map(|&row| values[row]).collect();
+    columns.iter().map(|(name, values)| (name.clone(), column(values))).collect()
+}
+
+#[test]
+fn rows_in_an_order_teach_what_rows_in_memory_teach() {
+    let sandbox = sandbox();
+    let memory = "fit run.toml --features rows.csv --signals votes.csv --epochs 40 --batch-size 32";
+    sandbox.labelflow(&format!("{memory} --out memory")).succeeded();
+    let (features, votes) =
+        (feature_columns(&sandbox.path("rows.csv")), vote_columns(&sandbox.path("votes.csv")));
+    let mut order: Vec<usize> = (0..600).collect();
+    order.sort_by(|&one, &other| features[0].1[one].total_cmp(&features[0].1[other]));
+    write_parts(&sandbox.path("rows"), &in_order(&features, &order), 50);
+    write_parts(&sandbox.path("votes"), &in_order(&votes, &order), 170);
+    sandbox.labelflow(&format!("{FIT} {TIGHT} --out windows")).succeeded();
+    let (found, best) = (accuracy(&sandbox, "windows"), accuracy(&sandbox, "memory"));
+    assert!(found > best - 0.03, "{found} and {best}");
+}
+
+#[test]
+fn probabilities_teach_what_they_teach_in_memory() {
+    let sandbox = sandbox();
+    let votes = vote_columns(&sandbox.path("votes.csv"));
+    let soft = |(signal, (name, votes)): (usize, &(String, Vec<f64>))| {
+        let soft = |(row, vote): (usize, &f64)| {
+            vote * 0.8 + 0.1 + f64::from(((row + signal) % 7) as u8) * 0.01
+        };
+        (name.clone(), votes.iter().enumerate().map(soft).collect())
+    };
+    let soft: Vec<(String, Vec<f64>)> = votes.iter().enumerate().map(soft).collect();
+    write_parts(&sandbox.path("soft"), &soft, 170);
+    write_parts(&sandbox.path("whole"), &soft, 1000);
+    let fit = "fit run.toml --epochs 40 --batch-size 32";
+    let memory = format!("{fit} --features rows.csv --signals whole/part-000.parquet --out memory");
+    sandbox.labelflow(&memory).succeeded();
+    let parts = format!("{fit} --features rows --signals soft");
+    sandbox.labelflow(&format!("{parts} --out window")).succeeded();
+    assert_eq!(weights(&sandbox, "window"), weights(&sandbox, "memory"));
+    let ran = sandbox.labelflow(&format!("{parts} --memory 104120000B --out windows")).succeeded();
+    assert!(ran.stderr.contains(" windows,"), "{}", ran.stderr);
+    let (found, best) = (accuracy(&sandbox, "windows"), accuracy(&sandbox, "memory"));
+    assert!(found > best - 0.03 && best > 0.85, "{found} and {best}");
+    sandbox.refuses(&format!("{parts} --bounds auto --out other"), &["bounds = auto is for votes"]);
+    sandbox.refuses(
+        &format!("{parts} --classes a,b,c --out other"),
+        &["classes: expected two names, since a table has probabilities of two classes"],
+    );
+    let mut wrong = soft;
+    wrong[1].1[200] = 1.25;
+    write_parts(&sandbox.path("soft"), &wrong, 170);
+    let place = "part-001.parquet, row 31, column 'rule_b': expected a probability from 0 to 1";
+    sandbox.refuses(&format!("{parts} --out other"), &[place]);
+}
+
+#[test]
+fn rules_teach_what_they_teach_in_memory() {
+    let sandbox = sandbox();
+    let features = feature_columns(&sandbox.path("rows.csv"));
+    let truth: String = features[0].1.iter().map(|a| format!("{}\n", 5.0 + a)).collect();
+    sandbox.write("values.csv", format!("label\n{truth}"));
+    sandbox.write("run.toml", "range = [0, 10]\n[config]\nn_steps = 2\nd_hidden = 8\n");
+    sandbox.write(
+        "rules.csv",
+        "feature,threshold,above,below\na,1.5,7.5,5.5\nb,50,6.5 +- 0.5,6.5 +- 0.5\n",
+    );
+    let fit = "fit run.toml --rules rules.csv --epochs 60 --batch-size 32";
+    sandbox.labelflow(&format!("{fit} --features rows.csv --out memory")).succeeded();
+    let parts = format!("{fit} --features rows");
+    sandbox.labelflow(&format!("{parts} --out window")).succeeded();
+    assert_eq!(weights(&sandbox, "window"), weights(&sandbox, "memory"));
+    // 92 MB are for reading three columns.
+    let tight = format!("{parts} --memory 92060000B");
+    let ran = sandbox.labelflow(&format!("{tight} --out windows")).succeeded();
+    assert!(ran.stderr.contains(" windows,"), "{}", ran.stderr);
+    let rmse = |model: &str| {
+        let eval =
+            format!("eval {model} --features rows.csv --labels values.csv --json metrics.json");
+        sandbox.labelflow(&eval).succeeded();
+        sandbox.json("metrics.json")["rmse"].as_f64().unwrap()
+    };
+    let (found, best) = (rmse("windows"), rmse("memory"));
+    assert!((found - best).abs() < 0.2 && best < 1.5, "{found} and {best}");
+    // It goes on after an end, and can be repeated.
+    sandbox.labelflow(&format!("{tight} --max-minutes 0.000001 --out parts")).succeeded();
+    sandbox.labelflow(&format!("{tight} --out parts")).succeeded();
+    assert_eq!(weights(&sandbox, "parts"), weights(&sandbox, "windows"));
+    let ran = sandbox.labelflow("fit --from windows").succeeded();
+    assert!(ran.stdout.contains("the same weights, to the last bit"), "{}", ran.stdout);
+    sandbox.write("rules.csv", "feature,threshold,above,below\nd,0,5.8,4.2\n");
+    sandbox.refuses(&format!("{parts} --out other"), &["expected a column 'd', found a, b, c"]);
+    sandbox.write("rules.csv", "feature,threshold,above,below\na,1.5,1,2\na,1.5,3,2\n");
+    sandbox.refuses(&format!("{parts} --out other"), &["satisfy together"]);
+    sandbox.write("mask.csv", "member\n".to_owned() + &"1\n0\n".repeat(300));
+    sandbox.write("mask.toml", "[[rule]]\nrows = 'mask.csv'\nmean = 3\n");
+    let masked = format!("{parts} --out other").replace("rules.csv", "mask.toml");
+    sandbox.refuses(&masked, &["a region of features", "300 given rows"]);
 }
 
 #[test]
@@ -130,7 +241,7 @@ fn wrong_parts_are_named_and_nothing_is_written() {
         ),
         ("--features rows.csv --signals votes".to_owned(), "a parquet file"),
         ("--features rows --signals none*.parquet".to_owned(), "none with such a name"),
-        ("--features rows --rules rules.toml".to_owned(), "rows in parts are for classification"),
+        ("--features rows --shapes chairs".to_owned(), "rows in parts are for classification"),
     ] {
         sandbox.refuses(&fit(&more), &[expected]);
     }
@@ -175,7 +286,7 @@ fn memory_is_obeyed() {
     // 184 MB are for reading 26 columns; all rows would take another 150 MB.
     let fit = "fit run.toml --features made/features --signals made/signals --epochs 1 --batch-size 1024 --memory 210MB --out model";
     let (peak, said) = peak_kilobytes(&sandbox, fit);
-    assert!(said.contains("300000 rows in") && !said.contains("in 1 windows"), "{said}");
+    assert!(said.contains("300000 rows in") && said.contains(" windows,"), "{said}");
     assert!((1..210_000).contains(&peak), "{peak} kB");
     assert!(sandbox.path("model").join(WEIGHTS).exists(), "{said}");
 }

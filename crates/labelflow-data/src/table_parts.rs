@@ -19,8 +19,6 @@ pub struct TableParts {
     types: Vec<Vec<DataType>>,
     /// Where each file begins, and the number of all rows.
     first_rows: Vec<u64>,
-    /// Where each row group begins, and the number of all rows.
-    group_rows: Vec<u64>,
 }
 
 impl TableParts {
@@ -34,13 +32,8 @@ impl TableParts {
     /// before anything else is done.
     pub fn open(path: &Path) -> Result<Self> {
         let files = find(path)?;
-        let mut parts = Self {
-            files: Vec::new(),
-            columns: Vec::new(),
-            types: Vec::new(),
-            first_rows: vec![0],
-            group_rows: vec![0],
-        };
+        let mut parts =
+            Self { files: Vec::new(), columns: Vec::new(), types: Vec::new(), first_rows: vec![0] };
         for file in files {
             parts.add(file)?;
         }
@@ -63,11 +56,8 @@ impl TableParts {
         }
         self.check_columns(&file, part.names())?;
         let first_row = self.n_rows();
-        let mut end = first_row;
-        for &n_rows in part.row_groups().iter().filter(|&&n_rows| n_rows > 0) {
-            end += n_rows;
-            self.group_rows.push(end);
-        }
+        let end =
+            part.row_groups().iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
         if end - first_row != part.n_rows() {
             let expected = format!("{} rows, as the file says", part.n_rows());
             let found = format!("{} in its row groups", end - first_row);
@@ -136,21 +126,6 @@ impl TableParts {
             }
         }
         Ok((0..chosen.len()).filter(|&column| chosen[column]).collect())
-    }
-
-    /// Runs of rows that are read at once: the row groups, larger ones in nearly equal pieces of at most `most_rows`.
-    pub fn blocks(&self, most_rows: u64) -> Vec<Range<u64>> {
-        let mut blocks = Vec::new();
-        for group in self.group_rows.windows(2) {
-            let n_rows = group[1] - group[0];
-            let n_pieces = n_rows.div_ceil(most_rows.max(1));
-            let start = |piece: u64| {
-                // Rows times pieces may exceed 64 bits.
-                group[0] + (u128::from(piece) * u128::from(n_rows) / u128::from(n_pieces)) as u64
-            };
-            blocks.extend((0..n_pieces).map(|piece| start(piece)..start(piece + 1)));
-        }
-        blocks
     }
 }
 

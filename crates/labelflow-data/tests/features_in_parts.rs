@@ -60,20 +60,6 @@ fn any_run_of_rows_can_be_read() {
 }
 
 #[test]
-fn blocks_are_all_rows_in_order() {
-    let folder = tempfile::tempdir().unwrap();
-    made(folder.path());
-    let table = TableParts::open(&folder.path().join("features")).unwrap();
-    for most in [1, 500, 1300, 10_000] {
-        let blocks = table.blocks(most);
-        assert_eq!((blocks[0].start, blocks.last().unwrap().end), (0, 5000));
-        assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start));
-        assert!(blocks.iter().all(|block| (1..=most).contains(&(block.end - block.start))));
-    }
-    assert_eq!(table.blocks(10_000).len(), 4);
-}
-
-#[test]
 fn columns_are_chosen_by_name_or_pattern() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());

@@ -15,13 +15,17 @@
 //! than there are, or if they speak of the same rows and the higher quantile is the lower one. The −1 makes room for every
 //! convention of what a quantile is.
 
-use crate::{Error, LabelRange, Result, RuleGroup, Statistic};
+use crate::{CountedRule, Error, LabelRange, Result, Statistic};
 
 /// Sums of measured claims differ by rounding; so much a label is no contradiction.
 const TOLERANCE: f64 = 1e-9;
 
-/// Checks that each rule can hold, and each two of them together.
-pub(crate) fn check_contradictions(groups: &[RuleGroup], range: &LabelRange) -> Result<()> {
+/// Checks that each rule can hold, and each two of them together. `n_shared` is the number of rows that an earlier and a later rule share.
+pub(crate) fn check_contradictions(
+    groups: &[CountedRule],
+    n_shared: impl Fn(usize, usize) -> u64,
+    range: &LabelRange,
+) -> Result<()> {
     let tolerance =
         TOLERANCE * (range.lower().abs().max(range.upper().abs()) / range.width()).max(1.0);
     let claims: Vec<UnitClaim> = groups.iter().map(|group| UnitClaim::new(group, range)).collect();
@@ -38,10 +42,9 @@ pub(crate) fn check_contradictions(groups: &[RuleGroup], range: &LabelRange) -> 
             ));
         }
     }
-    let members: Vec<Vec<u64>> = groups.iter().map(|group| packed(&group.members)).collect();
     for later in 1..groups.len() {
         for earlier in 0..later {
-            let n_shared = n_shared(&members[earlier], &members[later]);
+            let n_shared = n_shared(earlier, later);
             if contradict(&claims[earlier], &claims[later], n_shared, tolerance) {
                 return Err(contradiction(&groups[earlier], &groups[later], n_shared));
             }
@@ -50,8 +53,8 @@ pub(crate) fn check_contradictions(groups: &[RuleGroup], range: &LabelRange) -> 
     Ok(())
 }
 
-fn contradiction(one: &RuleGroup, other: &RuleGroup, n_shared: usize) -> Error {
-    let shown = |group: &RuleGroup| format!("{} on {} rows", group.rule.claim, group.n_members);
+fn contradiction(one: &CountedRule, other: &CountedRule, n_shared: u64) -> Error {
+    let shown = |group: &CountedRule| format!("{} on {} rows", group.rule.claim, group.n_members);
     Error::data(
         format!("rules '{}' and '{}'", one.rule.name, other.rule.name),
         "claims that some labels in their range satisfy together",
@@ -60,28 +63,16 @@ fn contradiction(one: &RuleGroup, other: &RuleGroup, n_shared: usize) -> Error {
     .with_hint("correct one of the two, or give it a tolerance")
 }
 
-/// Membership as bits: counting shared rows is then one instruction for 64 of them.
-fn packed(members: &[bool]) -> Vec<u64> {
-    let word = |rows: &[bool]| {
-        rows.iter().enumerate().fold(0, |word, (bit, &member)| word | (u64::from(member) << bit))
-    };
-    members.chunks(64).map(word).collect()
-}
-
-fn n_shared(one: &[u64], other: &[u64]) -> usize {
-    one.iter().zip(other).map(|(one, other)| (one & other).count_ones() as usize).sum()
-}
-
 /// A claim on the scale from 0 to 1, and the number of rows it speaks of.
 struct UnitClaim {
     statistic: Statistic,
     lower: f64,
     upper: f64,
-    n_members: usize,
+    n_members: u64,
 }
 
 impl UnitClaim {
-    fn new(group: &RuleGroup, range: &LabelRange) -> Self {
+    fn new(group: &CountedRule, range: &LabelRange) -> Self {
         let claim = &group.rule.claim;
         Self {
             statistic: claim.statistic,
@@ -92,7 +83,7 @@ impl UnitClaim {
     }
 
     /// The least and the greatest sum of the labels of `n_shared` rows of the group.
-    fn sum_of_shared(&self, n_shared: usize) -> (f64, f64) {
+    fn sum_of_shared(&self, n_shared: u64) -> (f64, f64) {
         let (n, n_others) = (self.n_members as f64, (self.n_members - n_shared) as f64);
         let n_shared = n_shared as f64;
         let (lower, upper) = match self.statistic {
@@ -107,7 +98,7 @@ impl UnitClaim {
     }
 
     /// Whether this quantile and a higher claim about another one cannot both hold.
-    fn is_too_low_for(&self, higher: &Self, n_shared: usize, tolerance: f64) -> bool {
+    fn is_too_low_for(&self, higher: &Self, n_shared: u64, tolerance: f64) -> bool {
         let (Statistic::Quantile(level), Statistic::Quantile(other)) =
             (self.statistic, higher.statistic)
         else {
@@ -132,7 +123,7 @@ fn n_certain(share: f64, n_members: f64, n_others: f64) -> f64 {
     ((share * n_members).ceil() - 1.0 - n_others).max(0.0)
 }
 
-fn contradict(one: &UnitClaim, other: &UnitClaim, n_shared: usize, tolerance: f64) -> bool {
+fn contradict(one: &UnitClaim, other: &UnitClaim, n_shared: u64, tolerance: f64) -> bool {
     if n_shared == 0 {
         return false;
     }

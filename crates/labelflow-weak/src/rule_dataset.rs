@@ -5,7 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::rule_contradictions::check_contradictions;
-use crate::{Claim, Error, Features, LabelRange, Result, Rule, Statistic};
+use crate::{
+    CheckedRules, Claim, CountedRule, Error, Features, LabelRange, Result, Rule, RuleTally,
+    Statistic,
+};
 
 /// A range taken from the rules is wider than their claims by so many times their width, on both sides: the first of these
 /// with which the rules can hold together.
@@ -89,35 +92,16 @@ impl RuleDataset {
     /// that lies outside the range; a level of a quantile outside 0 to 1; two rules that no labels in the range can both
     /// satisfy.
     pub fn new(features: Features, rules: Vec<Rule>, range: Option<LabelRange>) -> Result<Self> {
-        rules.iter().try_for_each(check_claim)?;
-        let mut warnings = Vec::new();
-        let mut groups = Vec::with_capacity(rules.len());
-        for rule in rules {
-            let members = rule.region.members(&features).map_err(|error| in_rule(&rule, error))?;
-            match members.iter().filter(|&&member| member).count() {
-                0 => warnings.push(RuleWarning::EmptyGroup { rule: rule.name }),
-                n_members => groups.push(RuleGroup { rule, members, n_members }),
-            }
-        }
-        if groups.is_empty() {
-            let found = match warnings.len() {
-                0 => "no rule".to_owned(),
-                n_rules => format!("none of {n_rules}"),
-            };
-            return Err(Error::data("rules", "at least one that speaks of some row", found));
-        }
-        let range = match range {
-            Some(range) => {
-                check_contradictions(&groups, &range)?;
-                range
-            }
-            None => {
-                let range = range_from_rules(&groups)?;
-                let (lower, upper) = (range.lower(), range.upper());
-                warnings.push(RuleWarning::RangeFromRules { lower, upper });
-                range
-            }
+        let mut tally = RuleTally::new(rules)?;
+        let members = tally.add(&features)?.into_iter().zip(tally.are_used());
+        let members = members.filter(|(_, is_used)| *is_used).map(|(members, _)| members);
+        let members: Vec<Vec<bool>> = members.collect();
+        let CheckedRules { range, rules, warnings, .. } = tally.finish(range)?;
+        let group = |(rule, members): (CountedRule, Vec<bool>)| {
+            let n_members = rule.n_members as usize;
+            RuleGroup { rule: rule.rule, members, n_members }
         };
+        let groups = rules.into_iter().zip(members).map(group).collect();
         Ok(Self { features, range, groups, warnings })
     }
 
@@ -153,7 +137,7 @@ impl RuleDataset {
     }
 }
 
-fn check_claim(rule: &Rule) -> Result<()> {
+pub(crate) fn check_claim(rule: &Rule) -> Result<()> {
     let Claim { statistic, lower, upper } = rule.claim;
     if !(lower.is_finite() && upper.is_finite() && lower <= upper) {
         let place = format!("rule '{}'", rule.name);
@@ -171,7 +155,7 @@ fn check_claim(rule: &Rule) -> Result<()> {
 }
 
 /// Puts the rule's name before the place of an error.
-fn in_rule(rule: &Rule, mut error: Error) -> Error {
+pub(crate) fn in_rule(rule: &Rule, mut error: Error) -> Error {
     if let Error::Data { place, .. } = &mut error {
         *place = format!("rule '{}', {place}", rule.name);
     }
@@ -179,7 +163,10 @@ fn in_rule(rule: &Rule, mut error: Error) -> Error {
 }
 
 /// The narrowest range with one of the margins in which no two rules contradict each other.
-fn range_from_rules(groups: &[RuleGroup]) -> Result<LabelRange> {
+pub(crate) fn range_from_rules(
+    groups: &[CountedRule],
+    n_shared: impl Fn(usize, usize) -> u64,
+) -> Result<LabelRange> {
     let claims = groups.iter().map(|group| &group.rule.claim);
     let lowest = claims.clone().map(|claim| claim.lower).fold(f64::INFINITY, f64::min);
     let highest = claims.map(|claim| claim.upper).fold(f64::NEG_INFINITY, f64::max);
@@ -190,7 +177,7 @@ fn range_from_rules(groups: &[RuleGroup]) -> Result<LabelRange> {
     let mut contradiction = None;
     for margin in MARGINS.map(|margin| margin * (highest - lowest)) {
         let range = LabelRange::new(lowest - margin, highest + margin)?;
-        match check_contradictions(groups, &range) {
+        match check_contradictions(groups, &n_shared, &range) {
             Ok(()) => return Ok(range),
             Err(error) => contradiction = Some(error),
         }

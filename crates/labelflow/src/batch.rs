@@ -92,6 +92,11 @@ impl Batch<'_> {
     }
 }
 
+/// Labels that say nothing, `[n_rows, d_labels]`.
+pub(crate) fn no_labels(n_rows: usize, d_labels: usize, device: &Device) -> Tensor<2> {
+    Tensor::full([n_rows, d_labels], 1.0 / d_labels as f64, device)
+}
+
 /// What training by mini-batches remembers between batches.
 #[derive(Debug)]
 pub(crate) struct Tracker {
@@ -108,8 +113,7 @@ pub(crate) struct Tracker {
 impl Tracker {
     /// Starts from labels that say nothing.
     pub(crate) fn new(n_rows: usize, d_labels: usize, device: &Device) -> Self {
-        let labels = Tensor::full([n_rows, d_labels], 1.0 / d_labels as f64, device);
-        Self::from_labels(labels)
+        Self::from_labels(no_labels(n_rows, d_labels, device))
     }
 
     pub(crate) fn from_labels(labels: Tensor<2>) -> Self {

@@ -13,12 +13,14 @@
 // samples, their deviation and their quantiles are too.
 
 use burn::module::Module;
+use burn::tensor::Device;
 use labelflow_flow::{Activation, AffineFlowConfig, AffineMap, Flow, Mode};
 use labelflow_weak::{Features, LabelRange, RuleDataset};
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::constraints::RulePart;
 use crate::label_flow_classifier::{arrange, check_belongs, check_columns, check_run};
 use crate::row_samples::{rows_at_once, sample_rows, to_tensor};
 use crate::scaling::{Scaler, scale};
@@ -128,18 +130,8 @@ impl LabelFlowRegressor {
         let device = self.device.open()?.autodiff();
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
-        let mut objective = Objective {
-            likelihood_weight: self.likelihood_weight,
-            final_likelihood_weight: None,
-            penalties,
-        };
-        objective.penalties.push(Penalty::new(Range::unit(), self.range_weight)?);
-        if let Some(means) = GroupMean::of_rules(dataset, &device)? {
-            objective.penalties.push(Penalty::new(means, self.rules_weight)?);
-        }
-        if let Some(quantiles) = GroupQuantile::of_rules(dataset, &device) {
-            objective.penalties.push(Penalty::new(quantiles, self.rules_weight)?);
-        }
+        let rules = RulePart::of_dataset(dataset);
+        let objective = self.objective(penalties, &rules, dataset.range(), &device)?;
         let task = Task {
             objective: &objective,
             features: to_tensor(scaled.view(), &device),
@@ -158,6 +150,25 @@ impl LabelFlowRegressor {
             range: dataset.range(),
             report,
         })
+    }
+
+    /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules, besides other constraints.
+    pub(crate) fn objective(
+        &self,
+        mut penalties: Vec<Penalty>,
+        rules: &[RulePart<'_>],
+        range: LabelRange,
+        device: &Device,
+    ) -> Result<Objective> {
+        penalties.push(Penalty::new(Range::unit(), self.range_weight)?);
+        if let Some(means) = GroupMean::of_rule_parts(rules, range, device)? {
+            penalties.push(Penalty::new(means, self.rules_weight)?);
+        }
+        if let Some(quantiles) = GroupQuantile::of_rule_parts(rules, range, device) {
+            penalties.push(Penalty::new(quantiles, self.rules_weight)?);
+        }
+        let likelihood_weight = self.likelihood_weight;
+        Ok(Objective { likelihood_weight, final_likelihood_weight: None, penalties })
     }
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.

@@ -332,11 +332,7 @@ impl<B: Bijection> Pass<B> for MemoryPass<'_> {
             let input = StepInput { features, noise, batch: &batch };
             let (next, labels, numbers) =
                 step(flow, adam, task.objective, input, self.config, epoch)?;
-            flow = next;
-            if task.weight_decay > 0.0 {
-                let share = self.config.weight_decay(epoch, task.weight_decay);
-                flow = shrink_weights(flow, 1.0 - share);
-            }
+            flow = decay(next, self.config, epoch, task.weight_decay);
             self.tracker.remember(&batch, labels);
             steps.push(numbers);
         }
@@ -387,6 +383,20 @@ pub(crate) fn step<B: Bijection>(
         None => flow,
     };
     Ok((absorb(flow, recorder, MOMENTUM), labels, numbers))
+}
+
+/// Shrinks weights after a step of an epoch.
+pub(crate) fn decay<B: Bijection>(
+    flow: Flow<B>,
+    config: &TrainConfig,
+    epoch: usize,
+    weight_decay: f64,
+) -> Flow<B> {
+    if weight_decay > 0.0 {
+        shrink_weights(flow, 1.0 - config.weight_decay(epoch, weight_decay))
+    } else {
+        flow
+    }
 }
 
 /// Replaces the running statistics by those of all rows under the final weights.

@@ -3,27 +3,30 @@
 use std::ops::Range;
 
 use burn::module::Module;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{Bijection, Flow, Mode, State, StatisticsRecorder};
 
 use crate::adam::Adam;
-use crate::batch::{Rows, Tracker};
+use crate::batch::{Rows, Tracker, no_labels};
+use crate::dealt_rows::DealtRows;
 use crate::epochs::{Pass, settle_batch};
 use crate::stream::stream;
-use crate::train::{StepInput, StepNumbers, batches, draw_noise, select_noise, step};
-use crate::{Checkpoint, Error, Objective, Result, TrainConfig};
+use crate::streamed_fit::PartLearner;
+use crate::train::{StepInput, StepNumbers, batches, decay, draw_noise, select_noise, step};
+use crate::window_plan::{WindowPlan, places};
+use crate::{Checkpoint, Error, Objective, Result, SourceRows};
 
 /// The statistics of blocks in a checkpoint: this and a number, a tensor `[n_blocks, n_statistics]` each.
 const TRACKED_TOTALS: &str = "tracked_totals.";
 
 /// Rows in memory.
-pub(crate) struct Window {
+struct Window {
     /// `[n_rows, d_features]`
-    pub(crate) features: Tensor<2>,
+    features: Tensor<2>,
     /// What must hold of all rows, as far as it is about these.
-    pub(crate) objective: Objective,
+    objective: Objective,
     /// Its blocks, each with its rows in the window.
-    pub(crate) blocks: Vec<(usize, Range<usize>)>,
+    blocks: Vec<(usize, Range<usize>)>,
 }
 
 impl Window {
@@ -32,25 +35,26 @@ impl Window {
     }
 }
 
+/// What a window leaves.
+struct Visited<B: Bijection> {
+    flow: Flow<B>,
+    /// The labels of its rows, `[n_rows, d_labels]`.
+    labels: Tensor<2>,
+    steps: Vec<StepNumbers>,
+}
+
 /// What each constraint adds up over some rows.
 type Totals = Vec<Vec<f32>>;
 
 /// Reads windows and trains on them.
 pub(crate) struct WindowPass<'a> {
-    /// Reads blocks.
-    pub(crate) load: &'a dyn Fn(&[usize]) -> Result<Window>,
-    /// The blocks of each window; dealt out anew for every number.
-    pub(crate) deal: &'a dyn Fn(u64) -> Vec<Vec<usize>>,
-    /// The only window, once it was read.
-    pub(crate) kept: Option<Window>,
-    pub(crate) n_windows: usize,
-    pub(crate) n_blocks: usize,
+    pub(crate) rows: &'a DealtRows,
+    pub(crate) plan: &'a WindowPlan,
+    /// Scaled features of rows, and what must hold of them.
+    pub(crate) load: &'a dyn Fn(SourceRows) -> Result<(Tensor<2>, Objective)>,
+    pub(crate) learner: &'a PartLearner<'a>,
     /// Number of rows of all windows.
     pub(crate) n_rows: u64,
-    pub(crate) batch_rows: usize,
-    pub(crate) d_labels: usize,
-    pub(crate) seed: u64,
-    pub(crate) training: &'a TrainConfig,
     /// The names of the objective's terms.
     pub(crate) terms: Vec<String>,
     /// Of each block when it was last visited; none before the first epoch.
@@ -65,13 +69,21 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
         epoch: usize,
     ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
         if self.totals.is_empty() {
-            self.first_totals(&flow)?;
+            self.first_totals()?;
         }
         let mut steps = Vec::new();
-        for (index, blocks) in (self.deal)(epoch as u64 + 1).iter().enumerate() {
-            let window = self.take(blocks)?;
-            flow = self.visit(flow, adam, epoch, index, &window, &mut steps)?;
-            self.put_back(window);
+        // Added up anew, so that rounding errors do not pile up and a resumed run sees the same numbers.
+        let mut sums = RunningSums::of(&self.totals);
+        let windows = self.plan.windows(self.learner.seed, epoch as u64 + 1);
+        for (index, blocks) in windows.iter().enumerate() {
+            let window = self.read(blocks)?;
+            blocks.iter().for_each(|&block| sums.add(&self.totals[block], -1.0));
+            let visit = epoch * windows.len() + index;
+            let visited = self.visit(flow, adam, epoch, visit, &window, &sums)?;
+            flow = visited.flow;
+            steps.extend(visited.steps);
+            self.remember(&window, visited.labels);
+            blocks.iter().for_each(|&block| sums.add(&self.totals[block], 1.0));
         }
         Ok((flow, steps))
     }
@@ -115,86 +127,54 @@ impl WindowPass<'_> {
         Ok(totals)
     }
 
-    fn take(&mut self, blocks: &[usize]) -> Result<Window> {
-        let window = match self.kept.take() {
-            Some(window) => window,
-            None => (self.load)(blocks)?,
-        };
-        self.terms = window.objective.terms();
-        Ok(window)
-    }
-
-    /// One window need not be read again.
-    fn put_back(&mut self, window: Window) {
-        if self.n_windows == 1 {
-            self.kept = Some(window);
-        }
+    fn read(&mut self, blocks: &[usize]) -> Result<Window> {
+        let (features, objective) = (self.load)(self.rows.read(blocks)?)?;
+        self.terms = objective.terms();
+        let blocks = places(blocks, |block| self.rows.n_rows_of(block));
+        Ok(Window { features, objective, blocks })
     }
 
     fn batches(&self, window: &Window, visit: u64) -> Vec<Vec<i64>> {
         let n_rows = window.n_rows();
         // Batch statistics need two rows.
-        let n_batches = n_rows.div_ceil(self.batch_rows).clamp(1, (n_rows / 2).max(1));
-        batches(self.seed, visit, n_rows, n_batches)
+        let n_batches = n_rows.div_ceil(self.plan.batch_rows).clamp(1, (n_rows / 2).max(1));
+        batches(self.learner.seed, visit, n_rows, n_batches)
     }
 
+    /// Trains on the rows of a window; `outside` are the sums over all other blocks.
     fn visit<B: Bijection>(
-        &mut self,
+        &self,
         mut flow: Flow<B>,
         adam: &mut Adam,
         epoch: usize,
-        index: usize,
+        visit: usize,
         window: &Window,
-        steps: &mut Vec<StepNumbers>,
-    ) -> Result<Flow<B>> {
+        outside: &RunningSums,
+    ) -> Result<Visited<B>> {
         let device = window.features.device();
-        let visit = (epoch * self.n_windows + index) as u64;
-        let noise = draw_noise(
-            stream(self.seed, "noise of windows", visit),
-            window.n_rows(),
-            self.d_labels,
-        );
-        let batches = self.batches(window, visit);
+        let PartLearner { d_labels, seed, training, weight_decay, .. } = *self.learner;
+        let rng = stream(seed, "noise of windows", visit as u64);
+        let noise = draw_noise(rng, window.n_rows(), d_labels);
+        let batches = self.batches(window, visit as u64);
         let labels = match batches.len() {
             // All rows of the window are in the batch: no stale label is ever looked at.
-            1 => {
-                Tensor::full([window.n_rows(), self.d_labels], 1.0 / self.d_labels as f64, &device)
-            }
+            1 => no_labels(window.n_rows(), d_labels, &device),
             _ => self.labels_now(&flow, window, &noise, &batches),
         };
-        let outside = self.outside(window).into_iter().map(|sums| {
-            let n_statistics = sums.len();
-            Tensor::from_data(TensorData::new(sums, [n_statistics]), &device)
-        });
-        let tracker = Tracker::of_window(labels, outside.collect(), self.n_rows);
+        let tracker = Tracker::of_window(labels, outside.tensors(&device), self.n_rows);
+        let mut steps = Vec::with_capacity(batches.len());
         for indices in &batches {
             let batch = tracker.batch(indices);
             let features = batch.rows().select(&window.features, 0);
-            let noise = select_noise(&noise, indices, self.d_labels);
-            let noise = Tensor::from_data(noise, &device);
+            let noise = Tensor::from_data(select_noise(&noise, indices, d_labels), &device);
             let input = StepInput { features, noise, batch: &batch };
             let (next, labels, numbers) =
-                step(flow, adam, &window.objective, input, self.training, epoch)?;
-            flow = next;
+                step(flow, adam, &window.objective, input, training, epoch)?;
+            flow = decay(next, training, epoch, weight_decay);
             tracker.remember(&batch, labels);
             steps.push(numbers);
         }
-        self.remember(window, tracker.labels());
-        Ok(flow)
-    }
-
-    /// The sums over all blocks outside a window.
-    fn outside(&self, window: &Window) -> Totals {
-        let is_inside = |block: usize| window.blocks.iter().any(|(inside, _)| *inside == block);
-        let others: Vec<&Totals> = (0..self.totals.len())
-            .filter(|&block| !is_inside(block))
-            .map(|block| &self.totals[block])
-            .collect();
-        let sum = |slot: usize, statistic: usize| {
-            others.iter().map(|totals| f64::from(totals[slot][statistic])).sum::<f64>() as f32
-        };
-        let slots = self.totals[0].iter().enumerate();
-        slots.map(|(slot, sums)| (0..sums.len()).map(|s| sum(slot, s)).collect()).collect()
+        Ok(Visited { flow, labels: tracker.labels(), steps })
     }
 
     /// Keeps the statistics of a window's blocks under these labels.
@@ -214,32 +194,32 @@ impl WindowPass<'_> {
     ) -> Tensor<2> {
         let device = window.features.device();
         let (flow, features) = (flow.valid(), window.features.clone().inner());
-        let mut labels = vec![0f32; window.n_rows() * self.d_labels];
+        let mut labels = vec![0f32; window.n_rows() * self.learner.d_labels];
         for indices in batches {
-            let noise = select_noise(noise, indices, self.d_labels);
+            let noise = select_noise(noise, indices, self.learner.d_labels);
             let noise = Tensor::from_data(noise, &features.device());
             let rows = Rows::of(indices, &features.device()).select(&features, 0);
             let recorder = StatisticsRecorder::default();
             let of_batch = flow.sample(noise, rows, Mode::Train(&recorder)).into_data();
             for (position, label) in of_batch.iter::<f32>().enumerate() {
-                let row = indices[position / self.d_labels] as usize;
-                labels[row * self.d_labels + position % self.d_labels] = label;
+                let row = indices[position / self.learner.d_labels] as usize;
+                labels[row * self.learner.d_labels + position % self.learner.d_labels] = label;
             }
         }
-        Tensor::from_data(TensorData::new(labels, [window.n_rows(), self.d_labels]), &device)
+        Tensor::from_data(
+            TensorData::new(labels, [window.n_rows(), self.learner.d_labels]),
+            &device,
+        )
     }
 
-    /// What is added up over each block before the first step.
-    fn first_totals<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<()> {
-        self.totals = vec![Vec::new(); self.n_blocks];
-        for (index, blocks) in (self.deal)(0).iter().enumerate() {
-            let window = self.take(blocks)?;
-            let rng = stream(self.seed, "noise before training", index as u64);
-            let noise = draw_noise(rng, window.n_rows(), self.d_labels);
-            let labels =
-                self.labels_now(flow, &window, &noise, &self.batches(&window, index as u64));
+    /// What is added up over each block before the first step: of labels that say nothing, as for rows in memory.
+    fn first_totals(&mut self) -> Result<()> {
+        let d_labels = self.learner.d_labels;
+        self.totals = vec![Vec::new(); self.plan.n_blocks()];
+        for blocks in self.plan.windows(self.learner.seed, 0) {
+            let window = self.read(&blocks)?;
+            let labels = no_labels(window.n_rows(), d_labels, &window.features.device());
             self.remember(&window, labels);
-            self.put_back(window);
         }
         Ok(())
     }
@@ -247,22 +227,51 @@ impl WindowPass<'_> {
     /// A flow without gradients, with running statistics of all rows under the final weights.
     pub(crate) fn settle<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<Flow<B>> {
         let mut flow = flow.valid();
+        let d_labels = self.learner.d_labels;
         let mut n_batches = 0;
-        for (index, blocks) in (self.deal)(0).iter().enumerate() {
-            let window = self.take(blocks)?;
+        for (index, blocks) in self.plan.windows(self.learner.seed, 0).iter().enumerate() {
+            let window = self.read(blocks)?;
             let features = window.features.clone().inner();
             let device = features.device();
-            let rng = stream(self.seed, "statistics", index as u64);
-            let noise = draw_noise(rng, window.n_rows(), self.d_labels);
+            let rng = stream(self.learner.seed, "statistics", index as u64);
+            let noise = draw_noise(rng, window.n_rows(), d_labels);
             for rows in self.batches(&window, index as u64) {
-                let noise = Tensor::from_data(select_noise(&noise, &rows, self.d_labels), &device);
+                let noise = Tensor::from_data(select_noise(&noise, &rows, d_labels), &device);
                 let features = Rows::of(&rows, &device).select(&features, 0);
                 flow = settle_batch(flow, features, noise, n_batches);
                 n_batches += 1;
             }
-            self.put_back(window);
         }
         Ok(flow)
+    }
+}
+
+/// Sums of what constraints add up over some of the blocks.
+struct RunningSums(Vec<Vec<f64>>);
+
+impl RunningSums {
+    /// Over all of these blocks.
+    fn of(blocks: &[Totals]) -> Self {
+        let zeros = |slot: &Vec<f32>| vec![0.0; slot.len()];
+        let mut sums = Self(blocks.first().map_or(Vec::new(), |b| b.iter().map(zeros).collect()));
+        blocks.iter().for_each(|block| sums.add(block, 1.0));
+        sums
+    }
+
+    /// Adds a block, or takes it away.
+    fn add(&mut self, block: &Totals, sign: f64) {
+        for (sums, slot) in self.0.iter_mut().zip(block) {
+            sums.iter_mut().zip(slot).for_each(|(sum, &more)| *sum += sign * f64::from(more));
+        }
+    }
+
+    /// One tensor for each constraint.
+    fn tensors(&self, device: &Device) -> Vec<Tensor<1>> {
+        let tensor = |sums: &Vec<f64>| {
+            let values: Vec<f32> = sums.iter().map(|&sum| sum as f32).collect();
+            Tensor::from_data(TensorData::new(values, [sums.len()]), device)
+        };
+        self.0.iter().map(tensor).collect()
     }
 }
 
@@ -280,13 +289,13 @@ fn totals(objective: &Objective, labels: Tensor<2>, rows: Range<usize>) -> Total
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
     use labelflow_weak::{Bounds, Features, Votes, WeakDataset, WeakSignals};
     use ndarray::Array2;
 
     use super::*;
     use crate::constraints::Whole;
-    use crate::vote_totals::VoteTotals;
+    use crate::row_source::RowSignals;
+    use crate::signal_totals::SignalTotals;
     use crate::{Batch, ConstraintConfig};
 
     const N_ROWS: usize = 12;
@@ -300,6 +309,19 @@ mod tests {
 
     fn numbers(tensor: Tensor<1>) -> Vec<f32> {
         tensor.into_data().iter::<f32>().collect()
+    }
+
+    #[test]
+    fn all_less_a_window_are_the_others() {
+        let block = |index: usize| vec![vec![0.1 * index as f32, 1.0], vec![-3.0 * index as f32]];
+        let blocks: Vec<Totals> = (0..7).map(block).collect();
+        let mut sums = RunningSums::of(&blocks);
+        [2, 5].iter().for_each(|&inside| sums.add(&blocks[inside], -1.0));
+        let others: Vec<Totals> = [0, 1, 3, 4, 6].map(block).to_vec();
+        let device = Device::flex();
+        let found: Vec<Vec<f32>> = sums.tensors(&device).into_iter().map(numbers).collect();
+        let expected = RunningSums::of(&others).tensors(&device).into_iter().map(numbers);
+        assert_eq!(found, expected.collect::<Vec<_>>());
     }
 
     /// A batch of a window sees the statistics of all rows: those of its own labels, of its window and of other windows.
@@ -325,17 +347,17 @@ mod tests {
                 below: 0.2,
             },
         ];
-        let mut totals_of_votes = VoteTotals::new(3, 2);
-        totals_of_votes.add(signals.votes().as_slice());
+        let mut totals_of_votes = SignalTotals::new(3, 2);
+        totals_of_votes.add_votes(signals.votes().as_slice());
         let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
         groups.iter_mut().for_each(|group| group.add(features.values()));
         let n_rows = N_ROWS as u64;
-        let whole = Whole { n_rows, votes: totals_of_votes, bounds: bounds.clone(), groups };
+        let whole = Whole { n_rows, signals: totals_of_votes, bounds: bounds.clone(), groups };
         let objective = |rows: &[usize]| {
             let part = features.select_rows(rows);
-            let votes = signals.select_rows(rows);
+            let votes = RowSignals::Votes(signals.select_rows(rows).votes().bytes().to_owned());
             let penalties = constraints.iter().enumerate().map(|(index, constraint)| {
-                constraint.build_part(index, &part, votes.votes().as_slice(), &whole, &device)
+                constraint.build_part(index, &part, &votes, &whole, &device)
             });
             Objective {
                 likelihood_weight: 1.0,
@@ -345,12 +367,9 @@ mod tests {
         };
         let (window, others): (Vec<usize>, Vec<usize>) = (0..N_ROWS).partition(|row| row % 3 > 0);
         let outside = totals(&objective(&others), labels(&others, 0.0, &device), 0..others.len());
-        let outside = outside.into_iter().map(|sums| {
-            let n_statistics = sums.len();
-            Tensor::from_data(TensorData::new(sums, [n_statistics]), &device)
-        });
+        let outside = RunningSums::of(&[outside]).tensors(&device);
         let stale = labels(&window, 0.0, &device);
-        let tracker = Tracker::of_window(stale, outside.collect(), n_rows);
+        let tracker = Tracker::of_window(stale, outside, n_rows);
         // Rows 1, 4 and 6 of the window are fresh.
         let fresh = [1, 4, 6].map(|place: usize| window[place]);
         let batch = tracker.batch(&[1, 4, 6]);

@@ -59,15 +59,15 @@ pub(crate) struct FitArgs {
         "memory", "feature_columns", "signal_columns",
     ])]
     pub(crate) from: Option<PathBuf>,
-    /// The input table: csv, tsv, parquet, npy or npz; for classification also a folder of parquet files, or a pattern such as
-    /// 'rows/*.parquet'
+    /// The input table: csv, tsv, parquet, npy or npz; for classes and real values also a folder of parquet files, or a
+    /// pattern such as 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: Option<PathBuf>,
     /// Weak signals, one column a labeler: class indices, class names, or probabilities of class 1; empty or -1 abstains
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Read parquet files window by window and keep no more than this in memory, such as 512MB [default for folders and
-    /// patterns: 1GB]
+    /// Read parquet files in parts and keep no more than this in memory, such as 512MB; rows that do not fit are put in random order
+    /// on disk, in the model folder, while it is trained [default for folders and patterns: 1GB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
     /// Of parquet files that are read so: the columns that are features, as names or patterns such as 'x*', separated by commas

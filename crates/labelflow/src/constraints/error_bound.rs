@@ -13,10 +13,11 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_weak::{ABSTAIN, Bounds, SignalValues, WeakDataset};
-use ndarray::{Array3, s};
+use ndarray::{ArrayView3, s};
 
-use crate::vote_totals::VoteTotals;
-use crate::{Batch, Constraint, Relation, Residual};
+use crate::row_source::RowSignals;
+use crate::signal_totals::SignalTotals;
+use crate::{Batch, Constraint, Error, Relation, Residual, Result};
 
 /// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
 const N_GIVEN_FLOOR: f64 = 1e-8;
@@ -34,66 +35,101 @@ impl ErrorBound {
     /// The bounds of a dataset.
     pub fn new(dataset: &WeakDataset, device: &Device) -> Self {
         let (signals, bounds) = (dataset.signals(), dataset.bounds());
+        let mut totals = SignalTotals::new(signals.n_signals(), signals.n_classes());
         match signals.values() {
             SignalValues::Votes(votes) => {
-                let mut totals = VoteTotals::new(signals.n_signals(), signals.n_classes());
-                totals.add(votes.as_slice());
-                Self::of_part(votes.as_slice(), &totals, bounds, device)
+                totals.add_votes(votes.as_slice());
+                Self::of_votes(votes.as_slice(), &totals, bounds, device)
             }
-            SignalValues::Probabilities(p) => Self::of_probabilities(p, bounds, device),
+            SignalValues::Probabilities(p) => {
+                totals.add_probabilities(p.view());
+                Self::of_probabilities(p.view(), &totals, bounds, device)
+            }
         }
     }
 
-    /// The bounds of a dataset of which these are the votes of some rows, row after row, and these the sums over all.
+    /// The bounds of a dataset of which these are the signals of some rows, and these the sums over all.
     pub(crate) fn of_part(
-        votes: &[u8],
-        totals: &VoteTotals,
+        signals: &RowSignals,
+        totals: &SignalTotals,
         bounds: &Bounds,
         device: &Device,
-    ) -> Self {
+    ) -> Result<Self> {
+        match signals {
+            RowSignals::Votes(votes) => {
+                let votes = votes.as_standard_layout();
+                let votes = votes.as_slice().expect("rows one after the other");
+                Ok(Self::of_votes(votes, totals, bounds, device))
+            }
+            RowSignals::Probabilities(p) => {
+                Ok(Self::of_probabilities(p.view(), totals, bounds, device))
+            }
+            RowSignals::None => Err(Error::data("signals", "those of labelers", "none")),
+        }
+    }
+
+    /// From votes, row after row.
+    fn of_votes(votes: &[u8], totals: &SignalTotals, bounds: &Bounds, device: &Device) -> Self {
         let (n_signals, n_classes) = bounds.values().dim();
         let n_rows = votes.len() / n_signals;
         let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
-        let mut offsets = Vec::with_capacity(n_classes * n_signals);
         for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
             let (class, signal) = (cell / n_signals, cell % n_signals);
-            let n_given = totals.n_given[signal] as f64 + N_GIVEN_FLOOR;
+            let n_given = n_given(totals, signal * n_classes + class);
             let (for_class, for_others) = ((-1.0 / n_given) as f32, (1.0 / n_given) as f32);
             let votes = votes.iter().skip(signal).step_by(n_signals);
             for (slope, &vote) in slopes.iter_mut().zip(votes).filter(|(_, v)| **v != ABSTAIN) {
                 *slope = if usize::from(vote) == class { for_class } else { for_others };
             }
-            let sum = totals.votes[signal * n_classes + class] as f64;
-            offsets.push(sum / n_given - bounds.values()[[signal, class]]);
         }
-        Self::from_parts(slopes, offsets, [n_classes, n_signals, n_rows], device)
+        Self::from_parts(slopes, totals, bounds, device)
     }
 
-    fn of_probabilities(p: &Array3<f32>, bounds: &Bounds, device: &Device) -> Self {
+    /// From probabilities, `[n_rows, n_signals, n_classes]`.
+    fn of_probabilities(
+        p: ArrayView3<'_, f32>,
+        totals: &SignalTotals,
+        bounds: &Bounds,
+        device: &Device,
+    ) -> Self {
         let (n_rows, n_signals, n_classes) = p.dim();
         let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
-        let mut offsets = Vec::with_capacity(n_classes * n_signals);
         for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
             let (class, signal) = (cell / n_signals, cell % n_signals);
+            let n_given = n_given(totals, signal * n_classes + class);
             let column = p.slice(s![.., signal, class]);
-            let given = || column.iter().enumerate().filter(|(_, q)| !q.is_nan());
-            let n_given = given().count() as f64 + N_GIVEN_FLOOR;
-            for (row, &q) in given() {
-                slopes[row] = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
+            for (slope, &q) in slopes.iter_mut().zip(column).filter(|(_, q)| !q.is_nan()) {
+                *slope = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
             }
-            let sum: f64 = given().map(|(_, &q)| f64::from(q)).sum();
-            offsets.push(sum / n_given - bounds.values()[[signal, class]]);
         }
-        Self::from_parts(slopes, offsets, [n_classes, n_signals, n_rows], device)
+        Self::from_parts(slopes, totals, bounds, device)
     }
 
-    fn from_parts(slopes: Vec<f32>, offsets: Vec<f64>, shape: [usize; 3], device: &Device) -> Self {
-        let n_offsets = offsets.len();
+    fn from_parts(
+        slopes: Vec<f32>,
+        totals: &SignalTotals,
+        bounds: &Bounds,
+        device: &Device,
+    ) -> Self {
+        let (n_signals, n_classes) = bounds.values().dim();
+        let offset = |cell: usize| {
+            let (class, signal) = (cell / n_signals, cell % n_signals);
+            let of_totals = signal * n_classes + class;
+            totals.sums[of_totals] / n_given(totals, of_totals) - bounds.values()[[signal, class]]
+        };
+        let n_offsets = n_signals * n_classes;
+        let offsets: Vec<f64> = (0..n_offsets).map(offset).collect();
+        let shape = [n_classes, n_signals, slopes.len() / n_offsets];
         Self {
             slopes: Tensor::from_data(TensorData::new(slopes, shape), device),
             offsets: Tensor::from_data(TensorData::new(offsets, [n_offsets]), device),
         }
     }
+}
+
+/// N of a labeler and a class.
+fn n_given(totals: &SignalTotals, cell: usize) -> f64 {
+    totals.n_given[cell] as f64 + N_GIVEN_FLOOR
 }
 
 impl Constraint for ErrorBound {

@@ -7,8 +7,9 @@
 //! Where both ends are the same number b, the two violations together are (mean − b)².
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{Features, RuleDataset, Statistic};
+use labelflow_weak::{Features, LabelRange, RuleDataset, Statistic};
 
+use super::rule_part::RulePart;
 use crate::{Batch, Constraint, Error, Relation, Residual, Result};
 
 /// A group of rows and the mean of one of their labels.
@@ -135,22 +136,28 @@ impl GroupMean {
 
     /// What the rules of a dataset say of means, on the scale where the label range is [0, 1]; none if they say nothing.
     pub fn of_rules(dataset: &RuleDataset, device: &Device) -> Result<Option<Self>> {
-        let range = dataset.range();
-        let groups: Vec<Group> = dataset
-            .groups()
-            .iter()
-            .filter(|group| group.rule.claim.statistic == Statistic::Mean)
-            .map(|group| Group {
-                members: group.members.clone(),
-                label: 0,
-                lower: range.to_unit(group.rule.claim.lower).clamp(0.0, 1.0),
-                upper: range.to_unit(group.rule.claim.upper).clamp(0.0, 1.0),
-            })
-            .collect();
+        Self::of_rule_parts(&RulePart::of_dataset(dataset), dataset.range(), device)
+    }
+
+    /// The same of rules and some of the rows.
+    pub(crate) fn of_rule_parts(
+        rules: &[RulePart<'_>],
+        range: LabelRange,
+        device: &Device,
+    ) -> Result<Option<Self>> {
+        let about_means = || rules.iter().filter(|rule| rule.claim.statistic == Statistic::Mean);
+        let group = |rule: &RulePart<'_>| Group {
+            members: rule.members.to_vec(),
+            label: 0,
+            lower: range.to_unit(rule.claim.lower).clamp(0.0, 1.0),
+            upper: range.to_unit(rule.claim.upper).clamp(0.0, 1.0),
+        };
+        let groups: Vec<Group> = about_means().map(group).collect();
         if groups.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self::new(&groups, 1, device)?.named("rules")))
+        let n_members: Vec<u64> = about_means().map(|rule| rule.n_members).collect();
+        Ok(Some(Self::of_part(&groups, &n_members, 1, device)?.named("rules")))
     }
 
     /// The same constraint under a more telling name.

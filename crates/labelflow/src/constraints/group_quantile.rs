@@ -8,8 +8,9 @@
 
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{RuleDataset, Statistic};
+use labelflow_weak::{LabelRange, RuleDataset, Statistic};
 
+use super::rule_part::RulePart;
 use crate::{Batch, Constraint, Relation, Residual};
 
 /// How far a step of the staircase is spread, as a share of the label range.
@@ -29,19 +30,27 @@ pub struct GroupQuantile {
 impl GroupQuantile {
     /// What the rules of a dataset say of quantiles, on the scale where the label range is [0, 1]; none if they say nothing.
     pub fn of_rules(dataset: &RuleDataset, device: &Device) -> Option<Self> {
-        let (range, n_rows) = (dataset.range(), dataset.n_rows());
+        Self::of_rule_parts(&RulePart::of_dataset(dataset), dataset.range(), device)
+    }
+
+    /// The same of rules and some of the rows.
+    pub(crate) fn of_rule_parts(
+        rules: &[RulePart<'_>],
+        range: LabelRange,
+        device: &Device,
+    ) -> Option<Self> {
+        let n_rows = rules.first()?.members.len();
         let (mut shares, mut levels) = (Vec::new(), Vec::new());
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        for group in dataset.groups() {
-            let claim = group.rule.claim;
-            let Statistic::Quantile(level) = claim.statistic else {
+        for rule in rules {
+            let Statistic::Quantile(level) = rule.claim.statistic else {
                 continue;
             };
-            let share = 1.0 / group.n_members as f32;
-            shares.extend(group.members.iter().map(|&member| if member { share } else { 0.0 }));
+            let share = 1.0 / rule.n_members as f32;
+            shares.extend(rule.members.iter().map(|&member| if member { share } else { 0.0 }));
             levels.push(level as f32);
-            lower.push(range.to_unit(claim.lower) as f32);
-            upper.push(range.to_unit(claim.upper) as f32);
+            lower.push(range.to_unit(rule.claim.lower) as f32);
+            upper.push(range.to_unit(rule.claim.upper) as f32);
         }
         let n_groups = levels.len();
         let vector =

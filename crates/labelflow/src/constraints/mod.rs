@@ -4,6 +4,7 @@ mod error_bound;
 mod group_mean;
 mod group_quantile;
 mod range;
+mod rule_part;
 mod sum_to_one;
 
 use burn::tensor::Device;
@@ -15,16 +16,18 @@ pub use error_bound::ErrorBound;
 pub use group_mean::{Group, GroupMean};
 pub use group_quantile::GroupQuantile;
 pub use range::Range;
+pub(crate) use rule_part::RulePart;
 pub use sum_to_one::SumToOne;
 
-use crate::vote_totals::VoteTotals;
+use crate::row_source::RowSignals;
+use crate::signal_totals::SignalTotals;
 use crate::{Error, Penalty, Result};
 
 /// What a constraint on some rows must know of all rows.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) n_rows: u64,
-    pub(crate) votes: VoteTotals,
+    pub(crate) signals: SignalTotals,
     pub(crate) bounds: Bounds,
     /// Of the constraints on both sides of a threshold.
     pub(crate) groups: Vec<SideCounts>,
@@ -141,13 +144,13 @@ impl ConstraintConfig {
         }
     }
 
-    /// The constraint for some rows of a dataset: their features and votes, row after row, and what is known of all rows. It is the
-    /// `index`-th constraint.
+    /// The constraint for some rows of a dataset: their features and signals, and what is known of all rows. It is the `index`-th
+    /// constraint.
     pub(crate) fn build_part(
         &self,
         index: usize,
         features: &Features,
-        votes: &[u8],
+        signals: &RowSignals,
         whole: &Whole,
         device: &Device,
     ) -> Result<Penalty> {
@@ -155,8 +158,8 @@ impl ConstraintConfig {
         match self {
             Self::Range { .. } | Self::SumToOne { .. } => self.build_of_rows(),
             Self::ErrorBound { weight } => {
-                let constraint = ErrorBound::of_part(votes, &whole.votes, &whole.bounds, device);
-                Penalty::new(constraint, *weight)
+                let (totals, bounds) = (&whole.signals, &whole.bounds);
+                Penalty::new(ErrorBound::of_part(signals, totals, bounds, device)?, *weight)
             }
             Self::ClassBalance { .. } | Self::GroupMean { .. } => {
                 let (name, weight, groups) = self.groups(features, n_classes)?;

@@ -7,6 +7,7 @@ mod evaluations;
 mod origin;
 mod parts;
 mod regression;
+mod regression_parts;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
             classification_parts::run(file, args, repeated)
         }
         ModelTask::Classification => classification::run(file, args, repeated),
+        ModelTask::Regression if file.is_in_parts(args) => {
+            regression_parts::run(file, args, repeated)
+        }
         task if file.is_in_parts(args) => {
-            bail!("rows in parts are for classification; {task} learns from rows in memory")
+            bail!(
+                "rows in parts are for classification and regression; {task} learns from clouds in memory"
+            )
         }
         ModelTask::Regression => regression::run(file, args, repeated),
         ModelTask::Completion

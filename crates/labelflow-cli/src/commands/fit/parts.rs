@@ -1,16 +1,17 @@
-//! Features and votes in Parquet files that need not fit in memory, as rows to train on.
+//! Features and signals in Parquet files that need not fit in memory, as rows to train on.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use labelflow::weak::Bounds;
-use labelflow::{Error, RowSource, SourceRows};
+use labelflow::{Error, RowSignals, RowSource, SignalForm, SourceRows, StreamedFit};
 use labelflow_data::{
-    BadRows, FeatureParts, SignalsOptions, StreamedPatterns, TableParts, VoteParts, VoteStream,
+    BadRows, FeatureParts, ProbabilityReader, ProbabilityStream, SignalsOptions, StreamedPatterns,
+    TableParts, VoteParts, VoteReader, VoteStream,
 };
-use ndarray::{Array2, Axis, concatenate};
 
+use super::{FitFile, required};
+use crate::args::FitArgs;
 use crate::bounds_setting::BoundsSetting;
 use crate::memory_size::MemorySize;
 use crate::output;
@@ -33,39 +34,98 @@ pub(super) struct PartsSetting {
 /// Rows to train on.
 pub(super) struct PartsSource {
     features: FeatureParts,
-    votes: VoteStream,
+    signals: Signals,
+}
+
+/// What labelers say.
+enum Signals {
+    None,
+    Votes(Box<VoteStream>),
+    Probabilities(ProbabilityStream),
+}
+
+/// Reads it.
+enum SignalReader<'a> {
+    None,
+    Votes(Box<VoteReader<'a>>),
+    Probabilities(Box<ProbabilityReader<'a>>),
 }
 
 impl PartsSetting {
-    /// Where the votes are.
-    pub(super) fn signals(&self) -> &Path {
+    pub(super) fn gather(file: &FitFile, args: &FitArgs) -> anyhow::Result<Self> {
+        Ok(Self {
+            features: required(&args.features, &file.features, "features")?,
+            signals: args.signals.clone().or(file.signals.clone()),
+            feature_columns: args.feature_columns.clone().or(file.feature_columns.clone()),
+            signal_columns: args.signal_columns.clone().or(file.signal_columns.clone()),
+            memory: args.memory.or(file.memory).unwrap_or(MemorySize::DEFAULT),
+        })
+    }
+
+    /// Where the signals are.
+    fn signals(&self) -> &Path {
         self.signals.as_ref().unwrap_or(&self.features)
     }
 
-    /// Opens the files, reads what the votes mean, and finds the bounds. Returns also what is left of the memory.
+    /// Opens files of features alone. Returns also what is left of the memory.
+    pub(super) fn open_features(&self) -> anyhow::Result<(PartsSource, u64)> {
+        let table = TableParts::open(&self.features)?;
+        let columns = match &self.feature_columns {
+            Some(names) => table.columns_like(names)?,
+            None => (0..table.columns().len()).collect(),
+        };
+        let features = FeatureParts::new(table, columns)?;
+        let left = self.memory.left_to_work(features.names().len(), 1)?;
+        Ok((PartsSource { features, signals: Signals::None }, left))
+    }
+
+    /// Opens the files, reads what the signals mean, and finds the bounds. Returns also what is left of the memory.
     pub(super) fn open(
         &self,
         options: &SignalsOptions,
         bounds: &BoundsSetting,
     ) -> anyhow::Result<(PartsSource, Bounds, u64)> {
-        let (features, votes) = self.tables()?;
-        if features.n_rows() != votes.n_rows() {
+        let (features, signals) = self.tables()?;
+        if features.n_rows() != signals.n_rows() {
             bail!(
                 "{}: expected {} rows, as many as {} has, found {}",
                 self.signals().display(),
                 features.n_rows(),
                 self.features.display(),
-                votes.n_rows()
+                signals.n_rows()
             );
         }
-        let n_columns = features.names().len() + votes.labelers().len();
+        let n_columns = features.names().len() + signals.labelers().len();
         let left = self.memory.left_to_work(n_columns, 1)?;
-        let is_auto = matches!(bounds, BoundsSetting::Named(name) if name == "auto");
+        let (signals, bounds) = match ProbabilityStream::find(&signals, options)? {
+            None => self.votes(signals, options, bounds, left)?,
+            Some(_) if bounds.is_auto() => bail!(
+                "{}: bounds = auto is for votes where rows are read in parts: expected --bounds, a number or a file, found \
+                 probabilities without them",
+                self.signals().display()
+            ),
+            Some(probabilities) => {
+                let bounds = bounds.resolve(&probabilities.silent_row()?)?;
+                (Signals::Probabilities(probabilities), bounds)
+            }
+        };
+        Ok((PartsSource { features, signals }, bounds, left))
+    }
+
+    /// Reads what votes mean.
+    fn votes(
+        &self,
+        votes: VoteParts,
+        options: &SignalsOptions,
+        bounds: &BoundsSetting,
+        memory: u64,
+    ) -> anyhow::Result<(Signals, Bounds)> {
+        let is_auto = bounds.is_auto();
         let most = |parts: &VoteParts, n_values: usize| {
             let n_signals = parts.labelers().len();
             let counter = 2 * labelflow::weak::VoteCounter::bytes_per_pattern(n_signals);
             let bytes = counter + 3 * n_signals + 32 * n_values.max(2) + BYTES_PER_PATTERN;
-            if is_auto { (left / bytes as u64) as usize } else { 0 }
+            if is_auto { (memory / bytes as u64) as usize } else { 0 }
         };
         let votes = VoteStream::read(votes, options, most)?;
         let bounds = match (is_auto, votes.patterns()) {
@@ -80,7 +140,7 @@ impl PartsSetting {
                 self.memory
             ),
         };
-        Ok((PartsSource { features, votes: votes.without_patterns() }, bounds, left))
+        Ok((Signals::Votes(Box::new(votes.without_patterns())), bounds))
     }
 
     fn tables(&self) -> anyhow::Result<(FeatureParts, VoteParts)> {
@@ -122,21 +182,15 @@ fn of_files(error: labelflow_data::Error) -> Error {
     Error::Source(Box::new(error))
 }
 
-impl PartsSource {
-    fn visit_rows(
-        &self,
-        rows: Range<u64>,
-        visit: &mut dyn FnMut(SourceRows) -> labelflow::Result<()>,
-    ) -> labelflow::Result<()> {
-        let mut features = self.features.reader(rows.clone(), PASS_ROWS, BadRows::Fail);
-        let mut votes = self.votes.reader(rows);
-        while let Some(rows) = features.next_rows().map_err(of_files)? {
-            let votes = votes.next_rows(rows.n_rows).map_err(of_files)?;
-            if let Some(features) = rows.features {
-                visit(SourceRows { features: features.into_values(), votes })?;
+impl SignalReader<'_> {
+    fn next_rows(&mut self, n_rows: usize) -> labelflow::Result<RowSignals> {
+        match self {
+            Self::None => Ok(RowSignals::None),
+            Self::Votes(votes) => votes.next_rows(n_rows).map(RowSignals::Votes).map_err(of_files),
+            Self::Probabilities(p) => {
+                p.next_rows(n_rows).map(RowSignals::Probabilities).map_err(of_files)
             }
         }
-        Ok(())
     }
 }
 
@@ -149,53 +203,79 @@ impl RowSource for PartsSource {
         self.features.names()
     }
 
+    fn signal_form(&self) -> SignalForm {
+        match &self.signals {
+            Signals::None => SignalForm::None,
+            Signals::Votes(_) => SignalForm::Votes,
+            Signals::Probabilities(_) => SignalForm::Probabilities,
+        }
+    }
+
     fn labelers(&self) -> &[String] {
-        self.votes.parts().labelers()
+        match &self.signals {
+            Signals::None => &[],
+            Signals::Votes(votes) => votes.parts().labelers(),
+            Signals::Probabilities(p) => p.parts().labelers(),
+        }
     }
 
     fn classes(&self) -> &[String] {
-        self.votes.classes()
-    }
-
-    fn blocks(&self, most_rows: u64) -> Vec<Range<u64>> {
-        self.features.table().blocks(most_rows)
-    }
-
-    fn read(&self, rows: Range<u64>) -> labelflow::Result<SourceRows> {
-        let (mut features, mut votes) = (Vec::new(), Vec::new());
-        self.visit_rows(rows, &mut |rows| {
-            features.push(rows.features);
-            votes.push(rows.votes);
-            Ok(())
-        })?;
-        Ok(SourceRows { features: joined(&features)?, votes: joined(&votes)? })
+        match &self.signals {
+            Signals::None => &[],
+            Signals::Votes(votes) => votes.classes(),
+            Signals::Probabilities(p) => p.classes(),
+        }
     }
 
     fn visit(
         &self,
         visit: &mut dyn FnMut(SourceRows) -> labelflow::Result<()>,
     ) -> labelflow::Result<()> {
-        self.visit_rows(0..self.n_rows(), visit)
+        let all = 0..self.n_rows();
+        let mut features = self.features.reader(all.clone(), PASS_ROWS, BadRows::Fail);
+        let mut signals = match &self.signals {
+            Signals::None => SignalReader::None,
+            Signals::Votes(votes) => SignalReader::Votes(Box::new(votes.reader(all))),
+            Signals::Probabilities(p) => SignalReader::Probabilities(Box::new(p.reader(all))),
+        };
+        while let Some(rows) = features.next_rows().map_err(of_files)? {
+            let signals = signals.next_rows(rows.n_rows)?;
+            if let Some(features) = rows.features {
+                visit(SourceRows { features: features.into_values(), signals })?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Tables of the same columns, one below the other.
-fn joined<T: Clone>(parts: &[Array2<T>]) -> labelflow::Result<Array2<T>> {
-    let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
-    concatenate(Axis(0), &views).map_err(|error| Error::data("rows", "at least one", error))
-}
-
-/// Says what was found.
-pub(super) fn note_windows(fit: &labelflow::StreamedFit<'_>, n_rows: u64) {
+/// Says what was found; `speaks` is what nobody does of some rows.
+pub(super) fn note_windows<M>(fit: &StreamedFit<'_, M>, n_rows: u64, speaks: &str) {
     if fit.n_uncovered() > 0 {
         output::note(&format!(
-            "{} of {n_rows} rows have no vote: their features are used, their labels are free",
+            "{} of {n_rows} rows {speaks}: their features are used, their labels are free",
             fit.n_uncovered()
         ));
     }
-    output::note(&format!(
-        "{n_rows} rows in {} windows, steps of at most {} rows",
-        fit.n_windows(),
-        fit.batch_rows()
-    ));
+    let batch_rows = fit.batch_rows();
+    output::note(&match fit.n_windows() {
+        1 => format!("{n_rows} rows in memory, steps of at most {batch_rows} rows"),
+        n_windows => format!(
+            "{n_rows} rows in {n_windows} windows, steps of at most {batch_rows} rows; rows in random order take {} of disk in the \
+             model folder while it is trained",
+            MemorySize(fit.disk_bytes())
+        ),
+    });
+}
+
+/// What needs all rows in memory.
+pub(super) fn refuse_what_needs_memory(file: &FitFile, args: &FitArgs) -> anyhow::Result<()> {
+    if args.labels_for_eval.is_some() || file.labels_for_eval.is_some() {
+        bail!(
+            "labels-for-eval: expected features that are read into memory, found rows in parts (`labelflow eval` judges the model)"
+        );
+    }
+    if args.eval_every.is_some() || file.eval_every.is_some() {
+        bail!("eval-every: expected features that are read into memory, found rows in parts");
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{LabelRange, RuleDataset, TrueValues};
+use labelflow::weak::{LabelRange, RuleDataset, RuleWarning, TrueValues};
 use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, regression_metrics};
 use labelflow_data::{read_features, read_rules, read_values};
 
@@ -16,10 +16,10 @@ use crate::evaluation_file::Scores;
 use crate::output;
 
 /// What is read, from the file and the flags.
-struct Inputs {
+pub(super) struct Inputs {
     features: PathBuf,
-    rules: PathBuf,
-    range: Option<LabelRange>,
+    pub(super) rules: PathBuf,
+    pub(super) range: Option<LabelRange>,
     labels_for_eval: Option<PathBuf>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Result<()> {
+pub(super) fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Result<()> {
     let given = [
         ("bounds", args.bounds.is_some() || file.bounds.is_some()),
         ("classes", args.classes.is_some() || file.classes.is_some()),
@@ -75,7 +75,7 @@ fn refuse_flags_of_classification(file: &FitFile, args: &FitArgs) -> anyhow::Res
     }
 }
 
-fn with_model_flags(
+pub(super) fn with_model_flags(
     mut config: LabelFlowRegressor,
     args: &FitArgs,
     n_rows: usize,
@@ -89,7 +89,7 @@ fn with_model_flags(
 }
 
 impl Inputs {
-    fn gather(file: &FitFile, args: &FitArgs) -> anyhow::Result<Self> {
+    pub(super) fn gather(file: &FitFile, args: &FitArgs) -> anyhow::Result<Self> {
         let range = match (&args.range, file.range) {
             (Some(range), _) => Some((range[0], range[1])),
             (None, Some([lower, upper])) => Some((lower, upper)),
@@ -103,7 +103,7 @@ impl Inputs {
         })
     }
 
-    fn origin(&self, digest: &str) -> anyhow::Result<Origin> {
+    pub(super) fn origin(&self, digest: &str) -> anyhow::Result<Origin> {
         let range = self.range.map(|range| [range.lower(), range.upper()]);
         Ok(Origin::new(digest)?
             .input("features", Some(&self.features))?
@@ -112,14 +112,19 @@ impl Inputs {
             .range(range))
     }
 
+    /// Says what is to be said of the rules.
+    pub(super) fn note(&self, warnings: &[RuleWarning]) {
+        for warning in warnings {
+            output::note(&format!("{}: {warning}", self.rules.display()));
+        }
+    }
+
     fn dataset(&self) -> anyhow::Result<RuleDataset> {
         let features = read_features(&self.features)?;
         let file = read_rules(&self.rules)?;
         let dataset = RuleDataset::new(features, file.rules, self.range.or(file.range))
             .with_context(|| format!("{}, {}", self.features.display(), self.rules.display()))?;
-        for warning in dataset.warnings() {
-            output::note(&format!("{}: {warning}", self.rules.display()));
-        }
+        self.note(dataset.warnings());
         let uncovered = dataset.n_uncovered();
         if uncovered > 0 {
             output::note(&format!(
