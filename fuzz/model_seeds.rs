@@ -1,0 +1,63 @@
+//! Small valid models, checkpoints and label models.
+
+use labelflow::weak::{AnyLabelModel, Bounds, KnownOfLabelers, LabelerErrors, WeakDataset};
+use labelflow::{
+    CheckpointFile, LabelFlowClassifier, LabelFlowRegressor, SavedLabelModel, TrainConfig,
+};
+use labelflow_data::{PlantedGaussian, PlantedRegression};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The files of each target.
+pub fn all() -> Result<[(&'static str, Vec<Vec<u8>>); 3]> {
+    Ok([
+        ("model", vec![classifier().fit(&dataset()?)?.to_bytes(), regressor()?]),
+        ("checkpoint", vec![checkpoint()?]),
+        ("label_model", label_models()?),
+    ])
+}
+
+fn dataset() -> Result<WeakDataset> {
+    let planted = PlantedGaussian { n_rows: 20, n_signals: 3, d_features: 3, ..Default::default() };
+    let problem = planted.generate()?;
+    let bounds = Bounds::constant(0.2, &problem.signals)?;
+    Ok(WeakDataset::new(problem.features, problem.signals, bounds)?)
+}
+
+fn training() -> TrainConfig {
+    TrainConfig { max_epochs: 1, ..TrainConfig::default() }
+}
+
+fn classifier() -> LabelFlowClassifier {
+    LabelFlowClassifier { n_steps: 1, d_hidden: 2, training: training(), ..Default::default() }
+}
+
+fn regressor() -> Result<Vec<u8>> {
+    let planted = PlantedRegression { n_rows: 20, ..Default::default() }.generate()?;
+    let config =
+        LabelFlowRegressor { n_steps: 1, d_hidden: 2, training: training(), ..Default::default() };
+    Ok(config.fit(&planted.problem.train)?.to_bytes())
+}
+
+fn checkpoint() -> Result<Vec<u8>> {
+    let path = labelflow_fuzz::folder().join("seed.safetensors");
+    let mut watcher = CheckpointFile { path: path.clone(), every: 1 };
+    classifier().fit_with(&dataset()?, Vec::new(), None, &mut watcher)?;
+    Ok(std::fs::read(path)?)
+}
+
+fn label_models() -> Result<Vec<Vec<u8>>> {
+    let dataset = dataset()?;
+    let signals = dataset.signals();
+    let known = KnownOfLabelers {
+        errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2)?),
+        bounds: Some(Bounds::constant(0.2, signals)?),
+    };
+    AnyLabelModel::NAMES
+        .iter()
+        .map(|name| {
+            let fitted = AnyLabelModel::from_name(name)?.fit(signals, &known)?;
+            Ok(SavedLabelModel::new(fitted, signals).to_json()?.into_bytes())
+        })
+        .collect()
+}
