@@ -238,9 +238,9 @@ mod tests {
         Some(serde_json::to_string(&contents).unwrap())
     }
 
-    /// Where in the values there is a list or a count, as JSON pointers.
+    /// Where in the values there is a list or a number, as JSON pointers.
     fn places(values: &Value, here: &str, found: &mut Vec<String>) {
-        if values.is_array() || values.is_u64() {
+        if values.is_array() || values.is_number() {
             found.push(here.to_owned());
         }
         let mut inside = |key: &str, value: &Value| places(value, &format!("{here}/{key}"), found);
@@ -253,12 +253,14 @@ mod tests {
         }
     }
 
-    /// Other lists and counts in the place of one.
+    /// Other lists and numbers in the place of one.
     fn others(value: &Value) -> Vec<Value> {
-        let Value::Array(items) = value else {
-            let count = value.as_u64().unwrap();
+        if let Some(count) = value.as_u64() {
             let counts = [0, count.wrapping_sub(1), count.wrapping_add(1), 1 << 40, u64::MAX];
             return counts.map(Value::from).to_vec();
+        }
+        let Value::Array(items) = value else {
+            return [0.0, -1.0, 1e308, -1e308, 1e-320].map(Value::from).to_vec();
         };
         let shorter = items[..items.len().saturating_sub(1)].to_vec();
         let longer = [items.clone(), items.last().cloned().into_iter().collect()].concat();
