@@ -12,10 +12,14 @@ const ALWAYS_FINE: u64 = 256 << 20;
 /// How much larger than the file it may be beyond that.
 const LARGEST_RATIO: u64 = 200;
 
+/// What a file of so many bytes may unpack to, in bytes.
+pub(crate) fn most_unpacked(n_bytes: u64) -> u64 {
+    ALWAYS_FINE.max(n_bytes.saturating_mul(LARGEST_RATIO))
+}
+
 /// Unpacks a gzip file of so many bytes while it is read.
 pub(crate) fn gunzip<R: BufRead>(packed: R, n_bytes: u64) -> Gunzip<R> {
-    let left = ALWAYS_FINE.max(n_bytes.saturating_mul(LARGEST_RATIO));
-    Gunzip { decoder: MultiGzDecoder::new(packed), left }
+    Gunzip { decoder: MultiGzDecoder::new(packed), left: most_unpacked(n_bytes) }
 }
 
 /// A gzip file that is being unpacked.

@@ -9,9 +9,13 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 
 use crate::cells::{NameCodes, Number, Numbers, into_table};
+use crate::checked_pages::CheckedPages;
 use crate::error::Place;
 use crate::foreign_decoder::guarded;
 use crate::{Error, Result};
@@ -218,9 +222,11 @@ fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
     columns.iter().map(|column| arrays[position(column)].clone()).collect()
 }
 
-fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
     let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| refuse(path, error))
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())
+        .map_err(|error| refuse(path, error))?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata))
 }
 
 fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::linear_program::{LinearProgram, Optimum};
 use crate::row_chunks::fill_rows;
 use crate::simplex_projection::project_onto_simplex;
@@ -171,6 +171,16 @@ impl FittedAdversarialMulticlass {
     /// By how much a labeler's mean loss may be off.
     pub fn slack(&self) -> f64 {
         self.slack
+    }
+}
+
+impl FittedLists for FittedAdversarialMulticlass {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        self.shape.check_list("weights", self.weights.len(), &[self.shape.n_signals])
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::label_model::FittedLists;
 use crate::{
     AdversarialMulticlass, AverageSignals, Bounds, ClassBalance, ConstrainedLabels, CountedVotes,
     DataProgramming, DawidSkene, Error, FittedAdversarialMulticlass, FittedAverageSignals,
@@ -115,6 +116,17 @@ macro_rules! label_models {
             /// The name of the label model.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$Model(_) => $name,)* }
+            }
+
+            /// Checks a fit that was read from a file: whether it is one of so many labelers and classes, and its lists
+            /// are as long as those of such a fit. One that is not would panic when it labels.
+            pub fn check(&self, n_labelers: usize, n_classes: usize) -> Result<()> {
+                match self {
+                    $(Self::$Model(fitted) => {
+                        fitted.shape().check_names(n_labelers, n_classes)?;
+                        fitted.check_lists()
+                    })*
+                }
             }
         }
 

@@ -10,7 +10,7 @@
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::row_chunks::fill_rows;
 use crate::{
     ABSTAIN, CountedVotes, LabelModel, Labeler, Result, SignalValues, SoftLabels, Votes,
@@ -45,6 +45,16 @@ impl LabelModel for AverageSignals {
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedAverageSignals> {
         Ok(FittedAverageSignals(SignalShape::of(signals)))
+    }
+}
+
+impl FittedLists for FittedAverageSignals {
+    fn shape(&self) -> SignalShape {
+        self.0
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::average_signals::share_what_is_left;
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::scramble::scramble;
 use crate::vote_patterns::VotePatterns;
@@ -197,6 +197,22 @@ impl FittedConstrainedLabels {
         }
         // Of a class that no labeler speaks of, the start is all that there is.
         share_what_is_left(labels);
+    }
+}
+
+impl FittedLists for FittedConstrainedLabels {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        let (n_trials, n_steps) = (self.n_trials, self.n_steps);
+        ConstrainedLabels { n_trials, n_steps, ..ConstrainedLabels::default() }.check()?;
+        self.shape.check_list("n_given", self.n_given.len(), &[n_signals, n_classes])?;
+        // More steps than can be counted are more than any list has.
+        let dimensions = [n_trials, n_steps.saturating_add(1), n_signals, n_classes];
+        self.shape.check_list("residuals", self.residuals.len(), &dimensions)
     }
 }
 

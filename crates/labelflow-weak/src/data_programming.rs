@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::one_coin::{OneCoin, OneCoinFit};
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
@@ -201,6 +201,19 @@ impl FittedDataProgramming {
     /// Why the fit ended.
     pub fn stop(&self) -> StopReason {
         self.stop
+    }
+}
+
+impl FittedLists for FittedDataProgramming {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        self.shape.check_list("class_balance", self.model.class_balance.len(), &[n_classes])?;
+        self.shape.check_list("accuracies", self.model.accuracies.len(), &[n_signals])?;
+        self.shape.check_list("coverages", self.coverages.len(), &[n_signals])
     }
 }
 

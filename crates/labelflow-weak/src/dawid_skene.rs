@@ -16,7 +16,7 @@ use std::ops::Range;
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::{VotePatterns, vote_shares};
@@ -181,6 +181,21 @@ impl FittedDawidSkene {
     /// Why the fit ended.
     pub fn stop(&self) -> StopReason {
         self.stop
+    }
+}
+
+impl FittedLists for FittedDawidSkene {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        let check =
+            |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
+        check("class_balance", self.class_balance.len(), &[n_classes])?;
+        check("answers", self.answers.len(), &[n_signals, n_classes + 1, n_classes])?;
+        check("abstention_answers", self.abstention_answers.len(), &[n_signals])
     }
 }
 

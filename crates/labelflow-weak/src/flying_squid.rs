@@ -25,7 +25,7 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::row_chunks::{RowChunks, fill_rows};
 use crate::softmax::normalize_logs;
 use crate::vote_patterns::VotePatterns;
@@ -240,6 +240,23 @@ impl FittedFlyingSquid {
                 }
             }
         }
+    }
+}
+
+impl FittedLists for FittedFlyingSquid {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
+        let n_models = self.shape.classes_against_rest().len();
+        self.shape.check_list("models", self.models.len(), &[n_models])?;
+        self.models.iter().try_for_each(|model| {
+            self.shape.check_list("tables", model.tables.len(), &[n_signals])?;
+            self.shape.check_list("correlations", model.correlations.len(), &[n_signals])
+        })
     }
 }
 

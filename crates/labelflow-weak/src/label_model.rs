@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::votes::check_n_classes;
 use crate::{CountedVotes, Error, Result, SoftLabels, WeakSignals};
 
 /// The configuration of a label model. Fitting it gives another type, so nothing can predict before it was fitted.
@@ -31,6 +32,15 @@ pub trait Labeler {
     /// A row's answer depends on that row's signals only. The signals must come from the same labelers and speak of
     /// the same classes as those of the fit.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels>;
+}
+
+/// What a fitted label model that was read from a file is asked before it labels: a file may contradict itself.
+pub(crate) trait FittedLists {
+    /// How many labelers and classes it was fitted with.
+    fn shape(&self) -> SignalShape;
+
+    /// Checks that every list is as long as the shape says, and that what names a labeler names one of them.
+    fn check_lists(&self) -> Result<()>;
 }
 
 /// Fewer labelers can be explained in more than one way.
@@ -63,6 +73,35 @@ impl SignalShape {
             format!("{} labelers and {} classes, as in the fit", self.n_signals, self.n_classes),
             format!("{} labelers and {} classes", found.n_signals, found.n_classes),
         ))
+    }
+
+    /// Checks that a list of a fit that was read from a file has as many entries as its dimensions say. What they
+    /// say is no reason to believe that so many fit into memory, nor into a number.
+    pub(crate) fn check_list(self, list: &str, found: usize, dimensions: &[usize]) -> Result<()> {
+        let expected = dimensions.iter().try_fold(1, |n: usize, &size| n.checked_mul(size));
+        if expected == Some(found) {
+            return Ok(());
+        }
+        let sizes: Vec<String> = dimensions.iter().map(usize::to_string).collect();
+        let expected = format!(
+            "{} entries for {} labelers and {} classes",
+            sizes.join(" × "),
+            self.n_signals,
+            self.n_classes
+        );
+        Err(Error::data(list, expected, found))
+    }
+
+    /// Checks that a fit with so many labelers and classes belongs to these.
+    pub(crate) fn check_names(self, n_labelers: usize, n_classes: usize) -> Result<()> {
+        let named = Self { n_signals: n_labelers, n_classes };
+        check_n_classes(n_classes)?;
+        if named == self && n_labelers > 0 {
+            return Ok(());
+        }
+        let expected =
+            format!("names of {} labelers and {} classes", self.n_signals, self.n_classes);
+        Err(Error::data("names", expected, format!("{n_labelers} and {n_classes}")))
     }
 
     /// Checks that there are enough labelers to find out from their agreement who is right.

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::row_chunks::fill_rows;
 use crate::{ABSTAIN, CountedVotes, LabelModel, Labeler, Result, SoftLabels, WeakSignals};
 
@@ -59,6 +59,16 @@ impl LabelModel for MajorityVote {
 
     fn fit(&self, signals: &WeakSignals) -> Result<FittedMajorityVote> {
         Ok(FittedMajorityVote { shape: SignalShape::of(signals), share: self.share })
+    }
+}
+
+impl FittedLists for FittedMajorityVote {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::explained_overlaps::explained_overlaps;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::masked_factorization::Descent;
 use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
@@ -175,6 +176,16 @@ impl FittedMeTaL {
     /// The loss where the fit ended.
     pub fn loss(&self) -> f64 {
         self.loss
+    }
+}
+
+impl FittedLists for FittedMeTaL {
+    fn shape(&self) -> SignalShape {
+        self.rates.shape()
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        self.rates.check()
     }
 }
 

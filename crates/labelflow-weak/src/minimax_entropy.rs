@@ -27,7 +27,7 @@ use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::softmax::normalize_logs;
 use crate::vectors::{dot, largest_change};
 use crate::vote_patterns::{VotePatterns, vote_shares};
@@ -203,6 +203,20 @@ impl FittedMinimaxEntropy {
             }
         }
         labels
+    }
+}
+
+impl FittedLists for FittedMinimaxEntropy {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        self.settings.check(n_classes)?;
+        let Confusions { log_balance, labelers, .. } = &self.model;
+        self.shape.check_list("log_balance", log_balance.len(), &[n_classes])?;
+        self.shape.check_list("labelers", labelers.len(), &[n_signals, n_classes, n_classes])
     }
 }
 

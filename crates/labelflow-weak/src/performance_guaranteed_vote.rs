@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::average_signals::share_what_is_left;
-use crate::label_model::SignalShape;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::linear_program::LinearProgram;
 use crate::row_chunks::fill_rows;
 use crate::vote_patterns::VotePatterns;
@@ -139,6 +139,25 @@ impl FittedPerformanceGuaranteedVote {
     /// The labelers that vote: one set for two classes, otherwise one for each class against the others.
     pub fn subsets(&self) -> &[GuaranteedSubset] {
         &self.subsets
+    }
+}
+
+impl FittedLists for FittedPerformanceGuaranteedVote {
+    fn shape(&self) -> SignalShape {
+        self.shape
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        let n_votes = self.shape.classes_against_rest().len();
+        self.shape.check_list("subsets", self.subsets.len(), &[n_votes])?;
+        let n_signals = self.shape.n_signals;
+        let mut voters = self.subsets.iter().flat_map(|subset| &subset.labelers);
+        match voters.find(|&&labeler| labeler >= n_signals) {
+            None => Ok(()),
+            Some(labeler) => {
+                Err(Error::data("subsets", format!("labelers below {n_signals}"), labeler))
+            }
+        }
     }
 }
 

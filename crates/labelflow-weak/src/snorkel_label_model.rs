@@ -22,6 +22,7 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::assignment::best_assignment;
+use crate::label_model::{FittedLists, SignalShape};
 use crate::learning_rate::LearningRateSchedule;
 use crate::masked_factorization::Descent;
 use crate::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
@@ -274,6 +275,18 @@ impl FittedSnorkelLabelModel {
     }
 }
 
+impl FittedLists for FittedSnorkelLabelModel {
+    fn shape(&self) -> SignalShape {
+        self.rates.shape()
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        self.rates.check()?;
+        let shape = self.shape();
+        shape.check_list("coverages", self.coverages.len(), &[shape.n_signals])
+    }
+}
+
 impl Labeler for FittedSnorkelLabelModel {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.rates.labels(signals)
@@ -286,7 +299,6 @@ mod tests {
     use ndarray::{Axis, array};
 
     use super::*;
-    use crate::label_model::SignalShape;
     use crate::planted::Planted;
     use crate::{ABSTAIN, Ties, Votes};
 

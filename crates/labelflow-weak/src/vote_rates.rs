@@ -82,6 +82,13 @@ impl VoteRates {
         self
     }
 
+    /// Checks that its lists have the lengths that its shape says, which a file may contradict.
+    pub(crate) fn check(&self) -> Result<()> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
+        self.shape.check_list("rates", self.rates.len(), &[n_signals, n_classes, n_classes])
+    }
+
     pub(crate) fn shape(&self) -> SignalShape {
         self.shape
     }

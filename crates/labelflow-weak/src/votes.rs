@@ -195,7 +195,7 @@ fn n_classes_or_found(named: Option<usize>, found: usize) -> Result<usize> {
     Ok(n_classes)
 }
 
-fn check_n_classes(n_classes: usize) -> Result<()> {
+pub(crate) fn check_n_classes(n_classes: usize) -> Result<()> {
     if (2..=usize::from(ABSTAIN)).contains(&n_classes) {
         return Ok(());
     }

@@ -144,6 +144,9 @@ impl SavedLabelModel {
             return Err(Error::format(place, EXPECTED, "one that was changed: its hash differs"));
         }
         let Contents { labelers, classes, fitted, .. } = contents;
+        fitted.check(labelers.len(), classes.len()).map_err(|error| {
+            Error::format(place, EXPECTED, format!("one at odds with itself: {error}"))
+        })?;
         Ok(Self { fitted, labelers, classes })
     }
 
@@ -193,15 +196,22 @@ impl Labeler for SavedLabelModel {
 
 #[cfg(test)]
 mod tests {
-    use labelflow_weak::{AnyLabelModel, Bounds, KnownOfLabelers, LabelerErrors};
+    use labelflow_weak::{
+        AnyLabelModel, Bounds, ConstrainedLabels, KnownOfLabelers, LabelerErrors,
+    };
     use ndarray::Array2;
+    use serde_json::Value;
 
     use super::*;
 
     fn signals() -> WeakSignals {
+        signals_of(2)
+    }
+
+    fn signals_of(n_classes: usize) -> WeakSignals {
         let votes = Array2::from_shape_fn((30, 3), |(row, signal)| {
-            let wrong = (row * 7 + signal * 3) % 5 == 0;
-            if (row + signal) % 6 == 0 { -1 } else { ((row % 2) ^ usize::from(wrong)) as i64 }
+            let wrong = usize::from((row * 7 + signal * 3) % 5 == 0);
+            if (row + signal) % 6 == 0 { -1 } else { ((row + wrong) % n_classes) as i64 }
         });
         let votes = Votes::from_indices(votes.view(), None).unwrap();
         let names = ["a", "b", "c"].map(str::to_owned).to_vec();
@@ -209,13 +219,52 @@ mod tests {
     }
 
     fn saved(name: &str) -> SavedLabelModel {
-        let signals = signals();
+        saved_fit(&AnyLabelModel::from_name(name).unwrap(), &signals())
+    }
+
+    fn saved_fit(model: &AnyLabelModel, signals: &WeakSignals) -> SavedLabelModel {
         let known = KnownOfLabelers {
-            errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
-            bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+            errors: Some(LabelerErrors::per_labeler(&[0.2; 3], signals.n_classes()).unwrap()),
+            bounds: Some(Bounds::constant(0.2, signals).unwrap()),
         };
-        let fitted = AnyLabelModel::from_name(name).unwrap().fit(&signals, &known).unwrap();
-        SavedLabelModel::new(fitted, &signals)
+        SavedLabelModel::new(model.fit(signals, &known).unwrap(), signals)
+    }
+
+    /// The text with these values and the hash that belongs to them; nothing if no label model has such values.
+    fn forged(values: Value) -> Option<String> {
+        let mut contents: Contents = serde_json::from_value(values).ok()?;
+        contents.sha256.clear();
+        contents.sha256 = contents.digest();
+        Some(serde_json::to_string(&contents).unwrap())
+    }
+
+    /// Where in the values there is a list or a number, as JSON pointers.
+    fn places(values: &Value, here: &str, found: &mut Vec<String>) {
+        if values.is_array() || values.is_number() {
+            found.push(here.to_owned());
+        }
+        let mut inside = |key: &str, value: &Value| places(value, &format!("{here}/{key}"), found);
+        match values {
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(index, item)| inside(&index.to_string(), item));
+            }
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| inside(key, value)),
+            _ => {}
+        }
+    }
+
+    /// Other lists and numbers in the place of one.
+    fn others(value: &Value) -> Vec<Value> {
+        if let Some(count) = value.as_u64() {
+            let counts = [0, count.wrapping_sub(1), count.wrapping_add(1), 1 << 40, u64::MAX];
+            return counts.map(Value::from).to_vec();
+        }
+        let Value::Array(items) = value else {
+            return [0.0, -1.0, 1e308, -1e308, 1e-320].map(Value::from).to_vec();
+        };
+        let shorter = items[..items.len().saturating_sub(1)].to_vec();
+        let longer = [items.clone(), items.last().cloned().into_iter().collect()].concat();
+        vec![Value::Array(shorter), Value::Array(longer), Value::Array(Vec::new())]
     }
 
     #[test]
@@ -257,6 +306,54 @@ mod tests {
         assert!(other.contains("unknown variant `dawid`"), "{other}");
         let error = SavedLabelModel::load(&folder.path().join("none.json")).unwrap_err();
         assert!(error.to_string().contains("none.json: reading"), "{error}");
+    }
+
+    #[test]
+    fn lists_of_other_lengths_are_refused_although_the_hash_is_right() {
+        let mut values: Value = serde_json::from_str(&saved("metal").to_json().unwrap()).unwrap();
+        values["fitted"]["rates"]["class_balance"] = Value::from(vec![0.02]);
+        let error = SavedLabelModel::from_json(&forged(values).unwrap()).unwrap_err().to_string();
+        let expected = "at odds with itself: class_balance: expected 2 entries for 3 labelers and 2 classes, found 1";
+        assert!(error.contains(expected), "{error}");
+        let mut values: Value = serde_json::from_str(&saved("metal").to_json().unwrap()).unwrap();
+        values["labelers"].as_array_mut().unwrap().pop();
+        let error = SavedLabelModel::from_json(&forged(values).unwrap()).unwrap_err().to_string();
+        let expected = "names: expected names of 3 labelers and 2 classes, found 2 and 2";
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn files_at_odds_with_themselves_are_refused_or_label() {
+        for (n_classes, name) in
+            [2, 3].into_iter().flat_map(|n| AnyLabelModel::NAMES.iter().map(move |name| (n, *name)))
+        {
+            let model = match AnyLabelModel::from_name(name).unwrap() {
+                // Fewer numbers to change.
+                AnyLabelModel::ConstrainedLabels(model) => {
+                    AnyLabelModel::ConstrainedLabels(ConstrainedLabels { n_steps: 4, ..model })
+                }
+                model => model,
+            };
+            let signals = signals_of(n_classes);
+            let text = saved_fit(&model, &signals).to_json().unwrap();
+            let values: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(forged(values.clone()).unwrap(), text, "{name}");
+            let mut found = Vec::new();
+            places(&values, "", &mut found);
+            let mut n_refused = 0;
+            for place in &found {
+                for other in others(values.pointer(place).unwrap()) {
+                    let mut values = values.clone();
+                    *values.pointer_mut(place).unwrap() = other;
+                    match forged(values).map(|text| SavedLabelModel::from_json(&text)) {
+                        Some(Ok(model)) => drop(model.predict_proba(&signals)),
+                        Some(Err(_)) | None => n_refused += 1,
+                    }
+                }
+            }
+            // Both lists of names and both counts of the shape, whatever else there is.
+            assert!(n_refused >= 3 * 2 + 4 * 2, "{name}: {n_refused} of {}", found.len());
+        }
     }
 
     #[test]
