@@ -20,6 +20,9 @@ use crate::{
     Scaling, TrainConfig,
 };
 
+/// The most samples that a prediction averages: all of those of a row are held at once, and a file may claim any number.
+const MOST_SAMPLES: usize = 100_000;
+
 /// Settings of a label learning flow for classification. The defaults are the paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -30,7 +33,7 @@ pub struct LabelFlowClassifier {
     pub n_steps: usize,
     /// Width of all hidden layers. Default: 64.
     pub d_hidden: usize,
-    /// Samples that a prediction averages. Default: 10.
+    /// Samples that a prediction averages, 100,000 at most. Default: 10.
     pub n_samples: usize,
     /// The weight of the likelihood term; 0 gives the paper's "w/o-nll", and less than 0 samples that spread over what the constraints
     /// allow. Default: 1.
@@ -194,13 +197,12 @@ impl LabelFlowClassifier {
 
     /// Checks all that can be checked without data.
     pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, value) in
-            [("n_steps", self.n_steps), ("d_hidden", self.d_hidden), ("n_samples", self.n_samples)]
-        {
+        for (setting, value) in [("n_steps", self.n_steps), ("d_hidden", self.d_hidden)] {
             if value == 0 {
                 return Err(Error::config(setting, "at least 1", value));
             }
         }
+        check_samples("n_samples", self.n_samples)?;
         for (setting, weight) in [
             ("likelihood_weight", Some(self.likelihood_weight)),
             ("final_likelihood_weight", self.final_likelihood_weight),
@@ -219,6 +221,14 @@ impl LabelFlowClassifier {
             d_hidden: self.d_hidden,
             n_steps: self.n_steps,
         }
+    }
+}
+
+fn check_samples(setting: &str, n_samples: usize) -> Result<()> {
+    match n_samples {
+        0 => Err(Error::config(setting, "at least 1", n_samples)),
+        1..=MOST_SAMPLES => Ok(()),
+        _ => Err(Error::config(setting, format!("at most {MOST_SAMPLES}"), n_samples)),
     }
 }
 
@@ -407,9 +417,7 @@ impl FittedLabelFlowClassifier {
 
     /// The same model with another number of samples to average.
     pub fn with_samples(mut self, n_samples: usize) -> Result<Self> {
-        if n_samples == 0 {
-            return Err(Error::config("samples", "at least 1", n_samples));
-        }
+        check_samples("samples", n_samples)?;
         self.config.n_samples = n_samples;
         Ok(self)
     }

@@ -318,4 +318,8 @@ fn settings_that_claim_a_huge_network() {
         let error = FittedLabelFlowClassifier::load(folder.path()).unwrap_err().to_string();
         assert!(error.contains("the weights that model.toml describes"), "{error}");
     }
+    let many = text.replace("n_samples = 10", "n_samples = 4000000000");
+    std::fs::write(folder.path().join("model.toml"), many).unwrap();
+    let error = FittedLabelFlowClassifier::load(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("n_samples: expected at most 100000"), "{error}");
 }
