@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use labelflow::weak::{SoftLabels, WeakSignals};
 use labelflow::{
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, ModelTask, ValueDistribution,
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, ModelTask, PartPrediction,
+    ValueDistribution,
 };
 use labelflow_data::{
     LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
@@ -57,14 +58,10 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
     if let Some(samples) = args.samples {
         model = model.with_samples(samples)?;
     }
-    let labels = classes(&model, &args.features)?;
+    let PartPrediction { labels, sets, .. } = predicted(&model, &args.features)?;
     let agreement = match &args.signals {
         None => None,
         Some(path) => Some(agreement(&read_votes(path, &model, labels.n_rows())?, &labels)),
-    };
-    let sets = match model.certainty().sets {
-        None => None,
-        Some(_) => Some(model.predict_sets(&model.arrange(read_features(&args.features)?)?)?),
     };
     let extras = LabelExtras { agreement: agreement.as_deref(), sets: sets.as_deref() };
     write_labels_with(&args.out, &labels, model.classes(), extras)?;
@@ -158,13 +155,24 @@ pub(crate) fn classes(
     model: &FittedLabelFlowClassifier,
     features: &Path,
 ) -> anyhow::Result<SoftLabels> {
+    Ok(predicted(model, features)?.labels)
+}
+
+/// Probabilities of the rows of a file, and their sets of classes if the model learned such.
+fn predicted(model: &FittedLabelFlowClassifier, features: &Path) -> anyhow::Result<PartPrediction> {
     let rows = read_features(features)?;
-    let rows = model.arrange(rows).with_context(|| format!("{}", features.display()))?;
-    let (labels, lost) =
-        model.predict_proba_with_lost(&rows).with_context(|| format!("{}", features.display()))?;
+    let predict = || {
+        let prediction = model.predict_part(&model.arrange(rows)?)?;
+        match prediction.lost.len() == prediction.labels.n_rows() {
+            true => Err(FittedLabelFlowClassifier::all_rows_lost()),
+            false => Ok(prediction),
+        }
+    };
+    let prediction = predict().with_context(|| format!("{}", features.display()))?;
+    let lost = &prediction.lost;
     let first = lost.first().map(|&row| row as u64);
-    note_lost(features, lost.len() as u64, first, rows.n_rows() as u64);
-    Ok(labels)
+    note_lost(features, lost.len() as u64, first, prediction.labels.n_rows() as u64);
+    Ok(prediction)
 }
 
 /// Distributions of the labels of the rows of a file.
