@@ -40,7 +40,7 @@ pub(super) enum FirstStage {
     LlfIsotonic,
     /// Label learning flow that spreads first, with curves learned from the true labels of the simulation rows.
     LlfCalibrated,
-    /// The mean of several label learning flows.
+    /// The mean of several label learning flows, all trained the fast way: less work than one that is not.
     LlfEnsemble,
     /// Adversarial label learning.
     All,
@@ -188,11 +188,7 @@ impl FirstStage {
         };
         match self {
             Self::Llf => flow(FlowCertainty::AsTrained, config),
-            Self::LlfFast => {
-                let training = Preset::Fast.training(train.n_rows());
-                let config = LabelFlowClassifier { training, ..config.clone() };
-                flow(FlowCertainty::AsTrained, &config)
-            }
+            Self::LlfFast => flow(FlowCertainty::AsTrained, &fast(config, train.n_rows())),
             Self::LlfWoNll => {
                 let config = LabelFlowClassifier { likelihood_weight: 0.0, ..config.clone() };
                 flow(FlowCertainty::AsTrained, &config)
@@ -203,7 +199,7 @@ impl FirstStage {
             Self::LlfTemperature => flow(FlowCertainty::Temperature, config),
             Self::LlfIsotonic => flow(FlowCertainty::Isotonic, config),
             Self::LlfCalibrated => flow(FlowCertainty::Isotonic, &config.clone().spread_first()),
-            Self::LlfEnsemble => flow(FlowCertainty::Ensemble, config),
+            Self::LlfEnsemble => flow(FlowCertainty::Ensemble, &fast(config, train.n_rows())),
             Self::All => fit_adversarial(problem, seed),
             Self::Pgmv => {
                 let errors = measured_errors(problem)?;
@@ -353,6 +349,11 @@ where
     M::Fitted: 'static,
 {
     labeler(model.fit(signals)?)
+}
+
+/// The same flow, trained the fast way.
+fn fast(config: &LabelFlowClassifier, n_rows: usize) -> LabelFlowClassifier {
+    LabelFlowClassifier { training: Preset::Fast.training(n_rows), ..config.clone() }
 }
 
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
