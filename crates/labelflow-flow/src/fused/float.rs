@@ -57,12 +57,8 @@ pub(super) trait Float:
         (Self::ONE + (-self).exp()).recip()
     }
 
-    /// 1 − 2 / (1 + e^2x): exact to the last digits of 1, not of a small result.
-    #[inline(always)]
-    fn tanh(self) -> Self {
-        let two = Self::ONE + Self::ONE;
-        Self::ONE - two * (Self::ONE + (two * self).exp()).recip()
-    }
+    /// Exact to the last digits of 1; for f64 not to those of a small result.
+    fn tanh(self) -> Self;
 
     #[inline(always)]
     fn silu(self) -> Self {
@@ -81,7 +77,7 @@ pub(super) trait Float:
 /// e^x = 2ⁿ · e^r with n = round(x / ln 2): adding 1.5 · 2^(digits) rounds, and leaves n in the lowest bits, from where it is
 /// shifted into the exponent of the polynomial's value.
 macro_rules! float {
-    ($float:ident, $n_digits:literal, $range:expr, $ln_2:expr, $polynomial:expr) => {
+    ($float:ident, $n_digits:literal, $range:expr, $ln_2:expr, $polynomial:expr, $tanh:expr) => {
         impl Float for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -127,6 +123,11 @@ macro_rules! float {
                 $float::from_bits(value.to_bits().wrapping_add(shifted.to_bits() << $n_digits))
             }
 
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                $tanh(self)
+            }
+
             fn spare_buffers() -> &'static Mutex<Vec<Vec<Self>>> {
                 static SPARE: Mutex<Vec<Vec<$float>>> = Mutex::new(Vec::new());
                 &SPARE
@@ -166,14 +167,35 @@ const TAYLOR_F32: [f32; 8] = {
 const TAYLOR_F64: [f64; 14] = taylor();
 
 // ln 2 in two parts, the first with zeros at its end, so that n times it is exact.
-float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], TAYLOR_F32);
+float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], TAYLOR_F32, tanh_by_fraction);
 float!(
     f64,
     52,
     (-708.0, 709.0),
     [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10],
-    TAYLOR_F64
+    TAYLOR_F64,
+    tanh_by_exponential
 );
+
+/// 1 − 2 / (1 + e^2x)
+#[inline(always)]
+fn tanh_by_exponential(x: f64) -> f64 {
+    1.0 - 2.0 * (1.0 + Float::exp(2.0 * x)).recip()
+}
+
+/// x P(x²) / Q(x²), two thirds of the work of an exponential. The coefficients minimise the largest relative error between −8 and 8, which
+/// is 6.4e-9 before rounding; beyond, the result stays what it is there.
+#[inline(always)]
+fn tanh_by_fraction(x: f32) -> f32 {
+    const P: [f32; 5] = [1.523_012e-8, 2.189_445e-5, 3.571_585e-3, 1.344_448_8e-1, 1.0];
+    const Q: [f32; 5] = [8.522_325e-7, 3.411_270_7e-4, 2.616_439_4e-2, 4.677_781_5e-1, 1.0];
+    let x = x.clamp(-8.0, 8.0);
+    let square = x * x;
+    let polynomial = |coefficients: [f32; 5]| {
+        coefficients.into_iter().fold(0.0, |value, coefficient| square.mul_add(value, coefficient))
+    };
+    x * polynomial(P) / polynomial(Q)
+}
 
 #[cfg(test)]
 mod tests {
@@ -200,13 +222,19 @@ mod tests {
 
     #[test]
     fn the_hyperbolic_tangent_is_exact_to_the_last_digits_of_one() {
-        for step in -500..500 {
-            let x = f64::from(step) / 25.0;
+        for step in -5000..5000 {
+            let x = (f64::from(step) + 0.5) / 250.0;
             assert!((Float::tanh(x) - x.tanh()).abs() < 4e-16, "f64 at {x}");
             let x = x as f32;
-            assert!((f64::from(Float::tanh(x)) - f64::from(x).tanh()).abs() < 2e-7, "f32 at {x}");
+            let (tanh, exact) = (f64::from(Float::tanh(x)), f64::from(x).tanh());
+            assert!(
+                (tanh - exact).abs() < 3e-7 * exact.abs() && tanh.abs() <= 1.0,
+                "f32 at {x}: {tanh}"
+            );
         }
-        assert_eq!((Float::tanh(-1e30f32), Float::tanh(1e30f32)), (-1.0, 1.0));
+        assert_eq!((Float::tanh(0.0f32), Float::tanh(-1e30f32)), (0.0, -Float::tanh(1e30f32)));
+        assert!((1.0 - 3e-7..=1.0).contains(&Float::tanh(1e30f32)));
+        assert_eq!((Float::tanh(-1e30f64), Float::tanh(1e30f64)), (-1.0, 1.0));
         assert!(Float::tanh(f32::NAN).is_nan());
     }
 

@@ -29,11 +29,6 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
-    /// Its values, in the order of the slice.
-    pub(super) fn values(&self) -> &'a [T] {
-        self.values
-    }
-
     pub(super) fn transposed(self) -> Self {
         Self {
             values: self.values,

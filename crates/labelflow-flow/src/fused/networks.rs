@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
 use super::matmul::{Matrix, Target, features_gradient, matmul};
-use super::rows::{add_rows, tile_len};
+use super::rows::{add_rows, add_scaled, dot, tile_len};
 use crate::Activation;
 
 /// The weights of all networks, one after another.
@@ -103,16 +103,39 @@ impl<'a, T: Float> Networks<'a, T> {
     fn forward_one(&self, features: &[T], first: &mut [T], second: &mut [T], heads: &mut [T]) {
         let (d, h, m) = (self.d_features, self.d_hidden, self.d_heads);
         let rows = tile_len(self.n_rows, 1);
+        let last = transposed(self.last, m);
         let hidden = first.chunks_mut(rows * h).zip(second.chunks_mut(rows * h));
-        for ((features, heads), (first, second)) in
-            features.chunks(rows * d).zip(heads.chunks_mut(rows * m)).zip(hidden)
-        {
-            linear(first, Matrix::new(features, d), Matrix::new(self.first, h), self.first_bias);
-            vectorized!(activate(self.activation, first));
-            linear(second, Matrix::new(first, h), Matrix::new(self.second, h), self.second_bias);
-            vectorized!(activate(self.activation, second));
-            linear(heads, Matrix::new(second, h), Matrix::new(self.last, m), self.last_bias);
-        }
+        with_scratch(rows * h, |[product]| {
+            let tiles = features.chunks(rows * d).zip(heads.chunks_mut(rows * m));
+            for ((features, heads), (first, second)) in tiles.zip(hidden) {
+                let product = &mut product[..second.len()];
+                self.first_layer(features, product, first);
+                let weights = Matrix::new(self.second, h);
+                matmul(product, Target::Replace, Matrix::new(first, h), weights);
+                vectorized!({
+                    let rows = second.chunks_exact_mut(h).zip(product.chunks_exact(h));
+                    for (heads, (second, product)) in heads.chunks_exact_mut(m).zip(rows) {
+                        activate(self.activation, second, product, self.second_bias);
+                        let weights = last.chunks_exact(h).zip(self.last_bias);
+                        for (head, (weights, &bias)) in heads.iter_mut().zip(weights) {
+                            *head = dot(second, weights) + bias;
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    /// h₁ of a tile; `product` is room for what comes before the activation.
+    fn first_layer(&self, features: &[T], product: &mut [T], first: &mut [T]) {
+        let h = self.d_hidden;
+        let features = Matrix::new(features, self.d_features);
+        matmul(product, Target::Replace, features, Matrix::new(self.first, h));
+        vectorized!({
+            for (first, product) in first.chunks_exact_mut(h).zip(product.chunks_exact(h)) {
+                activate(self.activation, first, product, self.first_bias);
+            }
+        });
     }
 
     /// Gradients from that of the heads.
@@ -127,14 +150,14 @@ impl<'a, T: Float> Networks<'a, T> {
         let of_weights: Vec<OfWeights<T>> = saved
             .first
             .par_chunks_mut(n_values)
-            .zip(saved.second.par_chunks_mut(n_values))
+            .zip(saved.second.par_chunks(n_values))
             .zip(gradient.par_chunks(self.n_rows * self.d_heads))
             .enumerate()
             .map(|(index, ((first, second), gradient))| {
-                self.network(index).backward_one(features, first, second, gradient)
+                let network = self.network(index);
+                network.backward_one(features, first, second, gradient, wants_features)
             })
             .collect();
-        // The activations of the first layer have become gradients of its products.
         let features = wants_features
             .then(|| features_gradient(self.first, self.d_features, self.d_hidden, &saved.first));
         saved.give_back();
@@ -152,45 +175,58 @@ impl<'a, T: Float> Networks<'a, T> {
         }
     }
 
-    /// Turns the activations of both layers into gradients of their products, in place.
+    /// If `replaces_first`, the activations of the first layer become gradients of its products.
     fn backward_one(
         &self,
         features: &[T],
         first: &mut [T],
-        second: &mut [T],
+        second: &[T],
         gradient: &[T],
+        replaces_first: bool,
     ) -> OfWeights<T> {
         let (d, h, m) = (self.d_features, self.d_hidden, self.d_heads);
         let rows = tile_len(self.n_rows, 1);
         let mut of = OfWeights::zeros(d, h, m);
-        let hidden = first.chunks_mut(rows * h).zip(second.chunks_mut(rows * h));
-        with_scratch(rows * h, |[scratch]| {
-            for ((features, gradient), (first, second)) in
-                features.chunks(rows * d).zip(gradient.chunks(rows * m)).zip(hidden)
-            {
-                let of_hidden = &mut scratch[..first.len()];
-                let gradient = Matrix::new(gradient, m);
-                matmul(&mut of.last, Target::AddTo, Matrix::new(second, h).transposed(), gradient);
-                vectorized!(add_rows(&mut of.last_bias, gradient.values()));
-                let last = Matrix::new(self.last, m).transposed();
-                matmul(of_hidden, Target::Replace, gradient, last);
+        let second_weights = Matrix::new(self.second, h).transposed();
+        let last = transposed(self.last, m);
+        let mut of_last = vec![T::ZERO; h * m];
+        let tiles = features.chunks(rows * d).zip(gradient.chunks(rows * m));
+        let hidden = first.chunks_mut(rows * h).zip(second.chunks(rows * h));
+        with_scratch(rows * h, |[of_second, of_first]| {
+            for ((features, gradient), (first, second)) in tiles.zip(hidden) {
+                let of_second = &mut of_second[..second.len()];
+                let of_first = &mut of_first[..second.len()];
                 vectorized!({
-                    through_activation(self.activation, second, of_hidden);
-                    add_rows(&mut of.second_bias, second);
+                    add_rows(&mut of.last_bias, gradient);
+                    let known = gradient.chunks_exact(m).zip(second.chunks_exact(h));
+                    for (of_second, (gradient, second)) in of_second.chunks_exact_mut(h).zip(known)
+                    {
+                        of_second.fill(T::ZERO);
+                        let weights = last.chunks_exact(h).zip(of_last.chunks_exact_mut(h));
+                        for (&gradient, (weights, of_weights)) in gradient.iter().zip(weights) {
+                            add_scaled(of_second, gradient, weights);
+                            add_scaled(of_weights, gradient, second);
+                        }
+                        through_activation(self.activation, of_second, second, &mut of.second_bias);
+                    }
                 });
-                let of_second = Matrix::new(second, h);
+                matmul(of_first, Target::Replace, Matrix::new(of_second, h), second_weights);
                 let first_transposed = Matrix::new(first, h).transposed();
-                matmul(&mut of.second, Target::AddTo, first_transposed, of_second);
-                let weights = Matrix::new(self.second, h).transposed();
-                matmul(of_hidden, Target::Replace, of_second, weights);
+                matmul(&mut of.second, Target::AddTo, first_transposed, Matrix::new(of_second, h));
                 vectorized!({
-                    through_activation(self.activation, first, of_hidden);
-                    add_rows(&mut of.first_bias, first);
+                    for (of_first, first) in of_first.chunks_exact_mut(h).zip(first.chunks_exact(h))
+                    {
+                        through_activation(self.activation, of_first, first, &mut of.first_bias);
+                    }
                 });
                 let features = Matrix::new(features, d).transposed();
-                matmul(&mut of.first, Target::AddTo, features, Matrix::new(first, h));
+                matmul(&mut of.first, Target::AddTo, features, Matrix::new(of_first, h));
+                if replaces_first {
+                    first.copy_from_slice(of_first);
+                }
             }
         });
+        of.last = transposed(&of_last, h);
         of
     }
 }
@@ -220,31 +256,44 @@ impl<T: Float> OfWeights<T> {
     }
 }
 
-/// output = input · weight + bias
-fn linear<T: Float>(output: &mut [T], input: Matrix<'_, T>, weight: Matrix<'_, T>, bias: &[T]) {
-    output.chunks_exact_mut(bias.len()).for_each(|row| row.copy_from_slice(bias));
-    matmul(output, Target::AddTo, input, weight);
+/// Rows of `n_columns` values as columns.
+fn transposed<T: Float>(values: &[T], n_columns: usize) -> Vec<T> {
+    let column = |column: usize| values.iter().skip(column).step_by(n_columns).copied();
+    (0..n_columns).flat_map(column).collect()
 }
 
+/// hidden = a(product + bias), of a row.
 #[inline(always)]
-fn activate<T: Float>(activation: Activation, values: &mut [T]) {
+fn activate<T: Float>(activation: Activation, hidden: &mut [T], product: &[T], bias: &[T]) {
+    let channels = hidden.iter_mut().zip(product.iter().zip(bias));
     match activation {
-        Activation::Tanh => values.iter_mut().for_each(|value| *value = value.tanh()),
-        Activation::Relu => values.iter_mut().for_each(|value| *value = positive(*value)),
+        Activation::Tanh => channels.for_each(|(hidden, (&product, &bias))| {
+            *hidden = (product + bias).tanh();
+        }),
+        Activation::Relu => channels.for_each(|(hidden, (&product, &bias))| {
+            *hidden = positive(product + bias);
+        }),
         Activation::NormalizedSilu => unreachable!("it has an operation of its own"),
     }
 }
 
-/// Replaces an activation's values by the gradient of its argument; `gradient` is that of its values.
+/// Turns a row's gradient of an activation's values into that of its argument, and adds it to `sum`.
 #[inline(always)]
-fn through_activation<T: Float>(activation: Activation, values: &mut [T], gradient: &[T]) {
-    let values = values.iter_mut().zip(gradient);
+fn through_activation<T: Float>(
+    activation: Activation,
+    gradient: &mut [T],
+    values: &[T],
+    sum: &mut [T],
+) {
+    let channels = gradient.iter_mut().zip(values).zip(sum);
     match activation {
-        Activation::Tanh => values.for_each(|(value, &gradient)| {
-            *value = gradient * (-*value).mul_add(*value, T::ONE);
+        Activation::Tanh => channels.for_each(|((gradient, &value), sum)| {
+            *gradient = *gradient * (-value).mul_add(value, T::ONE);
+            *sum += *gradient;
         }),
-        Activation::Relu => values.for_each(|(value, &gradient)| {
-            *value = if *value > T::ZERO { gradient } else { T::ZERO };
+        Activation::Relu => channels.for_each(|((gradient, &value), sum)| {
+            *gradient = if value > T::ZERO { *gradient } else { T::ZERO };
+            *sum += *gradient;
         }),
         Activation::NormalizedSilu => unreachable!("it has an operation of its own"),
     }
