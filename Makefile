@@ -81,11 +81,12 @@ docs: python-test ## Write the API reference of the Python package from its docs
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py
 	$(PYTHON_TESTS)/bin/python tools/build_docs.py target/docs
 
-# A wheel for GPUs is built where it is used: FEATURES=cuda or FEATURES=wgpu.
+# A wheel for GPUs is built where it is used: FEATURES=cuda or FEATURES=wgpu. Libraries that it needs beside CUDA's come with it, which takes patchelf.
+WHEEL_TOOLS = $(CARGO_TARGET_DIR)/wheel-tools
 wheel: ## Build the Python wheel for users, in target/wheels (FEATURES=cuda or wgpu for one that knows such a device)
-	$(PYTHON) -m venv $(CARGO_TARGET_DIR)/maturin
-	$(CARGO_TARGET_DIR)/maturin/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
-	$(CARGO_TARGET_DIR)/maturin/bin/maturin build --release --manifest-path bindings/python/Cargo.toml $(if $(FEATURES),--features $(FEATURES)) --out target/wheels
+	$(PYTHON) -m venv $(WHEEL_TOOLS)
+	$(WHEEL_TOOLS)/bin/pip install --quiet --disable-pip-version-check 'maturin[patchelf]>=1.9.4,<2'
+	PATH="$(WHEEL_TOOLS)/bin:$$PATH" maturin build --release --manifest-path bindings/python/Cargo.toml $(if $(FEATURES),--features $(FEATURES)) --out target/wheels
 
 # One process a test: burn keeps its float type for the whole process.
 .PHONY: nextest

@@ -120,7 +120,8 @@ def ray_cluster():
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2 << 30)
+    # Two actors that predict; the third core that Ray counts is for tasks that read and write, which would keep one of two to themselves.
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, object_store_memory=2 << 30)
     ray.data.DataContext.get_current().enable_progress_bars = False
     ray.data.range(1000).map_batches(lambda batch: batch).count()
     return ray

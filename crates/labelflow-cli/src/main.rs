@@ -10,6 +10,7 @@ mod completer;
 mod completion_sheets;
 mod config_table;
 mod data_folder;
+mod device_memory;
 mod evaluation_file;
 mod interrupt;
 mod labeler_report;
@@ -52,7 +53,8 @@ pub(crate) enum Outcome {
 /// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli.command) {
+    device_memory::silence();
+    match device_memory::guarded(|| run(cli.command)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Missed) => ExitCode::from(1),
         // The reader of a pipe has seen enough: not an error.

@@ -27,7 +27,7 @@ use crate::summary::{self, Summary, summarize};
 use crate::systems::{
     CompletionSystem, Evaluation, RegressionSystem, System, SystemTables, scores_in_units,
 };
-use crate::{interrupt, output, time_limit};
+use crate::{device_memory, interrupt, output, time_limit};
 
 /// One system on one dataset with one seed.
 struct Run<'a> {
@@ -243,9 +243,10 @@ fn carry_out_one(
     }
     let mut clock = EpochClock { watched: &mut observers, last: None, times: Vec::new() };
     let start = Instant::now();
-    let Evaluation { values, ece, intervals, report, completion_ms, examples } = run
-        .evaluate(&folder, args.models.as_deref(), &mut clock)
-        .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
+    let evaluate = || run.evaluate(&folder, args.models.as_deref(), &mut clock);
+    let Evaluation { values, ece, intervals, report, completion_ms, examples } =
+        device_memory::guarded(evaluate)
+            .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
