@@ -135,7 +135,7 @@ def test_folder(fitted, valued, tmp_path):
     assert loaded.range_ == fitted.range_ and loaded.n_iter_ == 150
     assert loaded.get_params() == {**fitted.get_params(), **{
         name: loaded.get_params()[name]
-        for name in ("min_epochs", "learning_rate_decay", "learning_rate_floor", "max_gradient_norm", "tolerance", "batch_size")
+        for name in ("min_epochs", "learning_rate_decay", "learning_rate_floor", "betas", "max_gradient_norm", "tolerance", "batch_size")
     }}
     again = loaded.fit(valued.X, valued.rules, label_range=fitted.range_)
     np.testing.assert_array_equal(again.predict(valued.X), fitted.predict(valued.X))

@@ -40,13 +40,19 @@ pub(crate) trait Pass<B: Bijection> {
 
 impl<B: Bijection> Course<B> {
     /// From the start.
-    pub(crate) fn start(flow: Flow<B>, device: &Device) -> Self {
+    pub(crate) fn start(flow: Flow<B>, config: &TrainConfig, device: &Device) -> Self {
         let adam = Adam::new(n_parameters(&flow), &device.clone().inner());
+        let adam = adam.with_betas(config.betas);
         Self { flow, adam, history: Vec::new() }
     }
 
     /// From a checkpoint.
-    pub(crate) fn resume(flow: Flow<B>, checkpoint: &Checkpoint, device: &Device) -> Result<Self> {
+    pub(crate) fn resume(
+        flow: Flow<B>,
+        checkpoint: &Checkpoint,
+        config: &TrainConfig,
+        device: &Device,
+    ) -> Result<Self> {
         let flow = load_state(flow, checkpoint.state.clone())
             .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
         let [adam] = checkpoint.optimizers.as_slice() else {
@@ -54,6 +60,7 @@ impl<B: Bijection> Course<B> {
             return Err(Error::data("checkpoint", "one optimiser", found));
         };
         let adam = Adam::from_state(adam.clone(), n_parameters(&flow), &device.clone().inner())?;
+        let adam = adam.with_betas(config.betas);
         Ok(Self { flow, adam, history: checkpoint.history.clone() })
     }
 

@@ -150,10 +150,10 @@ mod tests {
             seed: 1,
             run: String::new(),
         };
-        let config = TrainConfig { max_epochs: 12, ..TrainConfig::default() };
+        let config = TrainConfig { max_epochs: 12, betas: [0.7, 0.95], ..TrainConfig::default() };
         let mut silent = ();
         let (_, plain) = train::train(flow.clone(), &task, &config, None, &mut silent).unwrap();
-        let course = Course::start(flow.clone(), &device);
+        let course = Course::start(flow.clone(), &config, &device);
         let (trained, recorded) = super::train(course, &task, &config, &mut silent).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));

@@ -236,10 +236,10 @@ impl<'a> PartedRows<'a> {
             totals: Vec::new(),
         };
         let course = match start.checkpoint {
-            None => Course::start(flow, &learner.device),
+            None => Course::start(flow, learner.training, &learner.device),
             Some(checkpoint) => {
                 pass.totals = WindowPass::totals_of(&checkpoint, n_blocks)?;
-                Course::resume(flow, &checkpoint, &learner.device)?
+                Course::resume(flow, &checkpoint, learner.training, &learner.device)?
             }
         };
         let (flow, report) =

@@ -17,6 +17,7 @@ _PARAMETERS = (
     "learning_rate",
     "learning_rate_decay",
     "learning_rate_floor",
+    "betas",
     "max_gradient_norm",
     "tolerance",
 )

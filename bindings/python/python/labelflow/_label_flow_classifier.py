@@ -36,13 +36,15 @@ class LabelFlowClassifier(FeatureClassifier):
         ``"sum-to-one"``, ``"error-bound"``, ``"class-balance"`` with ``shares``, ``"group-mean"`` with ``feature``,
         ``threshold``, ``class``, ``above`` and ``below``. None: the first three with weight 10, as in the paper.
     preset : {"paper", "fast"}, default="paper"
-        How to train. "fast" takes a thirteenth of the work, for somewhat less accuracy.
+        How to train. "fast" takes an eleventh of the work.
     max_epochs, min_epochs : int, default=None
         The most passes over the data, and those before the stopping rule is looked at. None here and below: as the
         preset says.
     learning_rate, learning_rate_decay, learning_rate_floor, max_gradient_norm, tolerance : float, default=None
         The step size, the factor on it after every epoch, the share of it at which the decay ends, the norm to which
         longer gradients are shortened, and the change of the loss below which training stops.
+    betas : pair of float, default=None
+        How much of the last direction, and of its size, the optimiser (Adam) remembers from step to step.
     batch_size : int, "auto" or "full", default=None
         The rows of one step.
     n_steps : int, default=8
@@ -119,6 +121,7 @@ class LabelFlowClassifier(FeatureClassifier):
         learning_rate: float | None = None,
         learning_rate_decay: float | None = None,
         learning_rate_floor: float | None = None,
+        betas: Sequence[float] | None = None,
         max_gradient_norm: float | None = None,
         tolerance: float | None = None,
         batch_size: int | str | None = None,
@@ -144,6 +147,7 @@ class LabelFlowClassifier(FeatureClassifier):
         self.learning_rate = learning_rate
         self.learning_rate_decay = learning_rate_decay
         self.learning_rate_floor = learning_rate_floor
+        self.betas = betas
         self.max_gradient_norm = max_gradient_norm
         self.tolerance = tolerance
         self.batch_size = batch_size
