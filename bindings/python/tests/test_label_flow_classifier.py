@@ -101,13 +101,20 @@ def test_constraints_by_name(planted):
         quick(constraints=[{"kind": "sum-to-two", "weight": 1.0}]).fit(planted.X, planted.votes)
 
 
-def test_presets_and_settings(planted):
+def test_presets_and_settings(planted, tmp_path):
     fast = LabelFlowClassifier(preset="fast", n_steps=1, d_hidden=4).fit(planted.X, planted.votes)
-    assert fast.n_iter_ == 150
+    assert fast.n_iter_ == 180
+    fast.save(tmp_path / "fast")
+    again = LabelFlowClassifier.load(tmp_path / "fast").fit(planted.X, planted.votes)
+    np.testing.assert_array_equal(again.predict_proba(planted.X), fast.predict_proba(planted.X))
     with pytest.raises(ConfigError, match="preset: unknown variant"):
         LabelFlowClassifier(preset="slow").fit(planted.X, planted.votes)
     with pytest.raises(ConfigError, match="learning_rate: expected a positive number"):
         quick(learning_rate=-1.0).fit(planted.X, planted.votes)
+    with pytest.raises(ConfigError, match="betas: expected two shares"):
+        quick(betas=(0.9, 1.0)).fit(planted.X, planted.votes)
+    with pytest.raises(ConfigError, match="betas: expected 2 numbers, found 0.9"):
+        quick(betas=0.9).fit(planted.X, planted.votes)
     with pytest.raises(labelflow.DeviceError, match="cuda"):
         quick(device="cuda").fit(planted.X, planted.votes)
     with pytest.raises(ConfigError, match="max_epochs: expected a whole number, found 'all'"):

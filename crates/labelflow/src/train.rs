@@ -568,6 +568,19 @@ mod tests {
     }
 
     #[test]
+    fn the_fast_preset_remembers_a_share_of_its_course() {
+        let steps_remembered =
+            |n_rows| Preset::Fast.training(n_rows).betas.map(|beta| 1.0 / (1.0 - beta));
+        for (n_rows, expected) in
+            [(228, [3.0, 18.0]), (2000, [6.0, 36.0]), (100_000, [10.0, 294.0])]
+        {
+            for (remembered, expected) in steps_remembered(n_rows).into_iter().zip(expected) {
+                assert!((remembered - expected).abs() < 1e-6, "{n_rows}: {remembered}");
+            }
+        }
+    }
+
+    #[test]
     fn training_stops_on_a_small_change_but_not_early() {
         let config = TrainConfig::default();
         let record = |epoch, loss| EpochRecord {

@@ -123,7 +123,9 @@ impl Observer for Keep {
 fn a_resumed_run_ends_with_the_same_weights() {
     let problem = problem(60, 3);
     let dataset = dataset(&problem);
-    for config in [small(25), in_batches(small(25), 25)] {
+    let mut forgetful = small(25);
+    forgetful.training.betas = [0.5, 0.9];
+    for config in [small(25), in_batches(small(25), 25), forgetful] {
         let mut keep = Keep { epoch: 11, kept: None };
         let whole = config.fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
         // Through a file, as a killed run would find it.
@@ -135,6 +137,20 @@ fn a_resumed_run_ends_with_the_same_weights() {
         assert_eq!(state(whole.flow()), state(resumed.flow()));
         assert_eq!(whole.report(), resumed.report());
     }
+}
+
+#[test]
+fn what_adam_remembers_changes_where_training_ends() {
+    let problem = problem(60, 3);
+    let dataset = dataset(&problem);
+    let ended = |betas| {
+        let mut config = small(5);
+        config.training.betas = betas;
+        state(config.fit(&dataset).unwrap().flow())
+    };
+    let usual = ended(TrainConfig::default().betas);
+    assert_ne!(usual, ended([0.5, 0.999]));
+    assert_ne!(usual, ended([0.9, 0.9]));
 }
 
 #[test]
@@ -425,6 +441,8 @@ fn settings_outside_their_range_are_refused() {
     assert!(with(&|c| c.training.max_epochs = 0).contains("max_epochs"));
     assert!(with(&|c| c.training.learning_rate = -1.0).contains("learning_rate"));
     assert!(with(&|c| c.training.learning_rate_decay = 1.5).contains("learning_rate_decay"));
+    assert!(with(&|c| c.training.betas = [0.9, 1.0]).contains("betas"));
+    assert!(with(&|c| c.training.betas = [f64::NAN, 0.9]).contains("betas"));
     assert!(with(&|c| c.training.batch_size = BatchSize::Rows(1)).contains("batch_size"));
     assert!(
         with(&|c| c.constraints[0] = ConstraintConfig::Range { weight: -1.0 }).contains("range")

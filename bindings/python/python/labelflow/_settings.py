@@ -26,7 +26,12 @@ def plain(value: Any) -> Any:
 
 
 def like(name: str, value: Any, example: Any) -> Any:
-    """A parameter of the same kind as `example`, where that is a number."""
+    """A parameter of the same kind as `example`, where that is a number or a list of them."""
+    if isinstance(example, list):
+        value = plain(value)
+        if not isinstance(value, list) or len(value) != len(example):
+            raise ConfigError(f"{name}: expected {len(example)} numbers, found {value!r}")
+        return [like(name, item, kind) for item, kind in zip(value, example)]
     if isinstance(example, bool) or not isinstance(example, _NUMBER):
         return plain(value)
     is_whole = isinstance(example, _WHOLE)
