@@ -131,6 +131,10 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
 
 # The one unsafe block of the fused operations is a call of gemm. What was found: docs/reliability.md.
+.PHONY: sanitize
+sanitize: ## Run the tests of the fused operations with the address sanitizer (nightly compiler; compiles for ten minutes)
+	RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p labelflow-flow --lib --test fused --target x86_64-unknown-linux-gnu
+
 .PHONY: miri
 miri: ## Run the unit tests of the fused operations under Miri (nightly compiler with miri and rust-src; compiles for long)
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p labelflow-flow --lib fused

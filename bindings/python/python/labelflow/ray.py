@@ -273,7 +273,7 @@ def predict(
     batch_size : int, default=65536
         Rows that an actor predicts at a time.
     concurrency : int or (int, int), default=None
-        The number of actors, or the least and the most. None: as many as there are cores, or GPUs, or one less. A fixed number
+        The number of actors, or the least and the most. None: as many as there are GPUs, or cores, or one core less. A fixed number
         must leave cores for the tasks that read and write.
     gpus : float or "auto", default="auto"
         GPUs of each actor. "auto": one, if the model is a flow, the cluster has any and the package was built with cuda; else none.
@@ -289,8 +289,9 @@ def predict(
     if concurrency is None:
         resources = ray.cluster_resources()
         n_most = resources.get("GPU", 1) / n_gpus if n_gpus else resources.get("CPU", 1)
-        # Ray adds actors to a pool only when several batches wait for each, which large batches hardly ever do; one core is left for its own tasks.
-        concurrency = (max(1, int(n_most) - 1), max(1, int(n_most)))
+        most = max(1, int(n_most))
+        # Ray adds actors to a pool only when several batches wait for each, which large batches hardly ever do. Its own tasks want a core, but no GPU.
+        concurrency = (most if n_gpus else max(1, most - 1), most)
     least, most = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     settings = (columns, None if keep is None else list(keep), bad_rows, id_column)
     data, key = packed(model)
