@@ -8,16 +8,15 @@ from typing import Any
 
 from . import _labelflow
 from ._progress import TrainingProgress
-from ._settings import like
+from ._settings import like, pair_like
 
-#: Parameters of training whose value None means: as the preset says. The size of batches is another.
+#: Parameters of training whose value None means: as the preset says. The size of batches and what the optimiser remembers are others.
 _PARAMETERS = (
     "max_epochs",
     "min_epochs",
     "learning_rate",
     "learning_rate_decay",
     "learning_rate_floor",
-    "betas",
     "max_gradient_norm",
     "tolerance",
 )
@@ -30,6 +29,8 @@ def training_settings(estimator: Any, n_rows: int) -> dict[str, Any]:
         value = getattr(estimator, name)
         if value is not None:
             training[name] = like(name, value, training[name])
+    if estimator.betas is not None:
+        training["betas"] = pair_like("betas", estimator.betas, training["betas"])
     if estimator.batch_size in ("auto", "full"):
         training["batch_size"] = estimator.batch_size
     elif estimator.batch_size is not None:
@@ -42,6 +43,7 @@ def training_parameters(training: dict[str, Any]) -> dict[str, Any]:
     batch = training["batch_size"]
     return {
         **{name: training[name] for name in _PARAMETERS},
+        "betas": training["betas"],
         "batch_size": batch["rows"] if isinstance(batch, dict) else batch,
     }
 

@@ -26,12 +26,7 @@ def plain(value: Any) -> Any:
 
 
 def like(name: str, value: Any, example: Any) -> Any:
-    """A parameter of the same kind as `example`, where that is a number or a list of them."""
-    if isinstance(example, list):
-        value = plain(value)
-        if not isinstance(value, list) or len(value) != len(example):
-            raise ConfigError(f"{name}: expected {len(example)} numbers, found {value!r}")
-        return [like(name, item, kind) for item, kind in zip(value, example)]
+    """A parameter of the same kind as `example`, where that is a number."""
     if isinstance(example, bool) or not isinstance(example, _NUMBER):
         return plain(value)
     is_whole = isinstance(example, _WHOLE)
@@ -42,6 +37,14 @@ def like(name: str, value: Any, example: Any) -> Any:
         expected = "a whole number that is not negative" if is_whole else "a finite number"
         raise ConfigError(f"{name}: expected {expected}, found {value}")
     return plain(value)
+
+
+def pair_like(name: str, value: Any, example: Any) -> Any:
+    """A parameter that is two numbers, each of the same kind as its `example`."""
+    value = plain(value)
+    if not isinstance(value, list) or len(value) != 2:
+        raise ConfigError(f"{name}: expected 2 numbers, found {value!r}")
+    return [like(name, one, kind) for one, kind in zip(value, example)]
 
 
 def seed_of(random_state: Any) -> int:
