@@ -55,5 +55,5 @@ pub use parts::max_points;
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
 pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
 pub use point_tape::{PointGradients, PointTape, generate_with_tape};
-pub use recording::{NOT_RECORDED, Recording, Slot, records};
+pub use recording::{NOT_RECORDED, Recording, Slot, SlotKind, records};
 pub use state::{State, StateError, load_state, n_parameters, state};

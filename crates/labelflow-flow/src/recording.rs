@@ -11,7 +11,8 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use burn::tensor::{Device, Graph, Tensor, capture};
+use burn::tensor::kind::Basic;
+use burn::tensor::{Device, Float, Graph, Int, Tensor, capture};
 
 /// What those are told who wait for a computation that [could not be recorded](Recording::has_failed).
 pub const NOT_RECORDED: &str = "the device could not record a training step as one graph: every operation is launched by itself, which takes longer \
@@ -22,23 +23,46 @@ pub fn records(device: &Device) -> bool {
     in_place::AVAILABLE && device.clone().inner() != Device::flex()
 }
 
-/// A tensor without gradients whose value can be replaced under the eyes of a [`Recording`]. Clones share the value.
-#[derive(Debug, Clone)]
-pub struct Slot<const D: usize> {
-    tensor: Rc<RefCell<Tensor<D>>>,
+/// The kinds of tensors whose values can be replaced: numbers.
+pub trait SlotKind: Basic {
+    /// Copies a value over that of a tensor of the same shape on a device with graphs, and returns that tensor.
+    fn write_in_place<const D: usize>(
+        place: Tensor<D, Self>,
+        value: Tensor<D, Self>,
+    ) -> Tensor<D, Self>;
 }
 
-impl<const D: usize> Slot<D> {
+impl SlotKind for Float {
+    fn write_in_place<const D: usize>(place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
+        in_place::write(place, value)
+    }
+}
+
+impl SlotKind for Int {
+    fn write_in_place<const D: usize>(
+        place: Tensor<D, Self>,
+        value: Tensor<D, Self>,
+    ) -> Tensor<D, Self> {
+        in_place::write_int(place, value)
+    }
+}
+
+/// A tensor without gradients whose value can be replaced under the eyes of a [`Recording`]. Clones share the value.
+#[derive(Debug, Clone)]
+pub struct Slot<const D: usize, K: SlotKind = Float> {
+    tensor: Rc<RefCell<Tensor<D, K>>>,
+}
+
+impl<const D: usize, K: SlotKind> Slot<D, K> {
     /// A place of its own for this value.
-    pub fn new(value: Tensor<D>) -> Self {
-        let place = Tensor::zeros(value.shape(), &value.device());
-        let slot = Self { tensor: Rc::new(RefCell::new(place)) };
+    pub fn new(value: Tensor<D, K>) -> Self {
+        let slot = Self { tensor: Rc::new(RefCell::new(value.zeros_like())) };
         slot.write(value);
         slot
     }
 
     /// The value. On a device with graphs it is a view: it changes with the next [`write`](Self::write).
-    pub fn value(&self) -> Tensor<D> {
+    pub fn value(&self) -> Tensor<D, K> {
         self.tensor.borrow().clone()
     }
 
@@ -47,11 +71,11 @@ impl<const D: usize> Slot<D> {
     /// # Panics
     ///
     /// If the shapes differ.
-    pub fn write(&self, value: Tensor<D>) {
+    pub fn write(&self, value: Tensor<D, K>) {
         let place = self.value();
         assert_eq!(place.dims(), value.dims(), "a slot keeps its shape");
         let written = match records(&place.device()) {
-            true => in_place::write(place, value),
+            true => K::write_in_place(place, value),
             false => value,
         };
         *self.tensor.borrow_mut() = written;
@@ -110,10 +134,10 @@ impl<T, F> std::fmt::Debug for Recording<T, F> {
 #[cfg(all(feature = "cuda", not(feature = "wgpu")))]
 mod in_place {
     use burn::backend::cubecl::dtype_to_elem_type;
-    use burn::backend::tensor::FloatTensor;
+    use burn::backend::tensor::{FloatTensor, IntTensor};
     use burn::backend::{Backend, Cube, Dispatch, backend_extension};
     use burn::cubecl::std::tensor::copy_into;
-    use burn::tensor::Tensor;
+    use burn::tensor::{Int, Tensor};
 
     pub(super) const AVAILABLE: bool = true;
 
@@ -122,6 +146,9 @@ mod in_place {
     pub(super) trait InPlace: Backend {
         /// Copies a value over that of a tensor of the same shape, and returns that tensor.
         fn write_in_place(place: FloatTensor<Self>, value: FloatTensor<Self>) -> FloatTensor<Self>;
+
+        /// [`write_in_place`](Self::write_in_place) of whole numbers.
+        fn write_int_in_place(place: IntTensor<Self>, value: IntTensor<Self>) -> IntTensor<Self>;
     }
 
     impl InPlace for Cube {
@@ -130,21 +157,41 @@ mod in_place {
             copy_into(&place.client, value.binding(), place.clone().binding(), dtype);
             place
         }
+
+        // Both kinds are the same type of tensor there.
+        fn write_int_in_place(place: IntTensor<Self>, value: IntTensor<Self>) -> IntTensor<Self> {
+            Self::write_in_place(place, value)
+        }
     }
 
     pub(super) fn write<const D: usize>(place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
         let (place, value) = (place.into_dispatch(), value.into_dispatch());
         Tensor::from_dispatch(<Dispatch as InPlace>::write_in_place(place, value))
     }
+
+    pub(super) fn write_int<const D: usize>(
+        place: Tensor<D, Int>,
+        value: Tensor<D, Int>,
+    ) -> Tensor<D, Int> {
+        let (place, value) = (place.into_dispatch(), value.into_dispatch());
+        Tensor::from_dispatch(<Dispatch as InPlace>::write_int_in_place(place, value))
+    }
 }
 
 #[cfg(not(all(feature = "cuda", not(feature = "wgpu"))))]
 mod in_place {
-    use burn::tensor::Tensor;
+    use burn::tensor::{Int, Tensor};
 
     pub(super) const AVAILABLE: bool = false;
 
     pub(super) fn write<const D: usize>(_place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
+        value
+    }
+
+    pub(super) fn write_int<const D: usize>(
+        _place: Tensor<D, Int>,
+        value: Tensor<D, Int>,
+    ) -> Tensor<D, Int> {
         value
     }
 }

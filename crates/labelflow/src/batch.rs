@@ -13,6 +13,8 @@ use std::cell::{Cell, RefCell};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+use crate::Objective;
+
 /// Which rows of the data a tensor's rows are.
 #[derive(Debug, Clone)]
 pub struct Rows {
@@ -26,7 +28,12 @@ impl Rows {
     /// The rows with these indices.
     pub(crate) fn of(indices: &[i64], device: &Device) -> Self {
         let data = TensorData::new(indices.to_vec(), [indices.len()]);
-        Self { indices: Some(Tensor::from_data(data, device)) }
+        Self::at(Tensor::from_data(data, device))
+    }
+
+    /// The rows with these indices, which the device knows.
+    pub(crate) fn at(indices: Tensor<1, Int>) -> Self {
+        Self { indices: Some(indices) }
     }
 
     /// The part of `tensor`, whose dimension `dim` runs over all rows, that belongs to these rows.
@@ -126,6 +133,11 @@ impl Tracker {
         Self { labels: RefCell::new(labels), totals: RefCell::default(), outside, n_rows }
     }
 
+    /// The labels of all rows, and the statistics that the last step left.
+    pub(crate) fn from_step(labels: Tensor<2>, totals: Vec<Tensor<1>>) -> Self {
+        Self { totals: RefCell::new(totals), ..Self::from_labels(labels) }
+    }
+
     /// The statistics of the last step.
     pub(crate) fn totals(&self) -> Vec<Tensor<1>> {
         self.totals.borrow().clone()
@@ -136,24 +148,37 @@ impl Tracker {
         self.totals.borrow_mut().clear();
     }
 
+    /// The totals of an epoch's start, computed before its first step.
+    pub(crate) fn count(&self, objective: &Objective) -> Vec<Tensor<1>> {
+        self.start_epoch();
+        let labels = self.labels();
+        let log_prob = Tensor::zeros([labels.dims()[0]], &labels.device());
+        objective.evaluate(&labels, log_prob, &self.batch_of(Rows::ALL, true), 0.0);
+        self.totals()
+    }
+
     /// The batch of the rows with these indices.
     pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
-        self.batch_of(indices, false)
+        self.batch_at(Rows::of(indices, &self.labels.borrow().device()))
+    }
+
+    /// The batch of these rows.
+    pub(crate) fn batch_at(&self, rows: Rows) -> Batch<'_> {
+        self.batch_of(rows, false)
     }
 
     /// The batch of the rows with these indices, whose statistics are theirs alone.
     pub(crate) fn alone(&self, indices: &[i64]) -> Batch<'_> {
-        self.batch_of(indices, true)
+        self.batch_of(Rows::of(indices, &self.labels.borrow().device()), true)
     }
 
-    fn batch_of(&self, indices: &[i64], is_alone: bool) -> Batch<'_> {
-        let labels = self.labels.borrow();
-        let rows = Rows::of(indices, &labels.device());
+    fn batch_of(&self, rows: Rows, is_alone: bool) -> Batch<'_> {
+        let stale = rows.select(&self.labels.borrow(), 0);
         Batch {
             tracking: Some(Tracking {
                 tracker: self,
-                stale: rows.select(&labels, 0),
-                scale: self.n_rows as f64 / indices.len() as f64,
+                scale: self.n_rows as f64 / stale.dims()[0] as f64,
+                stale,
                 next_slot: Cell::new(0),
                 is_alone,
             }),

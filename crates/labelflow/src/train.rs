@@ -23,7 +23,7 @@ use crate::weight_decay::shrink_weights;
 use crate::{Checkpoint, Error, Objective, Observer, Result, recorded_training};
 
 /// The labels that mini-batch training remembers, in a checkpoint.
-const TRACKED_LABELS: &str = "tracked_labels";
+pub(crate) const TRACKED_LABELS: &str = "tracked_labels";
 
 /// How training proceeds. The defaults are the paper's for tables and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -303,11 +303,11 @@ pub(crate) fn train<B: Bijection>(
             Course::resume(flow, &checkpoint, config, &device)?
         }
     };
-    if n_batches == 1 && records(&device) {
-        return recorded_training::train(course, task, config, observer);
-    }
     let mut pass = MemoryPass { task, config, n_batches, tracker };
-    let (mut flow, report) = course.run(&mut pass, &task.run, config, observer)?;
+    let (mut flow, report) = match records(&device) {
+        true => recorded_training::train(course, pass, observer)?,
+        false => course.run(&mut pass, &task.run, config, observer)?,
+    };
     if n_batches > 1 {
         flow = settle_statistics(flow, task, n_batches);
     }
@@ -316,11 +316,11 @@ pub(crate) fn train<B: Bijection>(
 }
 
 /// A pass over rows in memory.
-struct MemoryPass<'a> {
-    task: &'a Task<'a>,
-    config: &'a TrainConfig,
-    n_batches: usize,
-    tracker: Tracker,
+pub(crate) struct MemoryPass<'a> {
+    pub(crate) task: &'a Task<'a>,
+    pub(crate) config: &'a TrainConfig,
+    pub(crate) n_batches: usize,
+    pub(crate) tracker: Tracker,
 }
 
 impl<B: Bijection> Pass<B> for MemoryPass<'_> {
