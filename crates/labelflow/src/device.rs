@@ -24,27 +24,57 @@ impl DeviceKind {
         match self {
             Self::Cpu => Ok(Device::flex()),
             #[cfg(feature = "cuda")]
-            Self::Cuda => Self::first(burn::tensor::DeviceType::Cuda, "cuda"),
+            Self::Cuda => {
+                let found = Self::all(burn::tensor::DeviceType::Cuda);
+                found.into_iter().next().ok_or_else(|| none_found("cuda"))
+            }
             #[cfg(not(feature = "cuda"))]
             Self::Cuda => Err(not_built("cuda")),
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => Self::first(burn::tensor::DeviceType::Wgpu, "wgpu"),
+            Self::Wgpu => Self::graphics_device(),
             #[cfg(not(feature = "wgpu"))]
             Self::Wgpu => Err(not_built("wgpu")),
         }
     }
 
-    /// The first device of a type, or an error when the machine has none.
-    #[cfg(any(feature = "cuda", feature = "wgpu"))]
-    fn first(kind: burn::tensor::DeviceType, name: &str) -> Result<Device> {
-        // Drivers report a missing library or device by panicking; that must not end the program.
-        let found =
-            std::panic::catch_unwind(|| Device::enumerate(kind).into_vec().into_iter().next());
-        found.ok().flatten().ok_or_else(|| Error::Device {
-            device: name.to_owned(),
-            reason: "none found on this machine; use the device cpu, or install the driver"
-                .to_owned(),
+    /// A GPU. A driver that only imitates one is hundreds of times slower than the device cpu, or never comes back; whoever wants it all
+    /// the same names it in the variable that the tensor library reads.
+    #[cfg(feature = "wgpu")]
+    fn graphics_device() -> Result<Device> {
+        const NAMED: &str = "CUBECL_WGPU_DEFAULT_DEVICE";
+        use burn::tensor::DeviceKind as Kind;
+        if std::env::var_os(NAMED).is_some() {
+            return Ok(Device::wgpu(Kind::DefaultDevice));
+        }
+        let found = Self::all(burn::tensor::DeviceType::Wgpu);
+        let is_imitation = |device: &Device| *device == Device::wgpu(Kind::Cpu);
+        let has_imitation = found.iter().any(is_imitation);
+        let gpu = found.into_iter().find(|device| !is_imitation(device));
+        gpu.ok_or_else(|| match has_imitation {
+            false => none_found("wgpu"),
+            true => Error::Device {
+                device: "wgpu".to_owned(),
+                reason: format!(
+                    "no GPU found on this machine, only a driver that imitates one; use the device cpu, or set {NAMED}=Cpu to try that \
+                     driver"
+                ),
+            },
         })
+    }
+
+    /// All devices of a type.
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
+    fn all(kind: burn::tensor::DeviceType) -> Vec<Device> {
+        // Drivers report a missing library or device by panicking; that must not end the program.
+        std::panic::catch_unwind(|| Device::enumerate(kind).into_vec()).unwrap_or_default()
+    }
+}
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn none_found(name: &str) -> Error {
+    Error::Device {
+        device: name.to_owned(),
+        reason: "none found on this machine; use the device cpu, or install the driver".to_owned(),
     }
 }
 

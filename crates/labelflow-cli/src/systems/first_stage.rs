@@ -12,7 +12,7 @@ use labelflow::weak::{
 use labelflow::{
     AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation,
     LabelFlowClassifier, Observer, Preset, ReferenceProportions, Report, Scaling, StageLabels,
-    SupervisedClassifier,
+    SupervisedClassifier, TrainConfig,
 };
 use labelflow_data::{EvaluatedRows, WeakProblem};
 use ndarray::Array2;
@@ -351,9 +351,11 @@ where
     labeler(model.fit(signals)?)
 }
 
-/// The same flow, trained the fast way.
+/// The same flow, trained the fast way, for no more epochs than the settings allow.
 fn fast(config: &LabelFlowClassifier, n_rows: usize) -> LabelFlowClassifier {
-    LabelFlowClassifier { training: Preset::Fast.training(n_rows), ..config.clone() }
+    let fast = Preset::Fast.training(n_rows);
+    let max_epochs = fast.max_epochs.min(config.training.max_epochs);
+    LabelFlowClassifier { training: TrainConfig { max_epochs, ..fast }, ..config.clone() }
 }
 
 /// Features of the compared problems are standardised already, or, of texts, are not to be.

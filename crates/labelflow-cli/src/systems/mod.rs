@@ -300,6 +300,13 @@ mod tests {
     }
 
     #[test]
+    fn fast_training_keeps_to_the_epochs_that_are_allowed() {
+        let evaluation =
+            system("llf-fast").evaluate(&problem(), &config(), None, &mut Nobody).unwrap();
+        assert_eq!(evaluation.report.unwrap().history.len(), config().training.max_epochs);
+    }
+
+    #[test]
     fn systems_that_measure_labelers_need_labelled_rows() {
         let problem = WeakProblem { simulation: None, ..problem() };
         for name in ["pgmv", "acml", "ge", "ge+mlp"] {
