@@ -130,6 +130,10 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 	cd fuzz && for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
 
+.PHONY: test-devices
+test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine that has one)
+	cargo nextest run --release -p labelflow --test devices --features "$(FEATURES)" --success-output immediate
+
 # The one unsafe block of the fused operations is a call of gemm. What was found: docs/reliability.md.
 .PHONY: sanitize
 sanitize: ## Run the tests of the fused operations with the address sanitizer (nightly compiler; compiles for ten minutes)
