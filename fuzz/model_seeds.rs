@@ -1,10 +1,13 @@
 //! Small valid models, checkpoints and label models.
 
-use labelflow::weak::{AnyLabelModel, Bounds, KnownOfLabelers, LabelerErrors, WeakDataset};
-use labelflow::{
-    CheckpointFile, LabelFlowClassifier, LabelFlowRegressor, SavedLabelModel, TrainConfig,
-};
-use labelflow_data::{PlantedGaussian, PlantedRegression};
+use labelflow::{LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::rows::WeakDataset;
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow::storage::SavedLabelModel;
+use labelflow::training::CheckpointFile;
+use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

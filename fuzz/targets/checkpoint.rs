@@ -1,7 +1,7 @@
 #![no_main]
 //! A checkpoint.
 
-use labelflow::Checkpoint;
+use labelflow::storage::Checkpoint;
 
 labelflow_fuzz::fuzz_target!(|bytes: &[u8]| {
     let path = labelflow_fuzz::folder().join("checkpoint.safetensors");

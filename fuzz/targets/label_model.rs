@@ -1,9 +1,10 @@
 #![no_main]
 //! A fitted label model, and its labels.
 
-use labelflow::SavedLabelModel;
-use labelflow::weak::{Labeler, Votes, WeakSignals};
 use ndarray::array;
+use labelflow_weak::votes::{Votes, WeakSignals};
+use labelflow_weak::label_models::Labeler;
+use labelflow::storage::SavedLabelModel;
 
 labelflow_fuzz::fuzz_target!(|text: &str| {
     if let Ok(model) = SavedLabelModel::from_json(text) {

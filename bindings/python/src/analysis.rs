@@ -1,6 +1,9 @@
 //! What can be seen of signals and labels without training.
 
-use labelflow::weak::{self, AnyLabelModel, Bounds, Truth};
+use labelflow;
+use labelflow::Bounds;
+use labelflow::label_models::AnyLabelModel;
+use labelflow::rows::Truth;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -15,7 +18,7 @@ use crate::signals::RawSignals;
 pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyResult<String> {
     let truth = labels.map(|labels| Truth::new(labels, signals.0.n_classes())).transpose();
     let truth = truth.map_err(exception)?;
-    let summaries = weak::analyze(&signals.0, truth.as_ref()).map_err(exception)?;
+    let summaries = labelflow::labelers::analyze(&signals.0, truth.as_ref()).map_err(exception)?;
     Ok(serde_json::to_string(&summaries).expect("numbers and names"))
 }
 
@@ -48,6 +51,7 @@ pub(crate) fn label_warnings(
     let model: Option<AnyLabelModel> =
         config.map(|config| settings("label model", config)).transpose()?;
     let labels = soft_labels(&labels)?;
-    let warnings = weak::label_warnings(&signals.0, &labels, model.as_ref()).map_err(exception)?;
+    let warnings = labelflow::label_models::label_warnings(&signals.0, &labels, model.as_ref())
+        .map_err(exception)?;
     Ok(warnings.iter().map(ToString::to_string).collect())
 }

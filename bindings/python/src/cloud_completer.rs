@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
-use labelflow::{
+use labelflow::Result;
+use labelflow::training::DeviceKind;
+use labelflow_clouds::completers::{
     AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
-    CompletionMethod, CompletionOptions, DeviceKind, FrameSearch, PointCloudCompleter, Result,
-    ScanFrame,
+    CompletionMethod, CompletionOptions, FrameSearch, PointCloudCompleter, ScanFrame,
 };
+use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;

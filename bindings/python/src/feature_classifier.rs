@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use labelflow::weak::{Bounds, Features, SoftLabels, WeakDataset};
-use labelflow::{
+use labelflow::baselines::{
     AdversarialLabels, FittedAdversarialLabels, FittedEndModel, FittedGeneralizedExpectation,
-    GeneralizedExpectation, ReferenceProportions, Result, TwoStage,
+    GeneralizedExpectation, ReferenceProportions, TwoStage,
 };
+use labelflow::rows::SoftLabels;
+use labelflow::{Bounds, Features, Result, WeakDataset};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};

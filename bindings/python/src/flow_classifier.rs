@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::weak::{Bounds, CalibrationMethod, Features, Truth, WeakDataset};
-use labelflow::{
-    Certainty, DeviceKind, FittedLabelFlowClassifier, LabelFlowClassifier, Preset, StopReason,
-};
+use labelflow::SavedModel;
+use labelflow::calibration::CalibrationMethod;
+use labelflow::learners::Certainty;
+use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::rows::Truth;
+use labelflow::training::{DeviceKind, Preset, StopReason};
+use labelflow::{Bounds, Features, LabelFlowClassifier, WeakDataset};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2};
 use pyo3::prelude::*;

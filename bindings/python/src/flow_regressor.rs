@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::{DeviceKind, FittedLabelFlowRegressor, LabelFlowRegressor};
+use labelflow::LabelFlowRegressor;
+use labelflow::SavedModel;
+use labelflow::learners::FittedLabelFlowRegressor;
+use labelflow::training::DeviceKind;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::SavedLabelModel;
-use labelflow::weak::{
-    AnyLabelModel, Bounds, CountedVotes, KnownOfLabelers, Labeler, LabelerErrors, SoftLabels,
-};
+use labelflow::Bounds;
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow::labelers::LabelerErrors;
+use labelflow::rows::SoftLabels;
+use labelflow::storage::SavedLabelModel;
+use labelflow::votes::CountedVotes;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 

@@ -4,12 +4,14 @@ use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use labelflow::{EpochEvent, Observer, Result, StopReason};
+use labelflow::Result;
+use labelflow::training::{EpochEvent, Observer, StopReason};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background::{self, Abandoned};
+use crate::background;
+use crate::background::Abandoned;
 
 /// What the function raised, if it did.
 type Raised = Arc<Mutex<Option<PyErr>>>;

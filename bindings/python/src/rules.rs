@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use labelflow::weak::{Claim, LabelRange, Region, Rule, RuleDataset};
+use labelflow::rows::LabelRange;
+use labelflow::rules::{Claim, Region, Rule, RuleDataset};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde::Deserialize;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use labelflow::weak::{SignalValues, Votes, WeakSignals};
+use labelflow::votes::SignalValues;
+use labelflow::{Votes, WeakSignals};
 use ndarray::Array2;
 use numpy::{
     IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,

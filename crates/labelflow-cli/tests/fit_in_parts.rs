@@ -8,7 +8,7 @@ mod common;
 use common::parts::peak_kilobytes;
 use common::parts::{feature_columns, vote_columns, write_parts};
 use common::{Problem, Sandbox};
-use labelflow_data::{Column, ColumnValues, write_columns};
+use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
 /// 80 MB, 4 MB for each of six columns, and little more: several windows for 600 rows.
 const TIGHT: &str = "--memory 104120000B --batch-size 32";

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{FIT, Problem, Ran, Sandbox};
-use labelflow_data::read_labels;
+use labelflow_data::inputs::read_labels;
 
 /// A row of `labels.csv` without its number: the label, and the probabilities.
 #[derive(Debug, Clone, PartialEq)]

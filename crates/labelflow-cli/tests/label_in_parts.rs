@@ -7,14 +7,14 @@ mod common;
 use common::Sandbox;
 #[cfg(target_os = "linux")]
 use common::parts::peak_kilobytes;
-use labelflow_data::{Predictions, read_predictions, read_signals, write_signals};
+use labelflow_data::inputs::{Predictions, read_predictions, read_signals, write_signals};
 
 /// `votes/part-*.parquet` and the same rows in `votes.csv`.
 fn sandbox(options: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.labelflow(&format!("data synth votes --out votes {options}")).succeeded();
     let mut text = String::new();
-    for part in labelflow_data::VoteParts::open(&sandbox.path("votes")).unwrap().files() {
+    for part in labelflow_data::parts::VoteParts::open(&sandbox.path("votes")).unwrap().files() {
         let signals = read_signals(part, &Default::default()).unwrap();
         let csv = sandbox.path("part.csv");
         write_signals(&csv, &signals).unwrap();

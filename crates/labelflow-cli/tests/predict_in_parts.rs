@@ -8,7 +8,8 @@ mod common;
 use common::parts::peak_kilobytes;
 use common::parts::{feature_columns, vote_columns, write_parts};
 use common::{Problem, Sandbox};
-use labelflow_data::{ColumnValues, read_predictions, write_columns};
+use labelflow_data::inputs::read_predictions;
+use labelflow_data::tables::{ColumnValues, write_columns};
 
 /// A model, 3000 rows to label in `rows.csv` and `rows/`, and votes on them in `votes.csv` and `votes/`.
 fn sandbox() -> Sandbox {
@@ -159,12 +160,12 @@ fn wrong_parts_are_named_and_nothing_is_written() {
     }
     let rename = |name: &str, values: ColumnValues| {
         let mut columns: Vec<_> = ["a", "b", "c"]
-            .map(|name| labelflow_data::Column {
+            .map(|name| labelflow_data::tables::Column {
                 name: name.to_owned(),
                 values: ColumnValues::Reals(vec![1.0]),
             })
             .into();
-        columns[1] = labelflow_data::Column { name: name.to_owned(), values };
+        columns[1] = labelflow_data::tables::Column { name: name.to_owned(), values };
         write_columns(&last, &columns).unwrap();
     };
     rename("beta", ColumnValues::Reals(vec![1.0]));

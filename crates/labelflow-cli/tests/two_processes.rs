@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::Sandbox;
 use common::writers::sandbox_of_writers;
-use labelflow::FolderLock;
+use labelflow::storage::FolderLock;
 
 const FIT: &str = "fit run.toml --features features.csv --signals signals.csv --checkpoint-every 1";
 

@@ -13,11 +13,15 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use labelflow_data::{LoadOptions, TaskVotesOptions, load, read_task_truth, read_task_votes};
-use labelflow_weak::{
-    AnyLabelModel, Bounds, KnownOfLabelers, LabelModel, LabelWarning, Labeler, LabelerErrors,
-    MajorityVote, SoftLabels, Truth, WeakSignals, label_warnings,
+use labelflow_data::catalog::{LoadOptions, load};
+use labelflow_data::inputs::{TaskVotesOptions, read_task_truth, read_task_votes};
+use labelflow_weak::label_models::{
+    AnyLabelModel, KnownOfLabelers, LabelModel, LabelWarning, Labeler, MajorityVote, label_warnings,
 };
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::rows::{SoftLabels, Truth};
+use labelflow_weak::votes::WeakSignals;
 
 /// Votes with the truth to judge by.
 struct Set {

@@ -11,11 +11,15 @@
 
 use std::error::Error;
 
-use labelflow_data::PlantedVotes;
-use labelflow_weak::{
-    ABSTAIN, AnyLabelModel, Bounds, KnownOfLabelers, LabelModel, Labeler, LabelerErrors,
-    MajorityVote, SoftLabels, Truth, Votes, WeakSignals,
+use labelflow_data::synthetic::PlantedVotes;
+use labelflow_weak::label_models::{
+    AnyLabelModel, KnownOfLabelers, LabelModel, Labeler, MajorityVote,
 };
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::rows::{SoftLabels, Truth};
+use labelflow_weak::votes::ABSTAIN;
+use labelflow_weak::votes::{Votes, WeakSignals};
 use ndarray::{Array2, Axis, concatenate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

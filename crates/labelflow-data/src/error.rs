@@ -121,11 +121,7 @@ fn disk_hint(source: &io::Error) -> &'static str {
 
 impl Error {
     /// A setting outside what is allowed.
-    pub(crate) fn config(
-        setting: impl Display,
-        expected: impl Display,
-        found: impl Display,
-    ) -> Self {
+    pub fn config(setting: impl Display, expected: impl Display, found: impl Display) -> Self {
         Self::Config {
             setting: setting.to_string(),
             expected: expected.to_string(),
@@ -135,7 +131,7 @@ impl Error {
     }
 
     /// A file whose content cannot be used.
-    pub(crate) fn content(path: &Path, expected: impl Display, found: impl Display) -> Self {
+    pub fn content(path: &Path, expected: impl Display, found: impl Display) -> Self {
         Self::Content {
             path: path.into(),
             place: Place::Whole,
@@ -147,17 +143,17 @@ impl Error {
     }
 
     /// A file that the system could not read.
-    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+    pub fn read(path: &Path, source: io::Error) -> Self {
         Self::Io { action: "read", path: path.to_owned(), source }
     }
 
     /// A file that the system could not write.
-    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+    pub fn write(path: &Path, source: io::Error) -> Self {
         Self::Io { action: "write", path: path.to_owned(), source }
     }
 
     /// Gives an error of the data the name of the file they came from.
-    pub(crate) fn in_file(path: &Path) -> impl FnOnce(labelflow_weak::Error) -> Self {
+    pub fn in_file(path: &Path) -> impl FnOnce(labelflow_weak::Error) -> Self {
         let path = path.into();
         move |source| Self::Weak { path, source }
     }
@@ -173,7 +169,7 @@ impl Error {
 
     /// The same error at a place of its file.
     #[must_use]
-    pub(crate) fn at(mut self, new: Place) -> Self {
+    pub fn at(mut self, new: Place) -> Self {
         if let Self::Content { place, .. } = &mut self {
             *place = new;
         }
@@ -182,7 +178,7 @@ impl Error {
 
     /// The same error in a column of its file.
     #[must_use]
-    pub(crate) fn in_column(mut self, name: impl Display) -> Self {
+    pub fn in_column(mut self, name: impl Display) -> Self {
         if let Self::Content { column, .. } = &mut self {
             *column = Some(name.to_string().into());
         }
@@ -191,7 +187,7 @@ impl Error {
 
     /// The same error with advice.
     #[must_use]
-    pub(crate) fn with_hint(mut self, advice: impl Display) -> Self {
+    pub fn with_hint(mut self, advice: impl Display) -> Self {
         if let Self::Config { hint, .. } | Self::Content { hint, .. } = &mut self {
             *hint = Some(advice.to_string().into());
         }

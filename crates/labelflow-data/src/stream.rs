@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
 /// The stream that `consumer` derives from `seed`.
-pub(crate) fn stream(seed: u64, consumer: &str) -> ChaCha8Rng {
+pub fn stream(seed: u64, consumer: &str) -> ChaCha8Rng {
     let digest = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(consumer).finalize();
     let mut key = [0; 32];
     key.copy_from_slice(&digest);

@@ -4,10 +4,9 @@
 
 use std::path::Path;
 
-use labelflow_data::{
-    BadRows, FeatureParts, PlantedGaussian, TableParts, VoteParts, VoteStream, read_features,
-    read_signals,
-};
+use labelflow_data::inputs::{read_features, read_signals};
+use labelflow_data::parts::{BadRows, FeatureParts, TableParts, VoteParts, VoteStream};
+use labelflow_data::synthetic::PlantedGaussian;
 use ndarray::{Array2, Axis, concatenate, s};
 
 fn made(folder: &Path) -> PlantedGaussian {

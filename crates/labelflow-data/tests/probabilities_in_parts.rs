@@ -4,10 +4,9 @@
 
 use std::path::Path;
 
-use labelflow_data::{
-    AbstainConvention, Column, ColumnValues, ProbabilityStream, SignalsKind, SignalsOptions,
-    VoteParts, read_signals, write_columns,
-};
+use labelflow_data::inputs::{AbstainConvention, SignalsKind, SignalsOptions, read_signals};
+use labelflow_data::parts::{ProbabilityStream, VoteParts};
+use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
 const N_ROWS: usize = 100;
 

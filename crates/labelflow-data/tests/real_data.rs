@@ -6,11 +6,15 @@
 
 use std::path::PathBuf;
 
-use labelflow_data::{
-    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, SignalsOptions, WeakProblem, catalog,
-    check, find, load, load_rules, read_labels, read_signals,
+use labelflow_data::catalog::{
+    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, WeakProblem, catalog, check, find, load,
+    load_rules,
 };
-use labelflow_weak::{AverageRules, Bounds, LinearRegression, Truth};
+use labelflow_data::inputs::{SignalsOptions, read_labels, read_signals};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::linear::LinearRegression;
+use labelflow_weak::rows::Truth;
+use labelflow_weak::rules::AverageRules;
 
 /// The seeds of the paper.
 const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
@@ -114,8 +118,8 @@ fn wine_quality_is_split_alike_for_every_seed() {
 fn the_embedded_breast_cancer_is_the_published_one() {
     let Some(dir) = data_dir() else { return };
     let published = load_default("breast-cancer", &dir, 7);
-    let embedded = labelflow_data::simulate(
-        &labelflow_data::embedded::breast_cancer(),
+    let embedded = labelflow_data::catalog::simulate(
+        &labelflow_data::catalog::embedded::breast_cancer(),
         &[0, 10, 20],
         7,
         BoundsFrom::Simulation,

@@ -7,14 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
-use labelflow_data::{
-    AbstainConvention, PlantedVotes, SignalsOptions, StreamedPatterns, VoteParts, VoteStream,
-    read_counts, read_predictions, read_signals, write_counts, write_labels,
-    write_labels_as_they_come,
+use labelflow_data::inputs::{
+    AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts,
+    write_labels,
 };
-use labelflow_weak::{
-    AnyLabelModel, Bounds, CountedVotes, KnownOfLabelers, Labeler, LabelerErrors, WeakSignals,
-};
+use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream, write_labels_as_they_come};
+use labelflow_data::synthetic::PlantedVotes;
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::votes::CountedVotes;
+use labelflow_weak::votes::WeakSignals;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use rand::{RngExt, SeedableRng};

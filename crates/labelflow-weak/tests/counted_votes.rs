@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use labelflow_weak::{
-    ABSTAIN, AnyLabelModel, Bounds, CountedVotes, KnownOfLabelers, Labeler, LabelerErrors,
-    VoteCounter, Votes, WeakSignals,
-};
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter};
+use labelflow_weak::votes::{Votes, WeakSignals};
 use ndarray::{Array2, s};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

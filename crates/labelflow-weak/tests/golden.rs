@@ -1,9 +1,11 @@
 //! The same answers as published packages. `tools/golden_snorkel.py` wrote the files; their first line names the versions.
 
-use labelflow_weak::{
-    Abstentions, DawidSkene, LabelModel, Labeler, LogisticRegression, SnorkelLabelModel,
-    SoftLabels, Votes, WeakSignals,
+use labelflow_weak::label_models::{
+    Abstentions, DawidSkene, LabelModel, Labeler, SnorkelLabelModel,
 };
+use labelflow_weak::linear::LogisticRegression;
+use labelflow_weak::rows::SoftLabels;
+use labelflow_weak::votes::{Votes, WeakSignals};
 use ndarray::Array2;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -2,12 +2,16 @@
 
 #![allow(clippy::print_stderr)]
 
-use labelflow_weak::{
-    ABSTAIN, Abstentions, AdversarialMulticlass, AverageSignals, Bounds, ConstrainedLabels,
-    Coverage, DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, LabelerErrors,
-    MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote, Share, SnorkelLabelModel,
-    SoftLabels, Triplets, Votes, WeakSignals,
+use labelflow_weak::label_models::{
+    Abstentions, AdversarialMulticlass, AverageSignals, ConstrainedLabels, Coverage,
+    DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, MeTaL,
+    MinimaxEntropy, PerformanceGuaranteedVote, Share, SnorkelLabelModel, Triplets,
 };
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::rows::SoftLabels;
+use labelflow_weak::votes::ABSTAIN;
+use labelflow_weak::votes::{Votes, WeakSignals};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 use rand::seq::SliceRandom;

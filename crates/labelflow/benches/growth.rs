@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 use std::process::Command;
 use std::time::Instant;
 
-use labelflow::weak::{Bounds, WeakDataset};
-use labelflow::{EpochEvent, LabelFlowClassifier, Observer, StopReason, TrainConfig};
-use labelflow_data::PlantedGaussian;
+use labelflow::training::{EpochEvent, Observer, StopReason};
+use labelflow::{Bounds, LabelFlowClassifier, TrainConfig, WeakDataset};
+use labelflow_data::synthetic::PlantedGaussian;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 const N_EPOCHS: usize = 3;

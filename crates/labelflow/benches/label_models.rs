@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
-use labelflow::weak::{
-    DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, SnorkelLabelModel, WeakSignals,
+use labelflow::WeakSignals;
+use labelflow::label_models::{
+    DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, SnorkelLabelModel,
 };
-use labelflow_data::{SignalsOptions, read_signals};
+use labelflow_data::inputs::{SignalsOptions, read_signals};
 
 fn main() {
     // Cargo adds `--bench`, which has no value.

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use labelflow::weak::{DawidSkene, LabelModel, Labeler, MajorityVote, analyze};
-use labelflow_data::PlantedVotes;
+use labelflow::label_models::{DawidSkene, LabelModel, Labeler, MajorityVote};
+use labelflow::labelers::analyze;
+use labelflow_data::synthetic::PlantedVotes;
 
 const SIZES: [usize; 2] = [10_000, 1_000_000];
 

@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use labelflow::weak::{Bounds, WeakDataset};
-use labelflow::{LabelFlowClassifier, TrainConfig};
-use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
+use labelflow::{Bounds, LabelFlowClassifier, TrainConfig, WeakDataset};
+use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
 
 /// Rows and features: a small table, and a larger one.
 const SIZES: [(usize, usize); 2] = [(228, 30), (2_000, 128)];

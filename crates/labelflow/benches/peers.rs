@@ -11,12 +11,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use labelflow::weak::{
-    Bounds, Claim, Features, LabelRange, Rule, RuleDataset, WeakDataset, WeakSignals,
-};
+use labelflow::rows::LabelRange;
+use labelflow::rules::{Claim, Rule, RuleDataset};
+use labelflow::training::{BatchSize, DeviceKind, EpochEvent, Observer, Report, StopReason};
 use labelflow::{
-    BatchSize, DeviceKind, EpochEvent, LabelFlowClassifier, LabelFlowRegressor, Observer, Report,
-    StopReason, TrainConfig,
+    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, WeakDataset,
+    WeakSignals,
 };
 use ndarray::Array2;
 use rand::SeedableRng;

@@ -6,9 +6,12 @@
 // The table is the result, and an error has nobody to go to but whoever reads standard error.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use labelflow::weak::AverageRules;
-use labelflow::{Activation, LabelFlowRegressor, Scaling, TrainConfig, point_metrics};
-use labelflow_data::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
+use labelflow::evaluation::point_metrics;
+use labelflow::flow::Activation;
+use labelflow::learners::Scaling;
+use labelflow::rules::AverageRules;
+use labelflow::{LabelFlowRegressor, TrainConfig};
+use labelflow_data::synthetic::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};
 
 const SEEDS: u64 = 3;
 const FUNCTIONS: [PlantedFunction; 3] =

@@ -84,7 +84,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn format(path: &Path, expected: impl Display, found: impl Display) -> Self {
+    /// A file or folder that is not what it should be.
+    pub fn format(path: &Path, expected: impl Display, found: impl Display) -> Self {
         Self::Format {
             path: path.to_owned(),
             expected: expected.to_string(),

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-use labelflow::DeviceKind;
+use labelflow::training::DeviceKind;
 
 const ALL: [(DeviceKind, bool); 2] =
     [(DeviceKind::Cuda, cfg!(feature = "cuda")), (DeviceKind::Wgpu, cfg!(feature = "wgpu"))];
@@ -20,9 +20,12 @@ fn a_build_says_which_devices_it_does_not_know() {
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod gpus {
-    use labelflow::weak::{Bounds, Claim, Features, LabelRange, Rule, RuleDataset, WeakDataset};
-    use labelflow::{BatchSize, DeviceKind, LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
-    use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
+    use labelflow::rows::LabelRange;
+    use labelflow::rules::{Claim, Rule, RuleDataset};
+    use labelflow::training::{BatchSize, DeviceKind};
+    use labelflow::{Bounds, Features, WeakDataset};
+    use labelflow::{LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
+    use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
 
     /// Ways to train on the GPUs that this build knows and this machine has.
     fn ways() -> Vec<(DeviceKind, TrainConfig)> {

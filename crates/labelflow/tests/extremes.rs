@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow::weak::{
-    Bounds, Claim, Features, LabelRange, Rule, RuleDataset, Votes, WeakDataset, WeakSignals,
-};
+use labelflow::constraints::{ConstraintConfig, GroupMean, GroupQuantile, Penalty, Range};
+use labelflow::learners::Scaling;
+use labelflow::rows::LabelRange;
+use labelflow::rules::{Claim, Rule, RuleDataset};
+use labelflow::training::Batch;
 use labelflow::{
-    Batch, ConstraintConfig, GroupMean, GroupQuantile, LabelFlowClassifier, LabelFlowRegressor,
-    Penalty, Range, Scaling, TrainConfig,
+    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset,
+    WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use rand::{RngExt, SeedableRng};

@@ -5,17 +5,19 @@
 use std::ops::ControlFlow;
 
 use burn::tensor::{Tensor, TensorData};
+use labelflow::SavedModel;
+use labelflow::constraints::{Constraint, ConstraintConfig, Penalty, Relation, Residual};
 use labelflow::flow::state;
-use labelflow::weak::{
-    Bounds, Features, LabelModel, Labeler, MajorityVote, StandardScaler, Truth, Votes, WeakDataset,
-    WeakSignals,
-};
+use labelflow::label_models::{LabelModel, Labeler, MajorityVote};
+use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::linear::StandardScaler;
+use labelflow::rows::Truth;
+use labelflow::storage::Checkpoint;
+use labelflow::training::{Batch, BatchSize, EpochEvent, Observer, Preset, StopReason};
 use labelflow::{
-    Batch, BatchSize, Checkpoint, Constraint, ConstraintConfig, EpochEvent,
-    FittedLabelFlowClassifier, LabelFlowClassifier, Observer, Penalty, Preset, Relation, Residual,
-    StopReason, TrainConfig,
+    Bounds, Features, LabelFlowClassifier, TrainConfig, Votes, WeakDataset, WeakSignals,
 };
-use labelflow_data::{PlantedGaussian, PlantedGaussianProblem};
+use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
 
 fn problem(n_rows: usize, n_classes: usize) -> PlantedGaussianProblem {
     PlantedGaussian { n_rows, n_classes, n_signals: 5, seed: 3, ..PlantedGaussian::default() }

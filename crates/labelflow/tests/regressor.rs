@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use labelflow::weak::{
-    AverageRules, Claim, Features, LabelRange, Region, Rule, RuleDataset, TrueValues,
-};
-use labelflow::{
-    Activation, BatchSize, EpochEvent, FittedLabelFlowRegressor, LabelFlowRegressor, ModelTask,
-    Observer, Scaling, StopReason, TrainConfig, point_metrics, regression_metrics,
-};
+use labelflow::SavedModel;
+use labelflow::evaluation::{point_metrics, regression_metrics};
+use labelflow::flow::Activation;
+use labelflow::learners::FittedLabelFlowRegressor;
+use labelflow::learners::Scaling;
+use labelflow::rows::{LabelRange, TrueValues};
+use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
+use labelflow::storage::ModelTask;
+use labelflow::training::{BatchSize, EpochEvent, Observer, StopReason};
+use labelflow::{Features, LabelFlowRegressor, TrainConfig};
 use ndarray::{Array2, array};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -116,7 +119,9 @@ fn a_saved_model_predicts_the_same_and_is_not_taken_for_another() {
     );
     assert_eq!(loaded.range(), model.range());
     assert_eq!(loaded.report().history, model.report().history);
-    let error = labelflow::FittedLabelFlowClassifier::load(folder.path()).unwrap_err().to_string();
+    let error = labelflow::learners::FittedLabelFlowClassifier::load(folder.path())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("a model for classification, found one for regression"), "{error}");
 }
 
@@ -158,7 +163,7 @@ fn a_run_that_was_ended_goes_on_as_if_it_had_not_been() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
         config.fit_with(&dataset, Vec::new(), None, &mut EndAfter(5, path.clone())).unwrap();
-        let checkpoint = labelflow::Checkpoint::load(&path).unwrap();
+        let checkpoint = labelflow::storage::Checkpoint::load(&path).unwrap();
         let resumed = config.fit_with(&dataset, Vec::new(), Some(checkpoint), &mut ()).unwrap();
         assert_eq!(
             resumed.predict_distribution(dataset.features()).unwrap(),

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
+use labelflow::constraints::ConstraintConfig;
 use labelflow::flow::{
     Bijection, Coupling, CouplingFlowConfig, Flow, Mode, StatisticsRecorder, load_state, state,
 };
-use labelflow::weak::{Bounds, Features, WeakDataset};
-use labelflow::{Batch, ConstraintConfig, Objective};
-use labelflow_data::PlantedVotes;
+use labelflow::training::{Batch, Objective};
+use labelflow::{Bounds, Features, WeakDataset};
+use labelflow_data::synthetic::PlantedVotes;
 use ndarray::Array2;
 
 const N_ROWS: usize = 9;

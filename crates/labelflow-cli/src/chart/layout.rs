@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, Text, fitting, fitting_ends, text_width};
 use super::palette::{Ink, corners, dashes};
-use super::{Chart, ChartSize, Key, Mark, Symbol};
+use crate::chart::{Chart, ChartSize, Key, Mark, Symbol};
 
 /// The width of every chart.
 const WIDTH: f64 = 400.0;

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use labelflow_data::{stroke_letter, write_atomically};
+use labelflow_clouds::pictures::stroke_letter;
+use labelflow_data::write_atomically;
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
 
-use super::Chart;
 use super::drawing::{Anchor, Shape, Text};
 use super::layout::draw;
 use super::palette::{Ink, Palette, channels};
+use crate::chart::Chart;
 
 const SCALE: f32 = 2.0;
 /// The distance of two lines of the letters' grid, as a share of their size. Letters are a little narrower than their grid.

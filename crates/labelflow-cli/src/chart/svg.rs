@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::Chart;
 use super::drawing::{Anchor, Drawing, Shape, Text};
 use super::layout::draw;
 use super::palette::{Ink, Palette, variable};
+use crate::chart::Chart;
 
 /// Where the SVG will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,21 +1,83 @@
-//! One file a command.
+//! The commands, one folder each: what can be typed, and what it does.
 
 pub(crate) mod analyze;
-mod analyze_patterns;
 pub(crate) mod calibrate;
 pub(crate) mod complete;
-pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod demo;
+pub(crate) mod device;
 pub(crate) mod eval;
-mod export;
 pub(crate) mod fit;
 pub(crate) mod label;
-mod label_patterns;
-pub(crate) mod man;
+pub(crate) mod manual;
 pub(crate) mod metrics;
 pub(crate) mod predict;
-mod predict_parts;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod signals;
 pub(crate) mod votes;
+
+use clap::{Parser, Subcommand};
+
+use crate::Outcome;
+
+/// Turns unlabelled data and weak signals into labels with probabilities
+#[derive(Debug, Parser)]
+#[command(name = "labelflow", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands in the order of `labelflow help`: what each does, its arguments, and the function that runs it.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path,)+) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$attribute])* $name($args),)+
+        }
+
+        impl Command {
+            pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
+                match self {
+                    $(Self::$name(args) => $run(args),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    /// Train on embedded data, compare with simpler methods, leave a model and labels to look at
+    Demo(demo::args::DemoArgs) => demo::run,
+    /// Train a model from features and weak signals, rules about means, or shapes
+    Fit(fit::args::FitArgs) => fit::run,
+    /// Label new rows with a trained model
+    Predict(predict::args::PredictArgs) => predict::run,
+    /// Evaluate a trained model on rows with true labels
+    Eval(eval::args::EvalArgs) => eval::run,
+    /// Calibrate a trained classifier on rows with true labels
+    Calibrate(calibrate::args::CalibrateArgs) => calibrate::run,
+    /// Describe labelers: coverage, overlaps, conflicts, accuracy
+    Analyze(analyze::args::AnalyzeArgs) => analyze::run,
+    /// Label rows from their votes alone, with a label model
+    Label(label::args::LabelArgs) => label::run,
+    /// Turn keyword rules into votes on texts
+    Votes(votes::args::VotesArgs) => votes::run,
+    /// Repeat experiments, such as the paper's tables, and compare with what is expected
+    Run(run::args::RunArgs) => run::run,
+    /// Print the tables of finished runs, or write a page about runs, training, signals and predictions
+    Report(report::args::ReportArgs) => report::run,
+    /// Complete partial point clouds with a trained model
+    Complete(complete::args::CompleteArgs) => complete::run,
+    /// Compare generated point clouds with reference clouds
+    Metrics(metrics::args::MetricsArgs) => metrics::run,
+    /// List, download, check and make datasets
+    Data(data::args::DataArgs) => data::run,
+    /// Print a completion script for a shell
+    #[command(hide = true)]
+    Completions(manual::args::CompletionsArgs) => manual::completions::run,
+    /// Write man pages
+    #[command(hide = true)]
+    Man(manual::args::ManArgs) => manual::man::run,
+}

@@ -1,6 +1,6 @@
 //! Tables for other programs: a line for each dataset and system.
 
-use super::ReportTable;
+use crate::report::ReportTable;
 
 const HEADER: [&str; 13] = [
     "table",

@@ -1,7 +1,7 @@
 //! Tables for papers: deviations as subscripts, the best in bold.
 
-use super::{ReportCell, ReportTable};
-use crate::metric::Metric;
+use crate::experiments::metric::Metric;
+use crate::report::{ReportCell, ReportTable};
 
 /// One tabular after the other; they need the package booktabs.
 pub(crate) fn latex(tables: &[ReportTable]) -> String {

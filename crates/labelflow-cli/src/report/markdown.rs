@@ -1,8 +1,8 @@
 //! Tables for people, on a terminal or in a page of Markdown.
 
-use super::{ReportCell, ReportTable};
-use crate::metric::Metric;
-use crate::output::{percent, table_of};
+use crate::experiments::metric::Metric;
+use crate::report::{ReportCell, ReportTable};
+use crate::terminal::output::{percent, table_of};
 
 /// One table after the other. Below each row stands what the paper has.
 pub(crate) fn markdown(tables: &[ReportTable]) -> String {

@@ -16,14 +16,14 @@ mod tables_section;
 mod training_section;
 mod values_section;
 
-use labelflow::IntervalMetrics;
+use labelflow::evaluation::IntervalMetrics;
 use serde::Serialize;
 
 use crate::commands::run::RunResult;
-use crate::metric::Metric;
-use crate::run_file::Expectation;
-use crate::summary::{mean_and_deviation, mean_of_known};
-use crate::systems::{is_supervised, order};
+use crate::experiments::metric::Metric;
+use crate::experiments::run_file::Expectation;
+use crate::experiments::summary::{mean_and_deviation, mean_of_known};
+use crate::experiments::systems::{is_supervised, order};
 
 pub(crate) use csv::csv;
 pub(crate) use html::html;

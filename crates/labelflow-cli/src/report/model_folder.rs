@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::{EpochRecord, ModelTask, StopReason};
+use labelflow::storage::ModelTask;
+use labelflow::training::{EpochRecord, StopReason};
 use serde::Deserialize;
 
-use crate::evaluation_file::{EVALUATION, Evaluation, read_evaluations};
+use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations};
 
 /// The manifests that a folder may have; the second after a crash while saving.
 const MANIFESTS: [&str; 2] = ["model.toml", "model.toml.new"];

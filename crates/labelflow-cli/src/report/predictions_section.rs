@@ -6,15 +6,15 @@
 //! coverage c: the accuracy on the c · n most certain rows
 //! ```
 
-use labelflow::classification_metrics;
-use labelflow::weak::Truth;
-use labelflow_data::ClassPredictions;
+use labelflow::evaluation::classification_metrics;
+use labelflow::rows::Truth;
+use labelflow_data::inputs::ClassPredictions;
 
 use super::page::{Block, Figure, PageTable, Section};
 use crate::chart::{
     Axis, Chart, ChartSize, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number,
 };
-use crate::output::percent;
+use crate::terminal::output::percent;
 
 /// Bins of certainty.
 const N_BINS: usize = 10;
@@ -272,7 +272,7 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
 
 #[cfg(test)]
 mod tests {
-    use labelflow::weak::SoftLabels;
+    use labelflow::rows::SoftLabels;
     use ndarray::Array2;
 
     use super::*;

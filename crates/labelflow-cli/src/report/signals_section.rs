@@ -1,11 +1,13 @@
 //! What labelers do: coverage, overlaps and conflicts, estimated and true accuracy, and the rows on which they disagree most.
 
-use labelflow::weak::{LabelerPair, Truth, WeakSignals, labeler_pairs};
+use labelflow::WeakSignals;
+use labelflow::labelers::{LabelerPair, labeler_pairs};
+use labelflow::rows::Truth;
 
 use super::page::{Block, Figure, PageTable, Section};
 use crate::chart::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
-use crate::labeler_report::LabelerReport;
-use crate::output::percent;
+use crate::inputs::labeler_report::LabelerReport;
+use crate::terminal::output::percent;
 
 /// The most labelers in a chart: those with the most votes.
 const MOST_LABELERS: usize = 40;
@@ -278,7 +280,8 @@ fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use labelflow::weak::{SoftLabels, Votes};
+    use labelflow::Votes;
+    use labelflow::rows::SoftLabels;
     use ndarray::{Array2, array};
 
     use super::*;

@@ -1,10 +1,10 @@
 //! The tables of runs, with the paper's numbers below ours.
 
 use super::page::{Block, PageCell, PageTable, Section};
-use super::{ReportCell, ReportTable};
 use crate::chart::DataTable;
-use crate::metric::Metric;
-use crate::output::percent;
+use crate::experiments::metric::Metric;
+use crate::report::{ReportCell, ReportTable};
+use crate::terminal::output::percent;
 
 /// The section of at least one table.
 pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {

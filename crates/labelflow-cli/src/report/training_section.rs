@@ -1,13 +1,13 @@
 //! How models were trained: the loss, its terms and evaluations over epochs, side by side for several models.
 
-use labelflow::EpochRecord;
+use labelflow::training::EpochRecord;
 
 use super::model_folder::ModelFolder;
 use super::page::{Block, PageCell, PageTable, Section};
 use crate::chart::{Chart, Curve, DataTable, show_number};
-use crate::evaluation_file::{Evaluation, Scores};
-use crate::output::percent;
-use crate::progress::why_ended;
+use crate::inputs::evaluation_file::{Evaluation, Scores};
+use crate::terminal::output::percent;
+use crate::terminal::progress::why_ended;
 
 /// The name of the term that is no violation.
 const LIKELIHOOD: &str = "likelihood";

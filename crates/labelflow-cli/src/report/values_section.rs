@@ -5,14 +5,14 @@
 //! coverage c: the root mean squared error on the c · n rows with the smallest deviation
 //! ```
 
-use labelflow::point_metrics;
-use labelflow::weak::TrueValues;
-use labelflow_data::ValueLabels;
+use labelflow::evaluation::point_metrics;
+use labelflow::rows::TrueValues;
+use labelflow_data::inputs::ValueLabels;
 
 use super::page::{Block, Figure, PageTable, Section};
 use super::predictions_section::{by_descending, histogram, mean};
 use crate::chart::{Axis, Chart, ChartSize, Curve, DataTable, Mark, show_number};
-use crate::output::percent;
+use crate::terminal::output::percent;
 
 /// Bars of the histogram.
 const N_BINS: usize = 20;

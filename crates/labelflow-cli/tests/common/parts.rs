@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use labelflow_data::{Column, ColumnValues, read_features, read_signals, write_columns};
+use labelflow_data::inputs::{read_features, read_signals};
+use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
 use super::Sandbox;
 

@@ -11,7 +11,8 @@
 use ndarray::{ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, Truth};
+use crate::rows::Truth;
+use crate::{Error, Result};
 
 /// The threshold of sets of classes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ impl ConformalSets {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::config("level", "a share between 0 and 1", level));
         }
-        super::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
         let rows = scores.axis_iter(Axis(0)).zip(truth.labels());
         let mut own: Vec<f64> = rows.map(|(scores, &class)| scores[class]).collect();
         if own.iter().any(|score| score.is_nan()) {
@@ -59,7 +60,7 @@ impl ConformalSets {
 
     /// Judges the sets of rows.
     pub fn judge(&self, scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<SetMetrics> {
-        super::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
         let (mut held, mut size) = (0, 0);
         for (scores, class) in scores.axis_iter(Axis(0)).zip(truth.labels()) {
             let set = self.set(scores);

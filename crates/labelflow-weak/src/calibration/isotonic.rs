@@ -7,7 +7,8 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, SoftLabels, Truth};
+use crate::rows::{SoftLabels, Truth};
+use crate::{Error, Result};
 
 /// A curve for each class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Isotonic {
 impl Isotonic {
     /// The curves of these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        super::check_rows(labels, truth)?;
+        crate::calibration::check_rows(labels, truth)?;
         // One row more of each kind: a curve of few rows never says never.
         let margin = 1.0 / (labels.n_rows() + 2) as f64;
         let curve = |class: usize| {

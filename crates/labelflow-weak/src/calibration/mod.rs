@@ -15,7 +15,8 @@ pub use conformal_sets::{ConformalSets, SetMetrics};
 pub use isotonic::Isotonic;
 pub use temperature::Temperature;
 
-use crate::{Error, Result, SoftLabels, Truth};
+use crate::rows::{SoftLabels, Truth};
+use crate::{Error, Result};
 
 /// A way to learn a calibration from true labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +48,8 @@ impl Calibration {
     /// Learns from probabilities of rows and their true labels.
     ///
     /// ```
-    /// use labelflow_weak::{Calibration, CalibrationMethod, SoftLabels, Truth};
+    /// use labelflow_weak::calibration::{Calibration, CalibrationMethod};
+    /// use labelflow_weak::rows::{SoftLabels, Truth};
     /// use ndarray::Array2;
     ///
     /// // Always 90 % sure of class 0, and right in three of four rows.

@@ -15,7 +15,11 @@
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounds, Error, Result, SoftLabels, Truth, WeakSignals, normalize_logs};
+use crate::labelers::Bounds;
+use crate::numerics::normalize_logs;
+use crate::rows::{SoftLabels, Truth};
+use crate::votes::WeakSignals;
+use crate::{Error, Result};
 
 /// Probabilities are raised to this before their logarithm is taken: a mean of a few samples that is zero does not mean never.
 const FLOOR: f64 = 1e-3;
@@ -38,7 +42,7 @@ pub struct Temperature {
 impl Temperature {
     /// The temperature with the least log loss on these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        super::check_rows(labels, truth)?;
+        crate::calibration::check_rows(labels, truth)?;
         // d/dβ of the log loss for β = 1/T: how much more log-probability the classes have on average than the true one.
         let slope = |beta: f64| {
             let mut slope = 0.0;

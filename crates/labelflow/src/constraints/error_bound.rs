@@ -12,12 +12,16 @@
 // that number squared; the paper's code divides, as here.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{ABSTAIN, Bounds, SignalValues, WeakDataset};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::rows::WeakDataset;
+use labelflow_weak::votes::{ABSTAIN, SignalValues};
 use ndarray::{ArrayView3, s};
 
-use crate::row_source::RowSignals;
-use crate::signal_totals::SignalTotals;
-use crate::{Batch, Constraint, Error, Relation, Residual, Result};
+use crate::constraints::{Constraint, Relation, Residual};
+use crate::sources::RowSignals;
+use crate::sources::signal_totals::SignalTotals;
+use crate::training::Batch;
+use crate::{Error, Result};
 
 /// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
 const N_GIVEN_FLOOR: f64 = 1e-8;
@@ -153,11 +157,12 @@ impl Constraint for ErrorBound {
 
 #[cfg(test)]
 mod tests {
-    use labelflow_weak::{Features, Votes, WeakSignals};
+    use labelflow_weak::rows::Features;
+    use labelflow_weak::votes::{Votes, WeakSignals};
     use ndarray::array;
 
     use super::*;
-    use crate::Penalty;
+    use crate::constraints::Penalty;
 
     fn dataset(votes: ndarray::Array2<i64>, bound: f64) -> WeakDataset {
         let features = Features::new(ndarray::Array2::zeros((votes.nrows(), 1))).unwrap();

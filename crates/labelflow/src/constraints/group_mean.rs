@@ -7,10 +7,12 @@
 //! Where both ends are the same number b, the two violations together are (mean − b)².
 
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{Features, LabelRange, RuleDataset, Statistic};
+use labelflow_weak::rows::{Features, LabelRange};
+use labelflow_weak::rules::{RuleDataset, Statistic};
 
-use super::rule_part::RulePart;
-use crate::{Batch, Constraint, Error, Relation, Residual, Result};
+use crate::constraints::{Constraint, Relation, Residual, RulePart};
+use crate::training::Batch;
+use crate::{Error, Result};
 
 /// A group of rows and the mean of one of their labels.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,7 +193,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::Penalty;
+    use crate::constraints::Penalty;
 
     #[test]
     fn zero_when_the_means_hold_and_positive_otherwise() {

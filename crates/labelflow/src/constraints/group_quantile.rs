@@ -8,10 +8,11 @@
 
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_weak::{LabelRange, RuleDataset, Statistic};
+use labelflow_weak::rows::LabelRange;
+use labelflow_weak::rules::{RuleDataset, Statistic};
 
-use super::rule_part::RulePart;
-use crate::{Batch, Constraint, Relation, Residual};
+use crate::constraints::{Constraint, Relation, Residual, RulePart};
+use crate::training::Batch;
 
 /// How far a step of the staircase is spread, as a share of the label range.
 const SMOOTHING: f64 = 0.02;
@@ -91,11 +92,12 @@ impl Constraint for GroupQuantile {
 
 #[cfg(test)]
 mod tests {
-    use labelflow_weak::{Claim, Features, LabelRange, Region, Rule};
+    use labelflow_weak::rows::{Features, LabelRange};
+    use labelflow_weak::rules::{Claim, Region, Rule};
     use ndarray::Array2;
 
     use super::*;
-    use crate::Penalty;
+    use crate::constraints::Penalty;
 
     #[test]
     fn zero_where_the_quantile_lies_between_its_ends() {

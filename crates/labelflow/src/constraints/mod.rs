@@ -1,27 +1,32 @@
 //! The built-in constraints, one file each, and their names in configuration files.
 
+mod constraint;
 mod error_bound;
 mod group_mean;
 mod group_quantile;
+mod penalty;
 mod range;
 mod rule_part;
 mod sum_to_one;
 
 use burn::tensor::Device;
-use labelflow_weak::{Bounds, Features, WeakDataset};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::rows::{Features, WeakDataset};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
+pub use constraint::{Constraint, Relation, Residual};
 pub use error_bound::ErrorBound;
 pub use group_mean::{Group, GroupMean};
 pub use group_quantile::GroupQuantile;
+pub use penalty::Penalty;
 pub use range::Range;
 pub(crate) use rule_part::RulePart;
 pub use sum_to_one::SumToOne;
 
-use crate::row_source::RowSignals;
-use crate::signal_totals::SignalTotals;
-use crate::{Error, Penalty, Result};
+use crate::sources::RowSignals;
+use crate::sources::signal_totals::SignalTotals;
+use crate::{Error, Result};
 
 /// What a constraint on some rows must know of all rows.
 #[derive(Debug)]

@@ -8,7 +8,8 @@
 
 use burn::tensor::Tensor;
 
-use crate::{Batch, Constraint, Relation, Residual};
+use crate::constraints::{Constraint, Relation, Residual};
+use crate::training::Batch;
 
 /// Every label lies between two numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]

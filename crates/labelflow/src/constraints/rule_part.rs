@@ -1,6 +1,6 @@
 //! A rule about all rows, and some of the rows.
 
-use labelflow_weak::{Claim, RuleDataset};
+use labelflow_weak::rules::{Claim, RuleDataset};
 
 /// What a rule claims, and which of some rows it speaks of.
 #[derive(Debug, Clone, Copy)]

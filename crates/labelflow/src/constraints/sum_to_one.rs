@@ -2,7 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use crate::{Batch, Constraint, Relation, Residual};
+use crate::constraints::{Constraint, Relation, Residual};
+use crate::training::Batch;
 
 /// The labels of a row add up to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,20 +3,21 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{LabelModel, Labeler, MajorityVote};
-use labelflow::{
-    AverageClassifier, ClassificationMetrics, LabelFlowClassifier, StopReason,
-    SupervisedClassifier, TrainConfig, classification_metrics,
-};
-use labelflow_data::{
-    BoundsFrom, WeakProblem, embedded, simulate, write_features, write_labels, write_signals,
-};
+use labelflow::SavedModel;
+use labelflow::baselines::{AverageClassifier, SupervisedClassifier};
+use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
+use labelflow::label_models::{LabelModel, Labeler, MajorityVote};
+use labelflow::training::StopReason;
+use labelflow::{LabelFlowClassifier, TrainConfig};
+use labelflow_data::catalog::{BoundsFrom, WeakProblem, embedded, simulate};
+use labelflow_data::inputs::{write_features, write_labels, write_signals};
 
+use super::args::DemoArgs;
 use crate::Outcome;
-use crate::args::DemoArgs;
 use crate::commands::data::write_truth;
-use crate::output::{self, percent};
-use crate::progress::Progress;
+use crate::terminal::output;
+use crate::terminal::output::percent;
+use crate::terminal::progress::Progress;
 
 /// The columns that the three labelers look at: mean, error and worst of the radius.
 const COLUMNS: [usize; 3] = [0, 10, 20];

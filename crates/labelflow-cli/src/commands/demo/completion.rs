@@ -1,16 +1,20 @@
 //! Made-up chairs of which parts are missing.
 
 use anyhow::{Context, bail};
-use labelflow::weak::point_clouds::{CompletionScores, PartialCut};
-use labelflow::{CompletionDataset, CompletionTraining, PointCloudCompleter, StopReason};
-use labelflow_data::furniture::FurnitureCategory;
-use labelflow_data::{LoadOptions, ShapeSet, write_cloud};
+use labelflow::SavedModel;
+use labelflow::training::StopReason;
+use labelflow_clouds::completers::{CompletionDataset, CompletionTraining, PointCloudCompleter};
+use labelflow_clouds::files::write_cloud;
+use labelflow_clouds::geometry::PartialCut;
+use labelflow_clouds::metrics::CompletionScores;
+use labelflow_clouds::shapes::{FurnitureCategory, ShapeSet};
 
+use super::args::DemoArgs;
 use crate::Outcome;
-use crate::args::DemoArgs;
-use crate::output;
-use crate::progress::Progress;
-use crate::systems::{CompletionSystem, SystemTables, scores_in_units};
+use crate::experiments::systems::SystemTables;
+use crate::experiments::systems::{CompletionSystem, scores_in_units};
+use crate::terminal::output;
+use crate::terminal::progress::Progress;
 
 /// Chairs to train on, and to test on.
 const N_TRAIN: usize = 256;
@@ -22,12 +26,7 @@ const N_SCANS: usize = 4;
 
 pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let set = ShapeSet::Furniture(FurnitureCategory::Chair);
-    let options = LoadOptions {
-        n_train_shapes: Some(N_TRAIN),
-        n_test_shapes: Some(N_TEST),
-        ..LoadOptions::default()
-    };
-    let problem = set.load(&args.out, &options)?;
+    let problem = set.load(&args.out, Some(N_TRAIN), Some(N_TEST))?;
     let small = PointCloudCompleter::small();
     let config = PointCloudCompleter {
         seed: args.seed,
@@ -38,7 +37,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         ..small
     };
     output::print(&format!(
-        "Made-up chairs: {N_TRAIN} to train on, never with the partial clouds that were cut from them; partial clouds of \
+        "Synthetic chairs: {N_TRAIN} to train on, never with the partial clouds that were cut from them; partial clouds of \
          {N_TEST} others to complete.\n"
     ))?;
     let model_folder = args.out.join("model");
@@ -64,7 +63,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let scans = args.out.join("scans");
     std::fs::create_dir_all(&scans).with_context(|| format!("creating {}", scans.display()))?;
     let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
-    let same = labelflow::weak::point_clouds::Normalization::new([0.0; 3], 1.0)?;
+    let same = labelflow_clouds::geometry::Normalization::new([0.0; 3], 1.0)?;
     for shape in problem.test.iter().take(N_SCANS) {
         let partial = cut.cut(shape, 0)?.points;
         write_cloud(&scans.join(format!("{}.ply", shape.id())), &same.undo(&partial)?)?;

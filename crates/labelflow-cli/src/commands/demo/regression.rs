@@ -3,24 +3,24 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{
-    AverageRules, Claim, LabelRange, LinearRegression, Region, Rule, RuleDataset,
-};
-use labelflow::{
-    LabelFlowRegressor, RegressionMetrics, StopReason, TrainConfig, point_metrics,
-    regression_metrics,
-};
-use labelflow_data::{
-    RuleProblem, Split, embedded, measure_rules, write_features, write_value_labels,
-};
+use labelflow::SavedModel;
+use labelflow::evaluation::{RegressionMetrics, point_metrics, regression_metrics};
+use labelflow::linear::LinearRegression;
+use labelflow::rows::LabelRange;
+use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
+use labelflow::training::StopReason;
+use labelflow::{LabelFlowRegressor, TrainConfig};
+use labelflow_data::catalog::{RuleProblem, Split, embedded, measure_rules};
+use labelflow_data::inputs::{write_features, write_value_labels};
 
+use super::args::DemoArgs;
 use crate::Outcome;
-use crate::args::DemoArgs;
 use crate::commands::data::{write_rules_of, write_true_values};
 use crate::commands::predict::value_labels;
-use crate::metric::Metric;
-use crate::output::{self, percent};
-use crate::progress::Progress;
+use crate::experiments::metric::Metric;
+use crate::terminal::output;
+use crate::terminal::output::percent;
+use crate::terminal::progress::Progress;
 
 /// What an expert would look at: body mass index, blood pressure, and the logarithm of triglycerides.
 const FEATURES: [&str; 3] = ["bmi", "bp", "s5"];

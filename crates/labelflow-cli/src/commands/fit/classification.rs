@@ -3,20 +3,23 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{Truth, WeakDataset};
-use labelflow::{FittedLabelFlowClassifier, LabelFlowClassifier, classification_metrics};
-use labelflow_data::{
+use labelflow::SavedModel;
+use labelflow::evaluation::classification_metrics;
+use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::rows::Truth;
+use labelflow::{LabelFlowClassifier, WeakDataset};
+use labelflow_data::inputs::{
     AbstainConvention, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
 };
 
+use super::args::FitArgs;
 use super::origin::{Origin, Repetition};
-use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
-use crate::args::FitArgs;
-use crate::bounds_setting::BoundsSetting;
 use crate::commands::eval::print_metrics;
-use crate::evaluation_file::Scores;
-use crate::output;
+use crate::commands::fit::{FitFile, Judge, Training, required, with_flags};
+use crate::inputs::bounds_setting::BoundsSetting;
+use crate::inputs::evaluation_file::Scores;
+use crate::terminal::output;
 
 /// What is read, from the file and the flags.
 struct Inputs {

@@ -1,15 +1,18 @@
 //! A classifier from features and signals in Parquet files that need not fit in memory.
 
-use labelflow::{FittedLabelFlowClassifier, LabelFlowClassifier, RowSource};
-use labelflow_data::{AbstainConvention, SignalsOptions};
+use labelflow::LabelFlowClassifier;
+use labelflow::SavedModel;
+use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::sources::RowSource;
+use labelflow_data::inputs::{AbstainConvention, SignalsOptions};
 
+use super::args::FitArgs;
 use super::classification::with_model_flags;
 use super::origin::{Origin, Repetition};
 use super::parts::{PartsSetting, note_windows, refuse_what_needs_memory};
-use super::{FitFile, Training};
 use crate::Outcome;
-use crate::args::FitArgs;
-use crate::bounds_setting::BoundsSetting;
+use crate::commands::fit::{FitFile, Training};
+use crate::inputs::bounds_setting::BoundsSetting;
 
 pub(super) fn run(
     file: FitFile,

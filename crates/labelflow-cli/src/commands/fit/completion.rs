@@ -3,23 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::weak::point_clouds::{Normalization, PointCloud, PointSet, Shape};
-use labelflow::{
+use labelflow_clouds::completers::{
     AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
     CompletionMethod, PointCloudCompleter,
 };
-use labelflow_data::{
-    CloudOptions, LoadOptions, PartNetOptions, ShapeSet, read_cloud_with, read_partnet,
-    read_partnet_split,
-};
+use labelflow_clouds::files::{CloudOptions, read_cloud_with};
+use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
+use labelflow_clouds::shapes::{PartNetOptions, ShapeSet, read_partnet, read_partnet_split};
 
+use super::args::{FitArgs, PresetName};
 use super::origin::{Origin, Repetition};
-use super::{FitFile, Training, required};
 use crate::Outcome;
-use crate::args::{FitArgs, PresetName};
-use crate::cloud_files::{cloud_files, entries};
-use crate::data_folder::data_folder;
-use crate::output;
+use crate::commands::fit::{FitFile, Training, required};
+use crate::inputs::cloud_files::{cloud_files, entries};
+use crate::inputs::data_folder::data_folder;
+use crate::terminal::output;
 
 pub(super) fn run(
     file: FitFile,
@@ -161,7 +159,7 @@ fn with_model_flags(
 fn read_shapes(path: &Path, args: &FitArgs) -> anyhow::Result<Vec<Shape>> {
     let name = path.to_string_lossy();
     if let Some(set) = ShapeSet::from_name(&name).filter(|_| !path.exists()) {
-        return Ok(set.load(&data_folder(args.data.as_ref()), &LoadOptions::default())?.train);
+        return Ok(set.load(&data_folder(args.data.as_ref()), None, None)?.train);
     }
     if path.join("stats").is_dir() && path.join("data").is_dir() {
         return read_partnet_shapes(path);

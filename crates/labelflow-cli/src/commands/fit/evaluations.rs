@@ -4,9 +4,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::{Checkpoint, EpochEvent, Observer, StopReason};
+use labelflow::storage::Checkpoint;
+use labelflow::training::{EpochEvent, Observer, StopReason};
 
-use crate::evaluation_file::{EVALUATION, Evaluation, Scores, read_evaluations, write_evaluations};
+use crate::inputs::evaluation_file::{
+    EVALUATION, Evaluation, Scores, read_evaluations, write_evaluations,
+};
 
 /// How models of one task are judged, where there are labels to judge by.
 pub(super) struct Judge<'a, M> {

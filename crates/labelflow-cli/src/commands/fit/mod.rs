@@ -1,5 +1,6 @@
 //! `labelflow fit`: a model from features and weak supervision.
 
+pub(crate) mod args;
 mod classification;
 mod classification_parts;
 mod completion;
@@ -13,25 +14,27 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::{
-    BatchSize, Checkpoint, CheckpointFile, EpochEvent, ModelRecord, ModelTask, Observer, Preset,
-    Report, StopReason, TrainConfig,
+use evaluations::{Evaluations, Judge};
+use labelflow::TrainConfig;
+use labelflow::storage::{Checkpoint, ModelRecord, ModelTask};
+use labelflow::training::{
+    BatchSize, CheckpointFile, EpochEvent, Observer, Preset, Report, StopReason,
 };
-use labelflow_data::{AbstainConvention, TableParts};
+use labelflow_data::inputs::AbstainConvention;
+use labelflow_data::parts::TableParts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use self::origin::{Origin, Repetition};
 use crate::Outcome;
-use crate::args::{FitArgs, ModelArgs};
-use crate::bounds_setting::BoundsSetting;
-use crate::claimed_folder::ClaimedFolder;
-use crate::completer::CHECKPOINT;
-use crate::config_table::read_config;
-use crate::memory_size::MemorySize;
-use crate::progress::{Progress, why_ended};
-use crate::{output, time_limit};
-use evaluations::{Evaluations, Judge};
+use crate::inputs::bounds_setting::BoundsSetting;
+use crate::inputs::completer::CHECKPOINT;
+use crate::inputs::config_table::read_config;
+use crate::inputs::memory_size::MemorySize;
+use crate::terminal::claimed_folder::ClaimedFolder;
+use crate::terminal::progress::{Progress, why_ended};
+use crate::terminal::{output, time_limit};
+use args::{FitArgs, ModelArgs};
+use origin::{Origin, Repetition};
 
 /// A `RUN.toml` for `fit`. Paths are relative to the file.
 #[derive(Debug, Default, Deserialize)]
@@ -365,7 +368,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::mutation::damaged;
+    use labelflow_testing::damaged;
 
     const VALID: &str = "task = \"classification\"\nfeatures = \"a.csv\"\nsignals = \"b.csv\"\nbounds = 0.2\nclasses = [\"a\", \"b\"]\n\
         abstain = \"zero\"\nrange = [0, 1]\n[config]\nn_steps = 2\n[[config.constraints]]\nkind = \"range\"\nweight = 3.0\n";

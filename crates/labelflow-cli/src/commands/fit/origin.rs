@@ -4,16 +4,17 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::{ModelRecord, ModelTask};
-use labelflow_data::{AbstainConvention, TableParts};
+use labelflow::storage::{ModelRecord, ModelTask};
+use labelflow_data::inputs::AbstainConvention;
+use labelflow_data::parts::TableParts;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::FitFile;
 use super::parts::PartsSetting;
-use crate::bounds_setting::BoundsSetting;
-use crate::cloud_files::entries;
-use crate::memory_size::MemorySize;
+use crate::commands::fit::FitFile;
+use crate::inputs::bounds_setting::BoundsSetting;
+use crate::inputs::cloud_files::entries;
+use crate::inputs::memory_size::MemorySize;
 
 /// The versions of all dependencies that this program was built with.
 const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -169,14 +170,14 @@ impl Repetition {
             );
         };
         if record.labelflow != env!("CARGO_PKG_VERSION") {
-            crate::output::note(&format!(
+            crate::terminal::output::note(&format!(
                 "{} was trained by labelflow {}, this is {}: its weights may come out different",
                 model.display(),
                 record.labelflow,
                 env!("CARGO_PKG_VERSION")
             ));
         } else if origin.lock_sha256 != hex(Sha256::digest(LOCK)) {
-            crate::output::note(&format!(
+            crate::terminal::output::note(&format!(
                 "{} was trained with other versions of dependencies: its weights may come out different",
                 model.display()
             ));

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::weak::Bounds;
-use labelflow::{Error, RowSignals, RowSource, SignalForm, SourceRows, StreamedFit};
-use labelflow_data::{
-    BadRows, FeatureParts, ProbabilityReader, ProbabilityStream, SignalsOptions, StreamedPatterns,
-    TableParts, VoteParts, VoteReader, VoteStream,
+use labelflow::sources::{RowSignals, RowSource, SignalForm, SourceRows, StreamedFit};
+use labelflow::{Bounds, Error};
+use labelflow_data::inputs::SignalsOptions;
+use labelflow_data::parts::{
+    BadRows, FeatureParts, ProbabilityReader, ProbabilityStream, StreamedPatterns, TableParts,
+    VoteParts, VoteReader, VoteStream,
 };
 
-use super::{FitFile, required};
-use crate::args::FitArgs;
-use crate::bounds_setting::BoundsSetting;
-use crate::memory_size::MemorySize;
-use crate::output;
+use super::args::FitArgs;
+use crate::commands::fit::{FitFile, required};
+use crate::inputs::bounds_setting::BoundsSetting;
+use crate::inputs::memory_size::MemorySize;
+use crate::terminal::output;
 
 /// Rows that are read at once in a pass over all.
 const PASS_ROWS: usize = 8192;
@@ -123,7 +124,7 @@ impl PartsSetting {
         let is_auto = bounds.is_auto();
         let most = |parts: &VoteParts, n_values: usize| {
             let n_signals = parts.labelers().len();
-            let counter = 2 * labelflow::weak::VoteCounter::bytes_per_pattern(n_signals);
+            let counter = 2 * labelflow::votes::VoteCounter::bytes_per_pattern(n_signals);
             let bytes = counter + 3 * n_signals + 32 * n_values.max(2) + BYTES_PER_PATTERN;
             if is_auto { (memory / bytes as u64) as usize } else { 0 }
         };

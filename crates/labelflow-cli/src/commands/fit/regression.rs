@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{LabelRange, RuleDataset, RuleWarning, TrueValues};
-use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, regression_metrics};
-use labelflow_data::{read_features, read_rules, read_values};
+use labelflow::LabelFlowRegressor;
+use labelflow::SavedModel;
+use labelflow::evaluation::regression_metrics;
+use labelflow::learners::FittedLabelFlowRegressor;
+use labelflow::rows::{LabelRange, TrueValues};
+use labelflow::rules::{RuleDataset, RuleWarning};
+use labelflow_data::inputs::{read_features, read_rules, read_values};
 
+use super::args::FitArgs;
 use super::origin::{Origin, Repetition};
-use super::{FitFile, Judge, Training, required, with_flags};
 use crate::Outcome;
-use crate::args::FitArgs;
 use crate::commands::eval::print_regression_metrics;
-use crate::evaluation_file::Scores;
-use crate::output;
+use crate::commands::fit::{FitFile, Judge, Training, required, with_flags};
+use crate::inputs::evaluation_file::Scores;
+use crate::terminal::output;
 
 /// What is read, from the file and the flags.
 pub(super) struct Inputs {

@@ -1,15 +1,18 @@
 //! A regression from rules about means and features in Parquet files that need not fit in memory.
 
 use anyhow::Context;
-use labelflow::{FittedLabelFlowRegressor, LabelFlowRegressor, RowSource};
-use labelflow_data::read_rules;
+use labelflow::LabelFlowRegressor;
+use labelflow::SavedModel;
+use labelflow::learners::FittedLabelFlowRegressor;
+use labelflow::sources::RowSource;
+use labelflow_data::inputs::read_rules;
 
+use super::args::FitArgs;
 use super::origin::Repetition;
 use super::parts::{PartsSetting, note_windows, refuse_what_needs_memory};
 use super::regression::{Inputs, refuse_flags_of_classification, with_model_flags};
-use super::{FitFile, Training};
 use crate::Outcome;
-use crate::args::FitArgs;
+use crate::commands::fit::{FitFile, Training};
 
 pub(super) fn run(
     file: FitFile,

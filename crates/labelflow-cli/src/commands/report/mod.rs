@@ -1,5 +1,6 @@
 //! `labelflow report`: the tables of runs that were kept, or a page.
 
+pub(crate) mod args;
 mod report_page;
 
 use std::collections::HashMap;
@@ -8,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use super::run::{RunResult, read_results};
 use crate::Outcome;
-use crate::args::{ReportArgs, ReportFormat};
-use crate::commands::run::{RunResult, read_results};
-use crate::completer::CHECKPOINT;
-use crate::output;
+use crate::experiments::run_file::RunFile;
+use crate::inputs::completer::CHECKPOINT;
 use crate::report::{ModelFolder, ReportTable, csv, latex, markdown, tables};
-use crate::run_file::RunFile;
+use crate::terminal::output;
+use args::{ReportArgs, ReportFormat};
 
 /// The arguments by what they are.
 struct Inputs<'a> {

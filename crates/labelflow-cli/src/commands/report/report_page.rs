@@ -4,20 +4,22 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::weak::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
-use labelflow_data::{Predictions, read_labels, read_predictions, read_task_truth, read_values};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
+use labelflow_data::inputs::{
+    Predictions, read_labels, read_predictions, read_task_truth, read_values,
+};
 
-use super::{Inputs, write as write_text};
-use crate::args::ReportArgs;
+use super::args::ReportArgs;
 use crate::chart::{Chart, SvgPlace, svg, write_png};
-use crate::labeler_report::LabelerReport;
-use crate::output;
+use crate::commands::report::{Inputs, write as write_text};
+use crate::inputs::labeler_report::LabelerReport;
+use crate::inputs::signals_input::SignalsInput;
 use crate::report::page::{Block, Page, Section};
 use crate::report::{
     ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section,
     tables_section, training_section, values_section,
 };
-use crate::signals_input::SignalsInput;
+use crate::terminal::output;
 
 /// Makes the whole page before anything is written.
 pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()> {

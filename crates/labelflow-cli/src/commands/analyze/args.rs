@@ -1,0 +1,29 @@
+//! Flags of `analyze`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::label::args::DEFAULT_LABEL_MODEL;
+use crate::commands::signals::SignalsArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct AnalyzeArgs {
+    #[command(flatten)]
+    pub(crate) signals: SignalsArgs,
+    /// True labels, if there are any
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// The label model that says how accurate each labeler seems to be
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_LABEL_MODEL)]
+    pub(crate) model: String,
+    /// Also describe each two labelers: common rows, agreement, correlation
+    #[arg(long)]
+    pub(crate) pairs: bool,
+    /// Also write the table of labelers: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Also write the tables as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}

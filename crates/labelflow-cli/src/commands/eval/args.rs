@@ -1,0 +1,26 @@
+//! Flags of `eval`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::device::DeviceName;
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// A folder that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    pub(crate) model: PathBuf,
+    /// The rows to judge by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: PathBuf,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: DeviceName,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}

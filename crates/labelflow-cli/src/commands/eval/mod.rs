@@ -1,0 +1,88 @@
+//! `labelflow eval`: how good a model is.
+
+pub(crate) mod args;
+
+use std::path::Path;
+
+use anyhow::Context;
+use labelflow::evaluation::{
+    ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics,
+};
+use labelflow_data::inputs::{read_labels, read_values};
+use serde::Serialize;
+
+use super::predict::{Model, classes, values};
+use crate::Outcome;
+use crate::experiments::metric::Metric;
+use crate::terminal::output;
+use crate::terminal::output::percent;
+use args::EvalArgs;
+
+pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+    let context = || format!("{}, {}", args.features.display(), args.labels.display());
+    match Model::load(&args.model, args.device)? {
+        Model::Classifier(model) => {
+            let truth = read_labels(&args.labels, model.classes())?;
+            let labels = classes(&model, &args.features)?;
+            let metrics = classification_metrics(&labels, &truth).with_context(context)?;
+            show(&metrics, args, print_metrics)?;
+        }
+        Model::Regressor(model) => {
+            let truth = read_values(&args.labels)?;
+            let labels = values(&model, &args.features)?;
+            let metrics = regression_metrics(&labels, &truth).with_context(context)?;
+            show(&metrics, args, print_regression_metrics)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn show<M: Serialize>(
+    metrics: &M,
+    args: &EvalArgs,
+    print: fn(&M) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if let Some(path) = &args.json {
+        output::write_json(path, metrics)?;
+    }
+    if args.json.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
+    print(metrics)
+}
+
+pub(crate) fn print_metrics(metrics: &ClassificationMetrics) -> anyhow::Result<()> {
+    let mut rows = vec![
+        ["rows".to_owned(), metrics.n_rows.to_string()],
+        ["accuracy %".to_owned(), percent(metrics.accuracy)],
+        ["calibration error %".to_owned(), percent(metrics.ece)],
+        ["Brier score".to_owned(), format!("{:.4}", metrics.brier)],
+        ["log loss".to_owned(), format!("{:.4}", metrics.log_loss)],
+    ];
+    for surest in metrics.surest {
+        let name = format!("accuracy % of the surest {:.0} % of rows", surest.share * 100.0);
+        rows.push([name, percent(surest.accuracy)]);
+    }
+    output::print(&output::table(["metric", "value"], rows))
+}
+
+pub(crate) fn print_regression_metrics(metrics: &RegressionMetrics) -> anyhow::Result<()> {
+    let show = |number: f64| Metric::Rmse.show(number, number);
+    let mut rows = vec![
+        ["rows".to_owned(), metrics.n_rows.to_string()],
+        ["root mean squared error".to_owned(), show(metrics.rmse)],
+        ["mean absolute error".to_owned(), show(metrics.mae)],
+        ["R²".to_owned(), format!("{:.3}", metrics.r2)],
+    ];
+    for interval in &metrics.intervals {
+        rows.push([
+            format!("{:.0} % intervals: labels held %", interval.level * 100.0),
+            percent(interval.coverage),
+        ]);
+        rows.push([
+            format!("{:.0} % intervals: mean width", interval.level * 100.0),
+            show(interval.width),
+        ]);
+    }
+    output::print(&output::table(["metric", "value"], rows))
+}

@@ -1,0 +1,230 @@
+//! `labelflow metrics`: how near generated clouds come to reference clouds.
+//!
+//! Clouds are compared as they lie in their files, in the files' own units. Files in a folder below the generated ones are several
+//! completions of one partial cloud, which the folder is named after.
+
+pub(crate) mod args;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::bail;
+use labelflow_clouds::files::{CloudOptions, read_cloud_with};
+use labelflow_clouds::geometry::{NearestTree, PointCloud, PointSet};
+use labelflow_clouds::metrics::{
+    Chamfer, FScore, minimum_matching_distance, total_mutual_difference, unidirectional_hausdorff,
+};
+use serde::Serialize;
+
+use crate::Outcome;
+use crate::inputs::cloud_files::{cloud_files, entries};
+use crate::terminal::output;
+use args::MetricsArgs;
+
+/// The distance within which points count as found, as a share of the reference's diagonal.
+const F_SCORE_SHARE: f64 = 0.01;
+
+/// What machines read.
+#[derive(Debug, Serialize)]
+struct Metrics {
+    n_generated: usize,
+    n_references: usize,
+    /// The mean over references of the squared Chamfer distance to the nearest generated cloud.
+    mmd: f64,
+    /// The mean over partial clouds of how much their completions differ; none where each has one.
+    tmd: Option<f64>,
+    /// The mean over completions of the largest distance from a point of the partial cloud to the completion.
+    uhd: Option<f64>,
+    /// Of clouds whose names are in both folders.
+    pairs: Option<PairMetrics>,
+}
+
+/// Means over clouds with the same name.
+#[derive(Debug, Serialize)]
+struct PairMetrics {
+    n_pairs: usize,
+    chamfer_l1: f64,
+    chamfer_l2: f64,
+    f_score: f64,
+}
+
+pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<Outcome> {
+    let options = CloudOptions { n_surface_points: args.surface_points, ..Default::default() };
+    let references = read_flat(&args.references, &options)?;
+    let generated = read_groups(&args.generated, &options)?;
+    let partials = match &args.partials {
+        Some(folder) => Some(read_flat(folder, &options)?),
+        None => None,
+    };
+    let frame = Frame::of(references.values());
+    let metrics = measure(&frame, &generated, &references, partials.as_ref())?;
+    if let Some(path) = &args.json {
+        output::write_json(path, &metrics)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        print(&metrics)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn measure(
+    frame: &Frame,
+    generated: &BTreeMap<String, Vec<PointCloud>>,
+    references: &BTreeMap<String, PointCloud>,
+    partials: Option<&BTreeMap<String, PointCloud>>,
+) -> anyhow::Result<Metrics> {
+    let mut groups = BTreeMap::new();
+    for (name, clouds) in generated {
+        let trees = clouds.iter().map(|cloud| frame.tree(cloud));
+        groups.insert(name.as_str(), trees.collect::<anyhow::Result<Vec<_>>>()?);
+    }
+    let mut reference_trees = BTreeMap::new();
+    for (name, cloud) in references {
+        reference_trees.insert(name.as_str(), frame.tree(cloud)?);
+    }
+    let all: Vec<NearestTree> = groups.values().flatten().cloned().collect();
+    let targets: Vec<NearestTree> = reference_trees.values().cloned().collect();
+    let several: Vec<&Vec<NearestTree>> = groups.values().filter(|group| group.len() > 1).collect();
+    let tmd = match several.is_empty() {
+        true => None,
+        false => Some(total_mutual_difference(&several)?),
+    };
+    let uhd = match partials {
+        None => None,
+        Some(partials) => Some(hausdorff(frame, partials, &groups)?),
+    };
+    Ok(Metrics {
+        n_generated: all.len(),
+        n_references: targets.len(),
+        mmd: minimum_matching_distance(&targets, &all)?.mean,
+        tmd,
+        uhd,
+        pairs: pair_metrics(&groups, &reference_trees, references)?,
+    })
+}
+
+/// UHD over the partial clouds that have completions; one without is an error.
+fn hausdorff(
+    frame: &Frame,
+    partials: &BTreeMap<String, PointCloud>,
+    groups: &BTreeMap<&str, Vec<NearestTree>>,
+) -> anyhow::Result<f64> {
+    let (mut scanned, mut completed) = (Vec::new(), Vec::new());
+    for (name, cloud) in partials {
+        let Some(group) = groups.get(name.as_str()) else {
+            bail!("partial cloud '{name}': expected a completion of that name, found none");
+        };
+        scanned.push(frame.tree(cloud)?);
+        completed.push(group);
+    }
+    Ok(unidirectional_hausdorff(&scanned, &completed)?)
+}
+
+fn pair_metrics(
+    groups: &BTreeMap<&str, Vec<NearestTree>>,
+    trees: &BTreeMap<&str, NearestTree>,
+    references: &BTreeMap<String, PointCloud>,
+) -> anyhow::Result<Option<PairMetrics>> {
+    let (mut n_pairs, mut l1, mut l2, mut f_score) = (0usize, 0.0, 0.0, 0.0);
+    for (name, group) in groups {
+        let (Some(reference), Some(cloud)) = (trees.get(name), references.get(*name)) else {
+            continue;
+        };
+        let (low, high) = cloud.bounding_box();
+        let diagonal = (0..3).map(|axis| (high[axis] - low[axis]).powi(2)).sum::<f64>().sqrt();
+        for tree in group {
+            let chamfer = Chamfer::between(tree, reference);
+            n_pairs += 1;
+            l1 += chamfer.half_plain_sum();
+            l2 += chamfer.squared_sum();
+            let near = (F_SCORE_SHARE * diagonal).max(f64::MIN_POSITIVE);
+            f_score += FScore::between(tree, reference, near)?.value();
+        }
+    }
+    let mean = |sum: f64| sum / n_pairs as f64;
+    Ok((n_pairs > 0).then(|| PairMetrics {
+        n_pairs,
+        chamfer_l1: mean(l1),
+        chamfer_l2: mean(l2),
+        f_score: mean(f_score),
+    }))
+}
+
+fn print(metrics: &Metrics) -> anyhow::Result<()> {
+    let number = |value: f64| format!("{value:.6}");
+    let mut rows = vec![
+        ["generated clouds".to_owned(), metrics.n_generated.to_string()],
+        ["reference clouds".to_owned(), metrics.n_references.to_string()],
+        ["MMD".to_owned(), number(metrics.mmd)],
+    ];
+    if let Some(tmd) = metrics.tmd {
+        rows.push(["TMD".to_owned(), number(tmd)]);
+    }
+    if let Some(uhd) = metrics.uhd {
+        rows.push(["UHD".to_owned(), number(uhd)]);
+    }
+    if let Some(pairs) = &metrics.pairs {
+        rows.push(["pairs of the same name".to_owned(), pairs.n_pairs.to_string()]);
+        rows.push(["Chamfer L1".to_owned(), number(pairs.chamfer_l1)]);
+        rows.push(["Chamfer L2".to_owned(), number(pairs.chamfer_l2)]);
+        rows.push(["F-score at 1 % of the diagonal".to_owned(), number(pairs.f_score)]);
+    }
+    output::print(&output::table(["metric", "value"], rows))
+}
+
+/// Where the references lie: clouds are moved there, so that single precision is enough even at coordinates of a map.
+struct Frame {
+    centre: [f64; 3],
+}
+
+impl Frame {
+    fn of<'a>(clouds: impl Iterator<Item = &'a PointCloud>) -> Self {
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for (cloud_low, cloud_high) in clouds.map(PointCloud::bounding_box) {
+            for axis in 0..3 {
+                low[axis] = low[axis].min(cloud_low[axis]);
+                high[axis] = high[axis].max(cloud_high[axis]);
+            }
+        }
+        Self { centre: std::array::from_fn(|axis| 0.5 * (low[axis] + high[axis])) }
+    }
+
+    fn tree(&self, cloud: &PointCloud) -> anyhow::Result<NearestTree> {
+        let moved =
+            |point: &[f64; 3]| std::array::from_fn(|axis| (point[axis] - self.centre[axis]) as f32);
+        let points = PointSet::new(cloud.points().iter().map(moved).collect())?;
+        Ok(NearestTree::new(&points))
+    }
+}
+
+/// A file, or all files of a folder, by name without ending.
+fn read_flat(path: &Path, options: &CloudOptions) -> anyhow::Result<BTreeMap<String, PointCloud>> {
+    let mut clouds = BTreeMap::new();
+    for file in cloud_files(path)? {
+        clouds.insert(name_of(&file), read_cloud_with(&file, options)?);
+    }
+    Ok(clouds)
+}
+
+/// As [`read_flat`], where a folder is several clouds of one name.
+fn read_groups(
+    path: &Path,
+    options: &CloudOptions,
+) -> anyhow::Result<BTreeMap<String, Vec<PointCloud>>> {
+    let mut groups: BTreeMap<String, Vec<PointCloud>> = BTreeMap::new();
+    for entry in entries(path)? {
+        let inner = if entry.is_dir() { entries(&entry)? } else { vec![entry.clone()] };
+        for file in inner.iter().filter(|file| file.is_file()) {
+            groups.entry(name_of(&entry)).or_default().push(read_cloud_with(file, options)?);
+        }
+    }
+    if groups.is_empty() {
+        bail!("{}: expected files with point clouds, found none", path.display());
+    }
+    Ok(groups)
+}
+
+fn name_of(path: &Path) -> String {
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,314 @@
+//! The systems of completion, with simple references: each completes the same partial clouds of test shapes.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use labelflow::training::{Observer, Report};
+use labelflow_clouds::completers::{
+    AnyCompletionLearner, Completer, CompletionDataset, CompletionMethod, CompletionOptions,
+    PointCloudCompleter,
+};
+use labelflow_clouds::geometry::{
+    NearestTree, PartialCloud, PartialCut, PointSet, Shape, resample, shape_stream,
+};
+use labelflow_clouds::metrics::{CompletionScores, MMD_UNIT, SamplingFloor, TMD_UNIT, UHD_UNIT};
+use labelflow_clouds::shapes::ShapeProblem;
+use rayon::prelude::*;
+
+use super::system_tables::SystemTables;
+use crate::commands::complete::completion_sheets::{CompletionExample, N_EXAMPLES};
+use crate::experiments::metric::Metric;
+
+/// The completions of each partial cloud, as in the paper.
+const N_COMPLETIONS: usize = 10;
+
+/// A system of completion by the name it has in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CompletionSystem {
+    /// The flow as configured.
+    Llf,
+    /// Without the likelihood and the divergence: constraints alone.
+    LlfWoNll,
+    /// Without the likelihood only.
+    LlfWoNllOnly,
+    /// Another system that is trained.
+    Other(CompletionMethod),
+    /// The partial cloud itself.
+    CopyInput,
+    /// The training shape whose surface is nearest to the partial cloud.
+    NearestShape,
+    /// The ten nearest.
+    TenNearest,
+    /// The true shape, drawn again: no method can be truer.
+    ResampledTruth,
+    /// Missing parts redrawn by who made the shapes: the true diversity.
+    Oracle,
+}
+
+/// What is known of a trained system beside its scores.
+pub(crate) struct CompletionEvaluation {
+    pub(crate) scores: CompletionScores,
+    pub(crate) report: Option<Report>,
+    /// The mean time of a completion, of systems that are trained.
+    pub(crate) completion_ms: Option<f64>,
+    pub(crate) examples: Vec<CompletionExample>,
+}
+
+impl CompletionSystem {
+    const ALL: [Self; 13] = [
+        Self::Llf,
+        Self::LlfWoNll,
+        Self::LlfWoNllOnly,
+        Self::Other(CompletionMethod::Pcl2Pcl),
+        Self::Other(CompletionMethod::MmPcl2Pcl),
+        Self::Other(CompletionMethod::MmPcl2PclIm),
+        Self::Other(CompletionMethod::ShapeInversion),
+        Self::Other(CompletionMethod::KtNet),
+        Self::CopyInput,
+        Self::NearestShape,
+        Self::TenNearest,
+        Self::ResampledTruth,
+        Self::Oracle,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Llf => "llf",
+            Self::LlfWoNll => "llf-wo-nll",
+            Self::LlfWoNllOnly => "llf-wo-nll-only",
+            Self::Other(method) => method.name(),
+            Self::CopyInput => "copy-input",
+            Self::NearestShape => "nearest-shape",
+            Self::TenNearest => "ten-nearest",
+            Self::ResampledTruth => "resampled-truth",
+            Self::Oracle => "oracle",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            anyhow::anyhow!("system: expected one of {names}, found '{name}'")
+        })
+    }
+
+    /// Whether it knows the truth: a reference, not a competitor.
+    pub(crate) fn is_reference(self) -> bool {
+        matches!(self, Self::ResampledTruth | Self::Oracle)
+    }
+
+    /// The settings of a system that is trained, from those of the flow and what a file changes of others.
+    pub(crate) fn learner(
+        self,
+        flow: &PointCloudCompleter,
+        tables: &SystemTables,
+    ) -> anyhow::Result<Option<AnyCompletionLearner>> {
+        Ok(match self {
+            Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => Some(self.flow(flow).into()),
+            Self::Other(method) => Some(tables.learner(method, flow)?),
+            _ => None,
+        })
+    }
+
+    /// Completes a partial cloud of each test shape and judges the completions.
+    pub(crate) fn evaluate(
+        self,
+        problem: &ShapeProblem,
+        config: &PointCloudCompleter,
+        learner: Option<&AnyCompletionLearner>,
+        model: Option<&std::path::Path>,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<CompletionEvaluation> {
+        let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
+        let partials: Vec<PartialCloud> =
+            problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
+        let Learned { completions, report, completion_ms } = match learner {
+            Some(learner) => learned(learner, problem, config.seed, model, &partials, observer)?,
+            None => Learned {
+                completions: self.simple(problem, config.n_points, &partials)?,
+                report: None,
+                completion_ms: None,
+            },
+        };
+        let examples = examples(problem, &partials, &completions, config.n_points)?;
+        let trees = |points: &[PointSet]| points.iter().map(NearestTree::new).collect::<Vec<_>>();
+        let references: Vec<NearestTree> = problem
+            .test
+            .par_iter()
+            .map(|shape| Ok(NearestTree::new(&complete(shape, config.n_points, "reference")?)))
+            .collect::<anyhow::Result<_>>()?;
+        let partials: Vec<NearestTree> =
+            partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
+        let completions: Vec<Vec<NearestTree>> =
+            completions.par_iter().map(|group| trees(group)).collect();
+        let floors: Vec<SamplingFloor> = problem
+            .test
+            .par_iter()
+            .map(|shape| {
+                let rng = &mut shape_stream(0, shape.id(), "floor");
+                Ok(SamplingFloor::from_points(shape.points(), rng)?)
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let floor = SamplingFloor::mean(&floors)?;
+        let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
+        Ok(CompletionEvaluation { scores, report, completion_ms, examples })
+    }
+
+    /// The settings of a flow.
+    fn flow(self, config: &PointCloudCompleter) -> PointCloudCompleter {
+        let mut config = config.clone();
+        if self == Self::LlfWoNll {
+            config.divergence_weight = 0.0;
+        }
+        if matches!(self, Self::LlfWoNll | Self::LlfWoNllOnly) {
+            config.likelihood_weight = 0.0;
+        }
+        config
+    }
+
+    fn simple(
+        self,
+        problem: &ShapeProblem,
+        n_points: usize,
+        partials: &[PartialCloud],
+    ) -> anyhow::Result<Vec<Vec<PointSet>>> {
+        let training: Vec<(NearestTree, &Shape)> = match self {
+            Self::NearestShape | Self::TenNearest => problem
+                .train
+                .par_iter()
+                .map(|shape| {
+                    Ok((NearestTree::new(&complete(shape, n_points, "candidate")?), shape))
+                })
+                .collect::<anyhow::Result<_>>()?,
+            _ => Vec::new(),
+        };
+        partials
+            .par_iter()
+            .zip(problem.test.par_iter().enumerate())
+            .map(|(partial, (index, shape))| match self {
+                Self::NearestShape => nearest(&partial.points, &training, 1, n_points),
+                Self::TenNearest => nearest(&partial.points, &training, N_COMPLETIONS, n_points),
+                Self::ResampledTruth => (0..N_COMPLETIONS)
+                    .map(|sample| complete(shape, n_points, &format!("truth {sample}")))
+                    .collect(),
+                Self::Oracle => oracle(problem, index, partial, n_points),
+                _ => {
+                    let rng = &mut shape_stream(0, shape.id(), "copy");
+                    let indices = resample(partial.points.len(), n_points, rng)?;
+                    Ok(vec![partial.points.select(&indices)])
+                }
+            })
+            .collect()
+    }
+}
+
+/// The completions of each partial cloud, the course of training, and the mean time of a completion.
+struct Learned {
+    completions: Vec<Vec<PointSet>>,
+    report: Option<Report>,
+    completion_ms: Option<f64>,
+}
+
+/// Trains a completer, or goes on with a model that was kept, and completes.
+fn learned(
+    learner: &AnyCompletionLearner,
+    problem: &ShapeProblem,
+    seed: u64,
+    model: Option<&std::path::Path>,
+    partials: &[PartialCloud],
+    observer: &mut dyn Observer,
+) -> anyhow::Result<Learned> {
+    let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
+    let fitted = crate::inputs::completer::fit_or_load(learner, &dataset, model, observer)?;
+    let options =
+        CompletionOptions { n_completions: N_COMPLETIONS, ..CompletionOptions::default() };
+    let scans: Vec<PointSet> = partials.iter().map(|partial| partial.points.clone()).collect();
+    // Kernels that a device compiles at their first use are not what a completion takes.
+    fitted.complete_all(
+        &scans[..scans.len().min(1)],
+        &CompletionOptions { n_completions: 1, ..options.clone() },
+    )?;
+    let start = Instant::now();
+    let completions = fitted.complete_all(&scans, &options)?;
+    let n_completions: usize = completions.iter().map(Vec::len).sum();
+    let completion_ms = 1e3 * start.elapsed().as_secs_f64() / n_completions.max(1) as f64;
+    Ok(Learned {
+        completions,
+        report: Some(fitted.report().clone()),
+        completion_ms: Some(completion_ms),
+    })
+}
+
+/// The first completions of the first partial clouds.
+fn examples(
+    problem: &ShapeProblem,
+    partials: &[PartialCloud],
+    completions: &[Vec<PointSet>],
+    n_points: usize,
+) -> anyhow::Result<Vec<CompletionExample>> {
+    let shapes = problem.test.iter().zip(partials).zip(completions).take(N_EXAMPLES);
+    shapes
+        .map(|((shape, partial), completions)| {
+            Ok(CompletionExample {
+                shape: shape.id().to_owned(),
+                partial: partial.points.clone(),
+                completion: completions.first().context("a completion of each scan")?.clone(),
+                truth: complete(shape, n_points, "reference")?,
+            })
+        })
+        .collect()
+}
+
+/// The scores as tables have them.
+pub(crate) fn scores_in_units(scores: &CompletionScores) -> Vec<(Metric, f64)> {
+    vec![
+        (Metric::Mmd, scores.matching_distance * MMD_UNIT),
+        (Metric::Tmd, scores.mutual_difference * TMD_UNIT),
+        (Metric::Uhd, scores.hausdorff * UHD_UNIT),
+        (Metric::MmdOfOne, scores.matching_distance_of_one * MMD_UNIT),
+        (Metric::TmdFloor, scores.mutual_difference_floor * TMD_UNIT),
+        (Metric::UhdFloor, scores.hausdorff_floor * UHD_UNIT),
+    ]
+}
+
+fn complete(shape: &Shape, n_points: usize, role: &str) -> anyhow::Result<PointSet> {
+    Ok(shape.complete(n_points, &mut shape_stream(0, shape.id(), role))?)
+}
+
+/// The training shapes whose surface the partial cloud lies nearest to.
+fn nearest(
+    partial: &PointSet,
+    training: &[(NearestTree, &Shape)],
+    n_wanted: usize,
+    n_points: usize,
+) -> anyhow::Result<Vec<PointSet>> {
+    let partial = NearestTree::new(partial);
+    let distance = |tree: &NearestTree| {
+        let squares = tree.squared_distances(&partial);
+        squares.iter().map(|&square| f64::from(square)).sum::<f64>()
+    };
+    let mut ranked: Vec<(f64, &Shape)> =
+        training.iter().map(|(tree, shape)| (distance(tree), *shape)).collect();
+    ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let chosen = ranked.iter().take(n_wanted);
+    chosen.map(|(_, shape)| complete(shape, n_points, "candidate")).collect()
+}
+
+fn oracle(
+    problem: &ShapeProblem,
+    index: usize,
+    partial: &PartialCloud,
+    n_points: usize,
+) -> anyhow::Result<Vec<PointSet>> {
+    let Some(furniture) = problem.furniture else {
+        anyhow::bail!(
+            "oracle: expected made-up shapes, found real ones, whose missing parts nobody can redraw"
+        );
+    };
+    let model = furniture.model("test", index)?;
+    (0..N_COMPLETIONS as u64)
+        .map(|sample| {
+            Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?)
+        })
+        .collect()
+}

@@ -1,0 +1,322 @@
+//! The systems that experiments compare: each is trained on what training may see, and judged on test rows.
+//!
+//! ```text
+//! NAME             a first stage, which labels the test rows itself: llf, all, mv, metal, …
+//! NAME+END_MODEL   the first stage labels the training rows, an end model learns from these and labels the test rows
+//! ```
+//!
+//! So `llf+mlp` is the paper's LLF-TS, and `cll+mlp` what its second table calls CLL.
+
+mod completion;
+mod first_stage;
+mod flow_certainty;
+mod regression;
+mod system_tables;
+
+use std::fmt;
+use std::path::Path;
+
+use labelflow::LabelFlowClassifier;
+use labelflow::baselines::{EndModel, SupervisedClassifier, TwoStage};
+use labelflow::evaluation::{IntervalMetrics, classification_metrics};
+use labelflow::rows::SoftLabels;
+use labelflow::training::{Observer, Report};
+use labelflow_data::catalog::WeakProblem;
+
+use super::metric::Metric;
+use crate::commands::complete::completion_sheets::CompletionExample;
+pub(crate) use completion::{CompletionSystem, scores_in_units};
+use first_stage::FirstStage;
+pub(crate) use regression::RegressionSystem;
+pub(crate) use system_tables::SystemTables;
+
+/// The share of rows whose set of classes shall hold the true one.
+const SET_LEVEL: f64 = 0.9;
+
+/// A system by the name it has in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct System {
+    first_stage: FirstStage,
+    end_model: Option<EndModelName>,
+}
+
+/// The classifier of a second stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum EndModelName {
+    Mlp,
+    Lr,
+}
+
+impl EndModelName {
+    const ALL: [Self; 2] = [Self::Mlp, Self::Lr];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mlp => "mlp",
+            Self::Lr => "lr",
+        }
+    }
+
+    fn end_model(self, seed: u64) -> anyhow::Result<EndModel> {
+        let preset = match self {
+            Self::Mlp => "mlp",
+            Self::Lr => "logistic-regression",
+        };
+        Ok(EndModel::preset(preset)?.with_seed(seed))
+    }
+}
+
+impl fmt::Display for System {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.first_stage.name())?;
+        match self.end_model {
+            Some(end_model) => write!(formatter, "+{}", end_model.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a system did.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    /// One number for each metric, the most telling first.
+    pub(crate) values: Vec<(Metric, f64)>,
+    /// The expected calibration error in percent, of probabilities.
+    pub(crate) ece: Option<f64>,
+    /// Of distributions of real values.
+    pub(crate) intervals: Vec<IntervalMetrics>,
+    /// The course of training, of systems that have one.
+    pub(crate) report: Option<Report>,
+    /// The mean time of a completion, of trained systems of completion.
+    pub(crate) completion_ms: Option<f64>,
+    /// A few of the completions, of systems of completion.
+    pub(crate) examples: Vec<CompletionExample>,
+}
+
+/// Whether a system of any task is trained on true labels: a reference, not a competitor.
+pub(crate) fn is_supervised(name: &str) -> bool {
+    System::from_name(name).is_ok_and(System::is_supervised)
+        || RegressionSystem::from_name(name).is_ok_and(RegressionSystem::is_supervised)
+        || CompletionSystem::from_name(name).is_ok_and(CompletionSystem::is_reference)
+}
+
+/// Where a system of any task stands in tables; unknown ones come last.
+pub(crate) fn order(name: &str) -> impl Ord + use<> {
+    let regression = RegressionSystem::from_name(name).ok();
+    let completion = CompletionSystem::from_name(name).ok();
+    match (System::from_name(name), regression, completion) {
+        (Ok(system), ..) => (0, Some(system), None, None),
+        (_, Some(system), _) => (1, None, Some(system), None),
+        (_, _, Some(system)) => (2, None, None, Some(system)),
+        _ => (3, None, None, None),
+    }
+}
+
+impl System {
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        let (first, end) = match name.split_once('+') {
+            Some((first, end)) => (first, Some(end)),
+            None => (name, None),
+        };
+        let first_stage = FirstStage::ALL.into_iter().find(|stage| stage.name() == first);
+        let end_model = EndModelName::ALL.into_iter().find(|model| Some(model.name()) == end);
+        match first_stage {
+            Some(first_stage) if end_model.is_some() == end.is_some() => {
+                Ok(Self { first_stage, end_model })
+            }
+            _ => anyhow::bail!(
+                "system: expected one of {}, alone or followed by {}, found '{name}'",
+                FirstStage::ALL.map(FirstStage::name).join(", "),
+                EndModelName::ALL.map(|model| format!("+{}", model.name())).join(" or ")
+            ),
+        }
+    }
+
+    /// Whether it is trained on true labels: a reference, not a competitor.
+    pub(crate) fn is_supervised(self) -> bool {
+        self.first_stage == FirstStage::Sl
+    }
+
+    /// Trains on the training part of a problem and judges on its test part. `config` is for the flows; its seed is for
+    /// all systems.
+    pub(crate) fn evaluate(
+        self,
+        problem: &WeakProblem,
+        config: &LabelFlowClassifier,
+        models: Option<&Path>,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<Evaluation> {
+        let (labels, sets, report) = match self.end_model {
+            Some(end_model) if self.is_supervised() => {
+                let end_model = end_model.end_model(config.seed)?;
+                (supervised(&end_model, problem)?, None, None)
+            }
+            _ => {
+                let first = self.first_stage.fit(problem, config, models, observer)?;
+                let test = &problem.test;
+                match self.end_model {
+                    None => {
+                        let labels = first.labels(&test.features, &test.signals)?;
+                        (labels, first.sets(problem, SET_LEVEL)?, first.report)
+                    }
+                    Some(end_model) => {
+                        let (features, labels) = first.training_labels(problem)?;
+                        let labels = self
+                            .two_stage(end_model, config.seed)?
+                            .fit(&features, &labels)?
+                            .predict_proba(&test.features)?;
+                        (labels, None, first.report)
+                    }
+                }
+            }
+        };
+        let metrics = classification_metrics(&labels, &problem.test.truth)?;
+        let mut values = vec![
+            (Metric::Accuracy, metrics.accuracy * 100.0),
+            (Metric::Ece, metrics.ece * 100.0),
+            (Metric::Brier, metrics.brier),
+            (Metric::LogLoss, metrics.log_loss),
+            (Metric::SurestAccuracy, metrics.surest[1].accuracy * 100.0),
+        ];
+        if let Some(sets) = sets {
+            values.push((Metric::SetCoverage, sets.coverage * 100.0));
+            values.push((Metric::SetSize, sets.size));
+        }
+        Ok(Evaluation {
+            values,
+            ece: Some(metrics.ece * 100.0),
+            intervals: Vec::new(),
+            report,
+            completion_ms: None,
+            examples: Vec::new(),
+        })
+    }
+
+    fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {
+        let (labels, ties) = self.first_stage.handed_over(seed);
+        Ok(TwoStage { labels, ties, end_model: end_model.end_model(seed)? })
+    }
+}
+
+/// With true labels there is no first stage.
+fn supervised(end_model: &EndModel, problem: &WeakProblem) -> anyhow::Result<SoftLabels> {
+    let features = problem.train.features();
+    let fitted = SupervisedClassifier::fit_end_model(end_model, features, &problem.train_truth)?;
+    Ok(fitted.predict_proba(&problem.test.features)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use labelflow::TrainConfig;
+    use labelflow::baselines::StageLabels;
+    use labelflow::learners::Scaling;
+    use labelflow::rows::Ties;
+    use labelflow::training::{EpochEvent, StopReason};
+    use labelflow_data::catalog::{BoundsFrom, embedded, simulate};
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn observe(&mut self, _: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+            Ok(ControlFlow::Continue(()))
+        }
+    }
+
+    fn system(name: &str) -> System {
+        System::from_name(name).unwrap()
+    }
+
+    fn problem() -> WeakProblem {
+        let table = embedded::breast_cancer();
+        simulate(&table, &[0, 10, 20], 0, BoundsFrom::Simulation).unwrap()
+    }
+
+    fn config() -> LabelFlowClassifier {
+        LabelFlowClassifier {
+            n_steps: 1,
+            d_hidden: 4,
+            scaling: Scaling::None,
+            training: TrainConfig { max_epochs: 3, ..TrainConfig::default() },
+            ..LabelFlowClassifier::default()
+        }
+    }
+
+    fn accuracy(name: &str, problem: &WeakProblem) -> f64 {
+        system(name).evaluate(problem, &config(), None, &mut Nobody).unwrap().values[0].1
+    }
+
+    #[test]
+    fn names_are_read_and_written() {
+        for first in FirstStage::ALL.map(FirstStage::name) {
+            for name in [first.to_owned(), format!("{first}+mlp"), format!("{first}+lr")] {
+                assert_eq!(system(&name).to_string(), name);
+            }
+        }
+        for name in ["", "llff", "mlp", "+mlp", "mv+", "mv+svm", "mv+mlp+lr", "MV", "mv +mlp"] {
+            let error = System::from_name(name).unwrap_err().to_string();
+            for part in [&format!("'{name}'"), "flying-squid", "llf-wo-nll", "+mlp or +lr"] {
+                assert!(error.contains(part), "no {part} in {error}");
+            }
+        }
+        assert!(system("sl+mlp").is_supervised() && !system("llf+mlp").is_supervised());
+    }
+
+    #[test]
+    fn end_models_get_the_labels_that_the_methods_hand_over() {
+        let handed_over = |name| {
+            let TwoStage { labels, ties, .. } =
+                system(name).two_stage(EndModelName::Mlp, 0).unwrap();
+            (labels, ties)
+        };
+        assert_eq!(handed_over("mv"), (StageLabels::Hard, Ties::Random { seed: 0 }));
+        assert_eq!(handed_over("mmce"), (StageLabels::Hard, Ties::Lowest));
+        assert_eq!(handed_over("llf"), (StageLabels::Hard, Ties::Lowest));
+        for name in ["dp", "metal", "cll"] {
+            assert_eq!(handed_over(name).0, StageLabels::Soft);
+        }
+    }
+
+    #[test]
+    fn every_system_runs_on_a_table() {
+        let problem = problem();
+        for stage in FirstStage::ALL {
+            let least = match stage {
+                // Hardly trained here.
+                stage if stage.is_flow() => 0.0,
+                FirstStage::Sl => 95.0,
+                _ => 80.0,
+            };
+            for name in [stage.name().to_owned(), format!("{}+lr", stage.name())] {
+                let found = accuracy(&name, &problem);
+                assert!(found >= least, "{name}: {found}");
+            }
+        }
+        assert!((accuracy("sl", &problem) - accuracy("sl+lr", &problem)).abs() < 1e-9);
+        // Averages round the same way before and after they are handed over.
+        assert!((accuracy("avg", &problem) - accuracy("avg-direct+lr", &problem)).abs() < 1e-9);
+        let found = accuracy("sl+mlp", &problem);
+        assert!(found > 95.0, "{found}");
+    }
+
+    #[test]
+    fn fast_training_keeps_to_the_epochs_that_are_allowed() {
+        let evaluation =
+            system("llf-fast").evaluate(&problem(), &config(), None, &mut Nobody).unwrap();
+        assert_eq!(evaluation.report.unwrap().history.len(), config().training.max_epochs);
+    }
+
+    #[test]
+    fn systems_that_measure_labelers_need_labelled_rows() {
+        let problem = WeakProblem { simulation: None, ..problem() };
+        for name in ["pgmv", "acml", "ge", "ge+mlp"] {
+            let error = system(name).evaluate(&problem, &config(), None, &mut Nobody).unwrap_err();
+            assert!(error.to_string().contains("labelled simulation rows"), "{error}");
+        }
+        // The authors' form measures on the training rows.
+        assert!(accuracy("ge-half", &problem) > 85.0);
+    }
+}

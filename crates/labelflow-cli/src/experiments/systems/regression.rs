@@ -1,0 +1,196 @@
+//! The systems of regression: each is trained on what training may see, and judged on test rows.
+
+use std::fmt;
+
+use labelflow::LabelFlowRegressor;
+use labelflow::evaluation::{point_metrics, regression_metrics};
+use labelflow::flow::Activation;
+use labelflow::learners::Scaling;
+use labelflow::linear::LinearRegression;
+use labelflow::rules::AverageRules;
+use labelflow::training::Observer;
+use labelflow_data::catalog::RuleProblem;
+
+use crate::experiments::metric::Metric;
+use crate::experiments::systems::Evaluation;
+
+/// A system of regression by the name it has in files and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RegressionSystem {
+    /// The flow as configured.
+    Llf,
+    /// Without the likelihood term.
+    LlfWoNll,
+    /// The flow with other networks and scalings, since the paper does not say which it has.
+    LlfReading(Reading),
+    /// Rules that speak of a row, averaged.
+    Avg,
+    /// Least squares on true labels: a reference, not a competitor.
+    Sl,
+}
+
+/// What follows the hidden layers, and what is done to features; weights do not decay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reading {
+    NormStandardize,
+    NormRange,
+    TanhStandardize,
+    TanhRange,
+    ReluStandardize,
+    ReluRange,
+}
+
+impl Reading {
+    const ALL: [Self; 6] = [
+        Self::NormStandardize,
+        Self::NormRange,
+        Self::TanhStandardize,
+        Self::TanhRange,
+        Self::ReluStandardize,
+        Self::ReluRange,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::NormStandardize => "llf-norm-standardize",
+            Self::NormRange => "llf-norm-range",
+            Self::TanhStandardize => "llf-tanh-standardize",
+            Self::TanhRange => "llf-tanh-range",
+            Self::ReluStandardize => "llf-relu-standardize",
+            Self::ReluRange => "llf-relu-range",
+        }
+    }
+
+    fn network(self) -> (Activation, Scaling) {
+        match self {
+            Self::NormStandardize => (Activation::NormalizedSilu, Scaling::Standardize),
+            Self::NormRange => (Activation::NormalizedSilu, Scaling::Range),
+            Self::TanhStandardize => (Activation::Tanh, Scaling::Standardize),
+            Self::TanhRange => (Activation::Tanh, Scaling::Range),
+            Self::ReluStandardize => (Activation::Relu, Scaling::Standardize),
+            Self::ReluRange => (Activation::Relu, Scaling::Range),
+        }
+    }
+}
+
+impl RegressionSystem {
+    fn all() -> impl Iterator<Item = Self> {
+        let readings = Reading::ALL.map(Self::LlfReading);
+        [Self::Llf, Self::LlfWoNll].into_iter().chain(readings).chain([Self::Avg, Self::Sl])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Llf => "llf",
+            Self::LlfWoNll => "llf-wo-nll",
+            Self::LlfReading(reading) => reading.name(),
+            Self::Avg => "avg",
+            Self::Sl => "sl",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        Self::all().find(|system| system.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::all().map(Self::name).collect();
+            anyhow::anyhow!("system: expected one of {}, found '{name}'", names.join(", "))
+        })
+    }
+
+    /// Whether it is trained on true labels.
+    pub(crate) fn is_supervised(self) -> bool {
+        self == Self::Sl
+    }
+
+    /// Trains on the training part of a problem and judges on its test part.
+    pub(crate) fn evaluate(
+        self,
+        problem: &RuleProblem,
+        config: &LabelFlowRegressor,
+        observer: &mut dyn Observer,
+    ) -> anyhow::Result<Evaluation> {
+        let test = &problem.test;
+        let predicted = match self {
+            Self::Avg => AverageRules.fit(&problem.train)?.predict(&test.features)?,
+            Self::Sl => {
+                let features = problem.train.features().values();
+                let fitted = LinearRegression.fit(features, problem.train_truth.values())?;
+                fitted.predict(test.features.values())?
+            }
+            _ => {
+                let model =
+                    self.flow(config).fit_with(&problem.train, Vec::new(), None, observer)?;
+                let labels = model.predict_distribution(&test.features)?;
+                let metrics = regression_metrics(&labels, &test.truth)?;
+                return Ok(Evaluation {
+                    values: vec![(Metric::Rmse, metrics.rmse)],
+                    ece: None,
+                    intervals: metrics.intervals,
+                    report: Some(model.report().clone()),
+                    completion_ms: None,
+                    examples: Vec::new(),
+                });
+            }
+        };
+        Ok(Evaluation {
+            values: vec![(Metric::Rmse, point_metrics(&predicted, &test.truth)?.rmse)],
+            ece: None,
+            intervals: Vec::new(),
+            report: None,
+            completion_ms: None,
+            examples: Vec::new(),
+        })
+    }
+
+    /// The settings of a flow.
+    fn flow(self, config: &LabelFlowRegressor) -> LabelFlowRegressor {
+        let config = config.clone();
+        match self {
+            Self::LlfWoNll => LabelFlowRegressor { likelihood_weight: 0.0, ..config },
+            Self::LlfReading(reading) => {
+                let (activation, scaling) = reading.network();
+                LabelFlowRegressor { activation, scaling, weight_decay: 0.0, ..config }
+            }
+            _ => config,
+        }
+    }
+}
+
+impl fmt::Display for RegressionSystem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow::TrainConfig;
+    use labelflow_data::catalog::{embedded, simulate_rules};
+
+    use super::*;
+
+    #[test]
+    fn every_system_runs_on_a_table() {
+        let problem = simulate_rules(&embedded::diabetes(), &["bmi", "bp", "s5"], 0).unwrap();
+        let config = LabelFlowRegressor {
+            n_steps: 2,
+            d_hidden: 4,
+            training: TrainConfig { max_epochs: 3, ..TrainConfig::default() },
+            ..LabelFlowRegressor::default()
+        };
+        for system in RegressionSystem::all() {
+            assert_eq!(RegressionSystem::from_name(&system.to_string()).unwrap(), system);
+            let found = system.evaluate(&problem, &config, &mut ()).unwrap();
+            let most = match system {
+                RegressionSystem::Sl => 65.0,
+                RegressionSystem::Avg => 75.0,
+                // Hardly trained here.
+                _ => 200.0,
+            };
+            let (_, value) = found.values[0];
+            assert!(value < most, "{system}: {value}");
+            assert_eq!(found.intervals.len(), if found.report.is_some() { 3 } else { 0 });
+        }
+        let error = RegressionSystem::from_name("mv").unwrap_err().to_string();
+        assert!(error.contains("llf-wo-nll") && error.contains("'mv'"), "{error}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A completer that is trained once and kept: a run that was killed goes on, and one that has ended is not repeated.
+
+use std::path::Path;
+
+use anyhow::bail;
+use labelflow::storage::Checkpoint;
+use labelflow::training::{CheckpointFile, DeviceKind, EpochEvent, Observer, StopReason};
+use labelflow_clouds::completers::{Completer, CompletionDataset, CompletionLearner};
+
+use crate::terminal::claimed_folder::ClaimedFolder;
+
+/// The name of a checkpoint in a model folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+/// Epochs from one checkpoint to the next.
+const CHECKPOINT_EVERY: usize = 10;
+
+/// The model in a folder if it has these settings, else one that is trained now, from the folder's checkpoint if there is one, and left
+/// there. Without a folder nothing is kept.
+pub(crate) fn fit_or_load<L: CompletionLearner>(
+    learner: &L,
+    dataset: &CompletionDataset,
+    folder: Option<&Path>,
+    observer: &mut dyn Observer,
+) -> anyhow::Result<L::Fitted> {
+    let Some(folder) = folder else {
+        return Ok(learner.fit_with(dataset, None, observer)?);
+    };
+    if folder.join("model.toml").exists() {
+        let model = L::Fitted::load(folder)?;
+        if *model.config() == learner.clone().with_device(DeviceKind::Cpu) {
+            return Ok(model.to_device(learner.device())?);
+        }
+    }
+    let _claim = ClaimedFolder::open(folder)?;
+    let path = folder.join(CHECKPOINT);
+    let start = match path.exists() {
+        true => Some(Checkpoint::load(&path)?).filter(|one| one.run == learner.run_digest(dataset)),
+        false => None,
+    };
+    let mut watchers = Watchers {
+        checkpoint: CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY },
+        other: observer,
+    };
+    let model = learner.fit_with(dataset, start, &mut watchers)?;
+    let report = model.report();
+    if report.stop == StopReason::Interrupted {
+        // Kept as if it had ended, it would be taken for a whole one ever after.
+        bail!(
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            report.history.len(),
+            folder.display()
+        );
+    }
+    model.save(folder)?;
+    Checkpoint::remove(&path)?;
+    Ok(model)
+}
+
+struct Watchers<'a> {
+    checkpoint: CheckpointFile,
+    other: &'a mut dyn Observer,
+}
+
+impl Observer for Watchers<'_> {
+    fn observe(
+        &mut self,
+        event: EpochEvent<'_>,
+    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
+        let outcome = self.checkpoint.observe(event)?;
+        match self.other.observe(event)? {
+            std::ops::ControlFlow::Continue(()) => Ok(outcome),
+            end => {
+                // Nothing of it is lost.
+                (event.snapshot)().save(&self.checkpoint.path)?;
+                Ok(end)
+            }
+        }
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.other.warn(warning);
+    }
+}

@@ -1,0 +1,75 @@
+//! What each labeler does, and how accurate it seems to be.
+
+use labelflow::WeakSignals;
+use labelflow::labelers::{LabelerErrors, LabelerSummary, analyze};
+use labelflow::rows::{SoftLabels, Truth};
+use labelflow::votes::VoteTally;
+use serde::Serialize;
+
+use crate::terminal::output;
+use crate::terminal::output::percent;
+
+/// One labeler, as `analyze` and `label` describe it.
+#[derive(Debug, Serialize)]
+pub(crate) struct LabelerReport {
+    #[serde(flatten)]
+    pub(crate) summary: LabelerSummary,
+    /// The share of its votes that is expected to be correct if the labels have the probabilities that the label model
+    /// gives; nothing without votes.
+    pub(crate) learned_accuracy: Option<f64>,
+}
+
+impl LabelerReport {
+    /// Describes all labelers, given the labels of a label model.
+    pub(crate) fn of_all(
+        signals: &WeakSignals,
+        truth: Option<&Truth>,
+        labels: &SoftLabels,
+    ) -> anyhow::Result<Vec<Self>> {
+        let rates = LabelerErrors::expected(signals, labels).rates();
+        let summaries = analyze(signals, truth)?.into_iter().zip(rates);
+        let report = |(summary, rate): (LabelerSummary, f64)| Self {
+            learned_accuracy: (summary.n_votes > 0).then_some(1.0 - rate),
+            summary,
+        };
+        Ok(summaries.map(report).collect())
+    }
+
+    /// Describes all labelers from sums over their votes and labels.
+    pub(crate) fn of_tally(tally: &VoteTally) -> Vec<Self> {
+        let labelers = tally.summaries().into_iter().zip(tally.learned_accuracies());
+        labelers.map(|(summary, learned_accuracy)| Self { summary, learned_accuracy }).collect()
+    }
+
+    /// The classes it votes for, by name.
+    pub(crate) fn polarity(&self, classes: &[String]) -> String {
+        let names = self.summary.polarity.iter().map(|&class| classes[class].as_str());
+        names.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// All labelers as a table for people.
+pub(crate) fn table(reports: &[LabelerReport], classes: &[String]) -> String {
+    let rows = reports.iter().map(|report| {
+        let summary = &report.summary;
+        [
+            summary.name.clone(),
+            report.polarity(classes),
+            percent(summary.coverage),
+            percent(summary.overlaps),
+            percent(summary.conflicts),
+            report.learned_accuracy.map(percent).unwrap_or_default(),
+            summary.accuracy.map(percent).unwrap_or_default(),
+        ]
+    });
+    let header = [
+        "labeler",
+        "polarity",
+        "coverage %",
+        "overlaps %",
+        "conflicts %",
+        "learned accuracy %",
+        "accuracy %",
+    ];
+    output::table(header, rows)
+}

@@ -1,0 +1,12 @@
+//! What several commands read.
+
+pub(crate) mod bounds_setting;
+pub(crate) mod cloud_files;
+pub(crate) mod completer;
+pub(crate) mod config_table;
+pub(crate) mod data_folder;
+pub(crate) mod evaluation_file;
+pub(crate) mod labeler_report;
+pub(crate) mod memory_size;
+pub(crate) mod pattern_input;
+pub(crate) mod signals_input;

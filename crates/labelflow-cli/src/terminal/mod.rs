@@ -1,0 +1,8 @@
+//! What commands share at the terminal: output, progress, interruption.
+
+pub(crate) mod claimed_folder;
+pub(crate) mod device_memory;
+pub(crate) mod interrupt;
+pub(crate) mod output;
+pub(crate) mod progress;
+pub(crate) mod time_limit;

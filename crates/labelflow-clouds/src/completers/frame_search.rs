@@ -1,0 +1,211 @@
+//! Where a scan lies in the frame of the shapes.
+//!
+//! Networks know shapes in a ball of radius 0.5 around the middle of their box. A scan shows neither the middle nor the radius of the
+//! whole. The search tries frames, completes the scan in each, and keeps the frame whose completions fit best:
+//!
+//! ```text
+//! cost = d_H(scan, completion) / radius of the scan + w · (D(completion) − 1)²
+//! ```
+//!
+//! Distances are taken relative to the scan: a scan that is made very small would otherwise fit anywhere. Candidates are drawn broadly
+//! first, then around the best ones (the cross-entropy method).
+
+use labelflow::training::stream;
+use labelflow::{Error, Result};
+use labelflow_flow::Mode;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::completion_dataset::redrawn;
+use crate::completers::{Completer, FittedPointCloudCompleter};
+use crate::geometry::{Normalization, PointCloud, PointSet};
+use crate::metrics::directed_hausdorff;
+
+/// How the frame of a scan is found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanFrame {
+    /// The scan is in the frame of the shapes already.
+    Same,
+    /// The scan's own box, as if nothing large were missing.
+    Scan,
+    /// A given one: the middle of the complete shape's box, and what brings its radius to 0.5.
+    Given(Normalization),
+    /// The one whose completions fit best.
+    Auto(FrameSearch),
+}
+
+/// Settings of the search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FrameSearch {
+    /// Frames that are tried in a round. Default: 48.
+    pub n_candidates: usize,
+    /// Rounds. Default: 4.
+    pub n_rounds: usize,
+    /// The weight of the discriminator's doubt beside the distance. Default: 0.1.
+    pub doubt_weight: f64,
+    /// The smallest share of the complete shape's radius that the scan may have. Default: 0.4.
+    pub smallest_scan: f64,
+    /// The seed of the candidates. Default: 0.
+    pub seed: u64,
+}
+
+impl Default for FrameSearch {
+    fn default() -> Self {
+        Self { n_candidates: 48, n_rounds: 4, doubt_weight: 0.1, smallest_scan: 0.4, seed: 0 }
+    }
+}
+
+/// A frame in the terms of the scan's own box: how large the scan is in it, and where its middle lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Candidate {
+    /// The radius of the scan in the frame of the shapes.
+    radius: f64,
+    /// The middle of the scan's box in the frame of the shapes.
+    middle: [f64; 3],
+}
+
+/// Points that candidates are completed with: enough to tell frames apart.
+const SEARCH_POINTS: usize = 512;
+
+impl FrameSearch {
+    fn check(&self) -> Result<()> {
+        for (setting, number) in [("n_candidates", self.n_candidates), ("n_rounds", self.n_rounds)]
+        {
+            if number == 0 {
+                return Err(Error::config(setting, "at least 1", number));
+            }
+        }
+        if !(self.smallest_scan > 0.0 && self.smallest_scan <= 1.0) {
+            let expected = "a share above 0 and at most 1";
+            return Err(Error::config("smallest_scan", expected, self.smallest_scan));
+        }
+        if !(self.doubt_weight.is_finite() && self.doubt_weight >= 0.0) {
+            let expected = "a number that is not negative";
+            return Err(Error::config("doubt_weight", expected, self.doubt_weight));
+        }
+        Ok(())
+    }
+
+    /// Any frame in which the scan is large enough and inside the ball.
+    fn broad(&self, rng: &mut ChaCha8Rng) -> Candidate {
+        let largest = Normalization::SHAPE_RADIUS;
+        let radius = rng.random_range(self.smallest_scan..=1.0) * largest;
+        let middle = std::array::from_fn(|_| rng.random_range(-1.0..=1.0) * (largest - radius));
+        Candidate { radius, middle }
+    }
+
+    /// A frame near those of the elite.
+    fn near(&self, elite: &[Candidate], rng: &mut ChaCha8Rng) -> Candidate {
+        let mut draw = |value: &dyn Fn(&Candidate) -> f64| {
+            let n = elite.len() as f64;
+            let mean = elite.iter().map(value).sum::<f64>() / n;
+            let square = elite.iter().map(|one| (value(one) - mean).powi(2)).sum::<f64>() / n;
+            let noise: f64 = StandardNormal.sample(rng);
+            mean + (square.sqrt() + 0.005) * noise
+        };
+        let largest = Normalization::SHAPE_RADIUS;
+        let radius = draw(&|one| one.radius).clamp(self.smallest_scan * largest, largest);
+        Candidate { radius, middle: std::array::from_fn(|axis| draw(&|one| one.middle[axis])) }
+    }
+}
+
+impl FittedPointCloudCompleter {
+    /// The frame in which a scan is completed.
+    pub fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
+        frame_of(self, scan, frame)
+    }
+
+    /// One completion of each scan, all from the same noise.
+    pub(crate) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+        let rng = &mut stream(seed, "frame noise", 0);
+        let n = scans.len();
+        let latent = self.numbers([1, self.config.d_latent], 1.0, rng)?.repeat_dim(0, n);
+        let noise = self.numbers([1, SEARCH_POINTS, 3], 1.0, rng)?.repeat_dim(0, n);
+        let generator = &self.players.generator;
+        let encoded = generator.encode(self.to_tensor(scans)?, Mode::Predict);
+        let latent = encoded.latent.sample(latent);
+        let generated = generator.generate(latent, encoded.features, noise, Mode::Predict);
+        super::flow::point_cloud_completer::to_points(generated.clouds)
+    }
+}
+
+/// The frame in which a scan is completed by a model.
+pub(crate) fn frame_of(
+    model: &impl Completer,
+    scan: &PointCloud,
+    frame: &ScanFrame,
+) -> Result<Normalization> {
+    match frame {
+        ScanFrame::Same => Ok(Normalization::new([0.0; 3], 1.0)?),
+        ScanFrame::Given(frame) => Ok(*frame),
+        ScanFrame::Scan => Ok(Normalization::fit(scan, Normalization::SHAPE_RADIUS)?),
+        ScanFrame::Auto(search) => search_frame(model, scan, search),
+    }
+}
+
+fn search_frame(
+    model: &impl Completer,
+    scan: &PointCloud,
+    search: &FrameSearch,
+) -> Result<Normalization> {
+    search.check()?;
+    let own = Normalization::fit(scan, 1.0)?;
+    let rng = &mut stream(search.seed, "frames", 0);
+    // All candidates see the same points and the same noise: they differ by their frames alone.
+    let points = redrawn(&own.apply(scan)?, model.n_partial_points(), rng)?;
+    let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
+    let mut tried: Vec<(f64, Candidate)> = Vec::new();
+    for round in 0..search.n_rounds {
+        let mut candidates: Vec<Candidate> = match round {
+            0 => (1..search.n_candidates).map(|_| search.broad(rng)).collect(),
+            _ => {
+                let elite = &tried[..tried.len().min((search.n_candidates / 6).max(2))];
+                let elite: Vec<Candidate> = elite.iter().map(|&(_, one)| one).collect();
+                (0..search.n_candidates).map(|_| search.near(&elite, rng)).collect()
+            }
+        };
+        if round == 0 {
+            candidates.push(whole);
+        }
+        let costs = costs(model, &points, &candidates, search)?;
+        tried.extend(costs.into_iter().zip(candidates));
+        tried.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    let (_, best) = tried[0];
+    // best: p = (x − c) · s · radius + middle = (x − (c − middle / (s · radius))) · s · radius
+    let scale = own.scale() * best.radius;
+    let center = own.center();
+    let center = std::array::from_fn(|axis| center[axis] - best.middle[axis] / scale);
+    Ok(Normalization::new(center, scale)?)
+}
+
+/// What completions of a scan of radius 1 cost in each of these frames.
+fn costs(
+    model: &impl Completer,
+    points: &PointSet,
+    candidates: &[Candidate],
+    search: &FrameSearch,
+) -> Result<Vec<f64>> {
+    let place = |candidate: &Candidate| {
+        let move_point = |point: &[f32; 3]| {
+            std::array::from_fn(|axis| {
+                (f64::from(point[axis]) * candidate.radius + candidate.middle[axis]) as f32
+            })
+        };
+        Ok(PointSet::new(points.as_slice().iter().map(move_point).collect())?)
+    };
+    let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;
+    let completions = model.one_each(&scans, search.seed)?;
+    let doubts = model.scores(&completions)?;
+    let cost = |index: usize| {
+        let distance = directed_hausdorff(&scans[index], &completions[index]).distance;
+        let doubt = (doubts[index] - 1.0).powi(2);
+        distance / candidates[index].radius + search.doubt_weight * doubt
+    };
+    Ok((0..candidates.len()).into_par_iter().map(cost).collect())
+}

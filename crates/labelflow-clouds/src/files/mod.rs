@@ -1,0 +1,18 @@
+//! Clouds and meshes in files.
+
+mod cloud_content;
+mod cloud_file;
+#[cfg(feature = "las")]
+mod las_file;
+mod lzf;
+mod obj_file;
+mod off_file;
+mod pcd_file;
+mod ply_file;
+pub(crate) mod point_lines_file;
+mod scalar_type;
+mod stl_file;
+
+pub use cloud_file::{CloudOptions, read_cloud, read_cloud_with, read_clouds, write_cloud};
+pub use pcd_file::{PcdEncoding, write_pcd};
+pub use ply_file::{PlyEncoding, write_ply};

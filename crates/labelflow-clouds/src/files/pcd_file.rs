@@ -1,0 +1,531 @@
+//! PCD, the format of the Point Cloud Library: a header in text, then points in text, binary, or binary and compressed.
+//!
+//! Of the fields, x, y, z, normal_x, normal_y, normal_z, rgb or rgba and label are taken. Points without coordinates, which
+//! organised scans store as NaN, are dropped.
+
+use std::borrow::Cow;
+use std::io::{BufRead, Read, Write};
+use std::path::Path;
+
+use labelflow_data::tables::{open_text, shown, text_error};
+use labelflow_data::{Error, Place, Result, write_atomically};
+
+use super::cloud_content::{CloudContent, is_single_precision};
+use super::lzf::{compress, decompress};
+use super::scalar_type::ScalarType;
+use crate::geometry::PointCloud;
+
+/// The longest line of text.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// How the points of a PCD file are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PcdEncoding {
+    /// As text.
+    Ascii,
+    /// As numbers, point after point.
+    #[default]
+    Binary,
+    /// As numbers, field after field, compressed by LZF.
+    Compressed,
+}
+
+#[derive(Default)]
+struct Header {
+    names: Vec<String>,
+    sizes: Vec<usize>,
+    kinds: Vec<String>,
+    counts: Vec<usize>,
+    width: Option<u64>,
+    height: Option<u64>,
+    points: Option<u64>,
+}
+
+/// One field of a point.
+struct Field {
+    name: String,
+    stored: ScalarType,
+    /// How many numbers it has.
+    count: usize,
+    /// Where its first number stands among the numbers of a point.
+    number: usize,
+    /// Where its first byte stands among the bytes of a point.
+    byte: usize,
+}
+
+struct Layout {
+    fields: Vec<Field>,
+    n_points: u64,
+    n_numbers: usize,
+    n_bytes: usize,
+}
+
+/// Reads the points of a PCD file.
+pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
+    let mut reader = open_text(path)?;
+    let mut header = Header::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        read_line(path, &mut reader, &mut line, number)?;
+        let text = String::from_utf8_lossy(&line).into_owned();
+        let refuse = |expected: &str| {
+            let found = format!("'{}'", shown(text.trim_end()));
+            Error::content(path, expected, found).at(Place::Line(number))
+        };
+        if line.is_empty() {
+            return Err(refuse("a PCD header, which ends with a line 'DATA'"));
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let Some((&key, values)) = words.split_first() else { continue };
+        if key == "DATA" {
+            let layout = header.layout(path)?;
+            return match values {
+                ["ascii"] => read_ascii(path, &mut reader, &layout, number),
+                ["binary"] => read_binary(path, &mut reader, &layout),
+                ["binary_compressed"] => read_compressed(path, &mut reader, &layout),
+                _ => Err(refuse("DATA ascii, binary or binary_compressed")),
+            };
+        }
+        if !key.starts_with('#') {
+            header.take(key, values).ok_or_else(|| refuse("a line of a PCD header"))?;
+        }
+    }
+    unreachable!("the file ends before the numbers do")
+}
+
+fn read_line(
+    path: &Path,
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    number: u64,
+) -> Result<()> {
+    let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line);
+    read.map_err(|source| text_error(path, source).at(Place::Line(number)))?;
+    if line.len() as u64 == LONGEST_LINE {
+        let expected = format!("a line of less than {LONGEST_LINE} bytes");
+        return Err(Error::content(path, expected, "a longer one").at(Place::Line(number)));
+    }
+    Ok(())
+}
+
+impl Header {
+    fn take(&mut self, key: &str, values: &[&str]) -> Option<()> {
+        fn numbers(values: &[&str]) -> Option<Vec<usize>> {
+            values.iter().map(|value| value.parse().ok()).collect()
+        }
+        let one = |values: &[&str]| values.first()?.parse::<u64>().ok();
+        match key {
+            "FIELDS" | "COLUMNS" => self.names = values.iter().map(|&v| v.to_owned()).collect(),
+            "SIZE" => self.sizes = numbers(values)?,
+            "TYPE" => self.kinds = values.iter().map(|&value| value.to_owned()).collect(),
+            "COUNT" => self.counts = numbers(values)?,
+            "WIDTH" => self.width = Some(one(values)?),
+            "HEIGHT" => self.height = Some(one(values)?),
+            "POINTS" => self.points = Some(one(values)?),
+            "VERSION" | "VIEWPOINT" => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn layout(self, path: &Path) -> Result<Layout> {
+        let refuse = |expected: &str, found: String| Error::content(path, expected, found);
+        let n_fields = self.names.len();
+        let counts = if self.counts.is_empty() { vec![1; n_fields] } else { self.counts };
+        if [self.sizes.len(), self.kinds.len(), counts.len()] != [n_fields; 3] {
+            let found = format!("{} SIZE, {} TYPE", self.sizes.len(), self.kinds.len());
+            return Err(refuse("SIZE, TYPE and COUNT for each of FIELDS", found));
+        }
+        let claimed = self.width.unwrap_or(0).checked_mul(self.height.unwrap_or(1));
+        let n_points = self.points.or(claimed).unwrap_or(0);
+        let mut layout = Layout { fields: Vec::new(), n_points, n_numbers: 0, n_bytes: 0 };
+        for (((name, size), kind), count) in
+            self.names.into_iter().zip(self.sizes).zip(self.kinds).zip(counts)
+        {
+            let stored = match (kind.as_str(), size) {
+                ("F", 4 | 8) => ScalarType::Float(size),
+                ("I", 1 | 2 | 4 | 8) => ScalarType::Signed(size),
+                ("U", 1 | 2 | 4 | 8) => ScalarType::Unsigned(size),
+                _ => return Err(refuse("a TYPE F, I or U and its SIZE", format!("{kind} {size}"))),
+            };
+            if count > 1 << 16 {
+                return Err(refuse("a COUNT of at most 65536", count.to_string()));
+            }
+            let (number, byte) = (layout.n_numbers, layout.n_bytes);
+            layout.n_numbers += count;
+            layout.n_bytes += count * size;
+            layout.fields.push(Field { name, stored, count, number, byte });
+        }
+        if layout.three(["x", "y", "z"]).is_none() {
+            let names: Vec<&str> = layout.fields.iter().map(|field| field.name.as_str()).collect();
+            return Err(refuse("the fields x, y and z", names.join(" ")));
+        }
+        Ok(layout)
+    }
+}
+
+impl Layout {
+    fn find(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name && field.count > 0)
+    }
+
+    fn three(&self, names: [&str; 3]) -> Option<[usize; 3]> {
+        let [x, y, z] = names.map(|name| self.find(name).map(|field| field.number));
+        Some([x?, y?, z?])
+    }
+
+    /// That as many points arrived as the header says.
+    fn check(&self, path: &Path, n_read: u64) -> Result<()> {
+        if n_read == self.n_points {
+            return Ok(());
+        }
+        let expected = format!("{} points, as the header says", self.n_points);
+        Err(Error::content(path, expected, format!("{n_read} whole ones"))
+            .with_hint("the file is damaged or cut"))
+    }
+}
+
+/// Turns rows of numbers into points.
+struct Rows<'layout> {
+    places: [usize; 3],
+    normals: Option<[usize; 3]>,
+    color: Option<&'layout Field>,
+    part: Option<usize>,
+    content: CloudContent,
+}
+
+impl<'layout> Rows<'layout> {
+    fn new(layout: &'layout Layout) -> Self {
+        let color = layout.find("rgb").or_else(|| layout.find("rgba"));
+        Self {
+            places: layout.three(["x", "y", "z"]).expect("the layout was checked"),
+            normals: layout.three(["normal_x", "normal_y", "normal_z"]),
+            color: color.filter(|field| field.stored.size() == 4),
+            part: layout.find("label").map(|field| field.number),
+            content: CloudContent::default(),
+        }
+    }
+
+    fn push(&mut self, row: &[f64]) {
+        let point = self.places.map(|place| row[place]);
+        if point.iter().any(|value| value.is_nan()) {
+            return;
+        }
+        self.content.points.push(point);
+        if let Some(places) = self.normals {
+            self.content.normals.push(places.map(|place| row[place] as f32));
+        }
+        if let Some(field) = self.color {
+            let value = row[field.number];
+            // A float holds the three bytes as its bits.
+            let bits = match field.stored {
+                ScalarType::Float(_) => (value as f32).to_bits(),
+                _ => value as i64 as u32,
+            };
+            let [_, red, green, blue] = bits.to_be_bytes();
+            self.content.colors.push([red, green, blue]);
+        }
+        if let Some(place) = self.part {
+            self.content.parts.push(row[place] as u32);
+        }
+    }
+}
+
+fn read_ascii(
+    path: &Path,
+    reader: &mut impl BufRead,
+    layout: &Layout,
+    header_lines: u64,
+) -> Result<CloudContent> {
+    let mut rows = Rows::new(layout);
+    let (mut line, mut row) = (Vec::new(), Vec::new());
+    let mut n_read = 0;
+    for number in header_lines + 1.. {
+        line.clear();
+        read_line(path, reader, &mut line, number)?;
+        if line.is_empty() || n_read == layout.n_points {
+            break;
+        }
+        let text = String::from_utf8_lossy(&line);
+        if text.trim().is_empty() {
+            continue;
+        }
+        row.clear();
+        for word in text.split_whitespace() {
+            row.push(word.parse::<f64>().map_err(|_| {
+                let found = format!("'{}'", shown(word));
+                Error::content(path, "a number", found).at(Place::Line(number))
+            })?);
+        }
+        if row.len() != layout.n_numbers {
+            let expected = format!("{} numbers", layout.n_numbers);
+            return Err(Error::content(path, expected, row.len()).at(Place::Line(number)));
+        }
+        rows.push(&row);
+        n_read += 1;
+    }
+    layout.check(path, n_read)?;
+    Ok(rows.content)
+}
+
+fn read_binary(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
+    let mut rows = Rows::new(layout);
+    let mut bytes = vec![0; layout.n_bytes];
+    let mut row = vec![0.0; layout.n_numbers];
+    for n_read in 0..layout.n_points {
+        if let Err(source) = reader.read_exact(&mut bytes) {
+            layout.check(path, n_read)?;
+            return Err(Error::read(path, source));
+        }
+        for field in &layout.fields {
+            let size = field.stored.size();
+            for item in 0..field.count {
+                let start = field.byte + item * size;
+                row[field.number + item] = field.stored.value(&bytes[start..start + size], false);
+            }
+        }
+        rows.push(&row);
+    }
+    Ok(rows.content)
+}
+
+fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
+    let refuse = |expected: &str, found: String| {
+        Error::content(path, expected, found).with_hint("the file is damaged or cut")
+    };
+    let mut sizes = [0; 8];
+    reader
+        .read_exact(&mut sizes)
+        .map_err(|_| refuse("two sizes after the header", "no such".into()))?;
+    let [packed, unpacked] = [&sizes[..4], &sizes[4..]]
+        .map(|bytes| u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))));
+    if Some(unpacked) != layout.n_points.checked_mul(layout.n_bytes as u64) {
+        let expected = format!("{} points of {} bytes", layout.n_points, layout.n_bytes);
+        return Err(refuse(&expected, format!("{unpacked} bytes")));
+    }
+    let mut bytes = Vec::new();
+    reader.take(packed).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+    if bytes.len() as u64 != packed {
+        return Err(refuse(&format!("{packed} compressed bytes"), bytes.len().to_string()));
+    }
+    let bytes = decompress(&bytes, unpacked as usize)
+        .ok_or_else(|| refuse("compressed points", "damaged ones".into()))?;
+    let n_points = layout.n_points as usize;
+    let mut rows = Rows::new(layout);
+    let mut row = vec![0.0; layout.n_numbers];
+    for point in 0..n_points {
+        for field in &layout.fields {
+            let size = field.stored.size();
+            for item in 0..field.count {
+                // Field after field: all points of the first one, then all of the next.
+                let start = field.byte * n_points + (point * field.count + item) * size;
+                row[field.number + item] = field.stored.value(&bytes[start..start + size], false);
+            }
+        }
+        rows.push(&row);
+    }
+    Ok(rows.content)
+}
+
+/// Writes a cloud as PCD 0.7: coordinates as floats if that loses nothing, otherwise as doubles.
+pub fn write_pcd(path: &Path, cloud: &PointCloud, encoding: PcdEncoding) -> Result<()> {
+    let columns = columns(cloud);
+    let n_bytes: usize = columns.iter().map(OutColumn::size).sum();
+    let fits = u32::try_from(n_bytes * cloud.len()).is_ok();
+    if encoding == PcdEncoding::Compressed && !fits {
+        let expected = "fewer than 2³² bytes of points to compress";
+        return Err(Error::config("encoding", expected, n_bytes * cloud.len()));
+    }
+    write_atomically(path, |writer| {
+        let list = |item: fn(&OutColumn<'_>) -> String| {
+            columns.iter().map(item).collect::<Vec<_>>().join(" ")
+        };
+        writeln!(writer, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7")?;
+        writeln!(writer, "FIELDS {}", list(|column| column.name.to_owned()))?;
+        writeln!(writer, "SIZE {}", list(|column| column.size().to_string()))?;
+        writeln!(writer, "TYPE {}", list(|column| column.kind().to_string()))?;
+        writeln!(writer, "COUNT {}", list(|_| "1".to_owned()))?;
+        writeln!(writer, "WIDTH {0}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {0}", cloud.len())?;
+        match encoding {
+            PcdEncoding::Ascii => {
+                writeln!(writer, "DATA ascii")?;
+                for index in 0..cloud.len() {
+                    let row: Vec<String> =
+                        columns.iter().map(|column| column.text(index)).collect();
+                    writeln!(writer, "{}", row.join(" "))?;
+                }
+            }
+            PcdEncoding::Binary => {
+                writeln!(writer, "DATA binary")?;
+                let mut row = Vec::with_capacity(n_bytes);
+                for index in 0..cloud.len() {
+                    row.clear();
+                    columns.iter().for_each(|column| column.push_bytes(index, &mut row));
+                    writer.write_all(&row)?;
+                }
+            }
+            PcdEncoding::Compressed => {
+                writeln!(writer, "DATA binary_compressed")?;
+                let mut bytes = Vec::with_capacity(n_bytes * cloud.len());
+                for column in &columns {
+                    (0..cloud.len()).for_each(|index| column.push_bytes(index, &mut bytes));
+                }
+                let packed = compress(&bytes);
+                writer.write_all(&(packed.len() as u32).to_le_bytes())?;
+                writer.write_all(&(bytes.len() as u32).to_le_bytes())?;
+                writer.write_all(&packed)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A field to be written.
+struct OutColumn<'cloud> {
+    name: &'static str,
+    values: OutValues<'cloud>,
+}
+
+/// The numbers of a field, one a point.
+enum OutValues<'cloud> {
+    /// A coordinate, in double precision.
+    Double(&'cloud [[f64; 3]], usize),
+    /// A coordinate that single precision holds.
+    Single(&'cloud [[f64; 3]], usize),
+    /// A component of the normal.
+    Normal(&'cloud [[f32; 3]], usize),
+    /// Whole numbers.
+    Whole(Cow<'cloud, [u32]>),
+}
+
+impl OutColumn<'_> {
+    fn size(&self) -> usize {
+        if matches!(self.values, OutValues::Double(..)) { 8 } else { 4 }
+    }
+
+    fn kind(&self) -> char {
+        if matches!(self.values, OutValues::Whole(_)) { 'U' } else { 'F' }
+    }
+
+    fn text(&self, index: usize) -> String {
+        match &self.values {
+            OutValues::Double(points, axis) | OutValues::Single(points, axis) => {
+                points[index][*axis].to_string()
+            }
+            OutValues::Normal(normals, axis) => normals[index][*axis].to_string(),
+            OutValues::Whole(values) => values[index].to_string(),
+        }
+    }
+
+    fn push_bytes(&self, index: usize, bytes: &mut Vec<u8>) {
+        match &self.values {
+            OutValues::Double(points, axis) => bytes.extend(points[index][*axis].to_le_bytes()),
+            OutValues::Single(points, axis) => {
+                bytes.extend((points[index][*axis] as f32).to_le_bytes());
+            }
+            OutValues::Normal(normals, axis) => bytes.extend(normals[index][*axis].to_le_bytes()),
+            OutValues::Whole(values) => bytes.extend(values[index].to_le_bytes()),
+        }
+    }
+}
+
+fn columns(cloud: &PointCloud) -> Vec<OutColumn<'_>> {
+    let points = cloud.points();
+    let is_single = is_single_precision(points);
+    let mut columns = Vec::new();
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let values = match is_single {
+            true => OutValues::Single(points, axis),
+            false => OutValues::Double(points, axis),
+        };
+        columns.push(OutColumn { name, values });
+    }
+    if let Some(normals) = cloud.normals() {
+        let names = ["normal_x", "normal_y", "normal_z"];
+        for (axis, name) in names.into_iter().enumerate() {
+            columns.push(OutColumn { name, values: OutValues::Normal(normals, axis) });
+        }
+    }
+    if let Some(colors) = cloud.colors() {
+        let pack = |&[red, green, blue]: &[u8; 3]| u32::from_be_bytes([0, red, green, blue]);
+        let packed = colors.iter().map(pack).collect();
+        columns.push(OutColumn { name: "rgb", values: OutValues::Whole(Cow::Owned(packed)) });
+    }
+    if let Some(parts) = cloud.parts() {
+        columns.push(OutColumn { name: "label", values: OutValues::Whole(parts.into()) });
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::files::cloud_file::tests::{full_cloud, read_bytes, utm_cloud};
+    use crate::files::read_cloud;
+
+    const ENCODINGS: [PcdEncoding; 3] =
+        [PcdEncoding::Ascii, PcdEncoding::Binary, PcdEncoding::Compressed];
+
+    #[test]
+    fn every_encoding_keeps_every_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cloud.pcd");
+        for cloud in [full_cloud(), utm_cloud()] {
+            for encoding in ENCODINGS {
+                write_pcd(&path, &cloud, encoding).unwrap();
+                assert_eq!(read_cloud(&path).unwrap(), cloud, "{encoding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fields_in_any_order_and_points_that_were_not_seen() {
+        let text = "# .PCD v.7\nVERSION .7\nFIELDS rgb z y x other\nSIZE 4 4 4 8 2\nTYPE F F F F I\n\
+            COUNT 1 1 1 1 2\nWIDTH 3\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 3\nDATA ascii\n\
+            2.3418052e-38 3 2 1 0 0\n0 nan nan nan 0 0\n0 6 5 4 0 0\n";
+        let cloud = read_bytes("a.pcd", text.as_bytes()).unwrap();
+        assert_eq!(cloud.points(), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+        assert_eq!(cloud.colors().unwrap().len(), 2);
+        let error = read_bytes("a.pcd", text.replace("POINTS 3", "POINTS 9").as_bytes());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("expected 9 points, as the header says, found 3 whole"), "{error}");
+    }
+
+    #[test]
+    fn cut_and_lying_files_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cloud.pcd");
+        for encoding in ENCODINGS {
+            write_pcd(&path, &full_cloud(), encoding).unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            for end in (4..bytes.len() - 8).step_by(11) {
+                let read = read_bytes("a.pcd", &bytes[..end]);
+                assert!(read.is_err(), "{encoding:?} cut after {end} bytes");
+            }
+            let split = bytes.windows(6).position(|window| window == b"POINTS").unwrap();
+            let mut lying = bytes[..split].to_vec();
+            let end = split + bytes[split..].iter().position(|&byte| byte == b'\n').unwrap();
+            lying.extend(b"POINTS 1000000000");
+            lying.extend(&bytes[end..]);
+            let error = read_bytes("a.pcd", &lying).unwrap_err().to_string();
+            assert!(error.contains("expected 1000000000 points"), "{error}");
+        }
+        for text in ["VERSION 0.7\n", "VERSION 0.7\nFIELDS x\nDATA ascii\n", "VERSION 0.7\nFOO\n"] {
+            assert!(read_bytes("a.pcd", text.as_bytes()).is_err());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            for data in ["ascii", "binary", "binary_compressed"] {
+                let start = format!("VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nPOINTS 3\nDATA {data}\n");
+                let _ = read_bytes("a.pcd", &[start.as_bytes(), &bytes].concat());
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Clouds, shapes made of parts, frames, nearest neighbours, and partial clouds.
+
+mod nearest_neighbors;
+pub(crate) mod nearest_tree;
+mod normalization;
+mod part_cut;
+mod point_cloud;
+mod point_set;
+mod resampling;
+mod shape;
+mod shape_stream;
+
+pub use nearest_neighbors::Neighbor;
+pub use nearest_tree::NearestTree;
+pub use normalization::Normalization;
+pub use part_cut::{PartialCloud, PartialCut};
+pub use point_cloud::PointCloud;
+pub use point_set::PointSet;
+pub use resampling::{farthest_points, resample};
+pub use shape::Shape;
+pub use shape_stream::shape_stream;

@@ -1,0 +1,404 @@
+//! The datasets this project knows: where they come from, what they hold, how they are loaded.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::checksum::sha256_hex;
+use crate::catalog::{BoundsFrom, Checksum, RuleProblem, WeakProblem, sets};
+use crate::{Error, Result};
+
+/// A dataset of the catalog.
+#[derive(Debug, Clone, Serialize)]
+pub struct CatalogEntry {
+    /// The name users type.
+    pub name: &'static str,
+    /// The name people read.
+    pub title: &'static str,
+    /// The files it is made of.
+    pub files: &'static [CatalogFile],
+    /// Under which terms the publisher gives it.
+    pub licence: &'static str,
+    /// What to cite.
+    pub citation: &'static str,
+    /// Number of rows of train, simulation and test together.
+    pub n_rows: usize,
+    /// Number of feature columns.
+    pub d_features: usize,
+    /// Number of classes; 0 where labels are real values.
+    pub n_classes: usize,
+    /// Makes the problem from the files in a folder.
+    #[serde(skip)]
+    pub(crate) load: Loader,
+}
+
+/// How a dataset is made from the files in a folder and a seed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Loader {
+    /// Labels are classes, known through labelers.
+    Classes(fn(&Path, u64, &LoadOptions) -> Result<WeakProblem>),
+    /// Labels are real values, known through rules.
+    Values(fn(&Path, u64) -> Result<RuleProblem>),
+}
+
+/// A file of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CatalogFile {
+    /// Its place in the data folder.
+    pub path: &'static str,
+    /// Where its publisher offers it; what follows a `#` is the name of the file in a zip archive. Empty when it was put together from what publishers offer, so that nobody has it
+    /// in this form.
+    pub url: &'static str,
+    /// The SHA-256 of the bytes that `checksum` names, in hexadecimal.
+    pub sha256: &'static str,
+    /// The number of those bytes.
+    pub bytes: u64,
+    /// Which bytes are hashed.
+    pub checksum: Checksum,
+    /// Hashes of other forms of the file that are loaded as well.
+    pub other_sha256: &'static [&'static str],
+}
+
+impl CatalogFile {
+    /// Whether this is the hash of a form of the file that can be loaded.
+    pub(crate) fn accepts(&self, sha256: &str) -> bool {
+        self.sha256 == sha256 || self.other_sha256.contains(&sha256)
+    }
+}
+
+/// Choices in loading a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoadOptions {
+    /// The labelled rows on which the labelers' errors are measured.
+    pub bounds: BoundsFrom,
+    /// Keep the 300 rows of credit-card that the source of its weak signals drops. Other sets ignore it.
+    pub keep_all_rows: bool,
+    /// Word vectors for sets of texts, a file in GloVe's text format, gzipped or not. Default: the vectors with 100
+    /// dimensions in the data folder. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word_vectors: Option<PathBuf>,
+    /// Compute the vectors of imdb from cleaned reviews. Default: from the reviews as they are, as the paper's source
+    /// does, so that tokens with capitals or punctuation are unknown. Other sets ignore it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imdb_clean_features: bool,
+    /// Of sets of shapes, only the first so many to train on. Default: all. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_train_shapes: Option<usize>,
+    /// Of sets of shapes, only the first so many to test on. Default: all. Other sets ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_test_shapes: Option<usize>,
+}
+
+/// All datasets.
+pub fn catalog() -> &'static [CatalogEntry] {
+    sets::ALL
+}
+
+/// The dataset with this name.
+///
+/// ```
+/// assert_eq!(labelflow_data::catalog::find("wine-quality")?.n_rows, 4974);
+/// let error = labelflow_data::catalog::find("wine").unwrap_err();
+/// assert!(error.to_string().contains("did you mean wine-quality?"));
+/// # Ok::<(), labelflow_data::Error>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static CatalogEntry> {
+    if let Some(entry) = catalog().iter().find(|entry| entry.name == name) {
+        return Ok(entry);
+    }
+    let names = catalog().iter().map(|entry| entry.name).collect::<Vec<_>>();
+    let near = names.iter().copied().filter(|known| is_near(known, name)).collect::<Vec<_>>();
+    let error =
+        Error::config("dataset", format!("one of {}", names.join(", ")), format!("'{name}'"));
+    Err(if near.is_empty() {
+        error
+    } else {
+        error.with_hint(format!("did you mean {}?", near.join(" or ")))
+    })
+}
+
+/// Loads the dataset with this name from the files in `dir`, whose layout is that of [`CatalogFile::path`]. Its labels are
+/// classes; [`load_rules`] loads the others.
+pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+    let entry = find(name)?;
+    let Loader::Classes(load) = entry.load else {
+        return Err(entry.other_kind("classes", "real values"));
+    };
+    entry.require_files(dir, options)?;
+    load(dir, seed, options)
+}
+
+/// Loads the dataset with this name, whose labels are real values, from the files in `dir`. [`load`] loads those whose
+/// labels are classes.
+///
+/// ```
+/// let problem = labelflow_data::catalog::load_rules("diabetes", ".".as_ref(), 0)?;
+/// assert_eq!(problem.train.groups().len(), 10);
+/// # Ok::<(), labelflow_data::Error>(())
+/// ```
+pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
+    let entry = find(name)?;
+    let Loader::Values(load) = entry.load else {
+        return Err(entry.other_kind("real values", "classes"));
+    };
+    entry.require_files(dir, &LoadOptions::default())?;
+    load(dir, seed)
+}
+
+impl CatalogEntry {
+    /// Whether labels are real values, known through rules. Otherwise they are classes, known through labelers.
+    pub fn is_regression(&self) -> bool {
+        matches!(self.load, Loader::Values(_))
+    }
+
+    fn other_kind(&self, expected: &str, found: &str) -> Error {
+        let expected = format!("a set whose labels are {expected}");
+        Error::config("dataset", expected, format!("'{}', whose labels are {found}", self.name))
+    }
+
+    fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
+        let is_needed = |file: &&CatalogFile| {
+            options.word_vectors.is_none() || !sets::WORD_VECTOR_FILES.contains(file)
+        };
+        let mut needed = self.files.iter().filter(is_needed);
+        match needed.find(|file| !dir.join(file.path).is_file()) {
+            None => Ok(()),
+            Some(file) => Err(Error::config(
+                format!("data folder {}", dir.display()),
+                format!("the file {}", file.path),
+                "no such file",
+            )
+            .with_hint(self.where_files_come_from())),
+        }
+    }
+
+    /// Advice for someone whose copy is missing.
+    pub(crate) fn where_files_come_from(&self) -> String {
+        let paths = self.files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
+        let folder = format!("point --data or LABELFLOW_DATA to a folder with {paths}");
+        if self.files.iter().any(|file| sets::WORD_VECTOR_FILES.contains(file)) {
+            return format!("{folder}; word_vectors may name other word vectors");
+        }
+        format!("`labelflow data fetch {}` downloads it; or {folder}", self.name)
+    }
+}
+
+/// What [`check`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// The dataset.
+    pub name: &'static str,
+    /// The state of each file.
+    pub files: Vec<FileCheck>,
+    /// Rows, features and classes as loaded, or nothing when a file is missing or differs so much that it cannot be.
+    pub counts: Option<Counts>,
+    /// Rows, features and classes as the catalog says.
+    pub expected: Counts,
+}
+
+impl CheckReport {
+    /// Whether all files are there with the right hashes and the counts are those of the catalog.
+    pub fn is_good(&self) -> bool {
+        let files_are_good = self.files.iter().all(|file| file.state == FileState::Good);
+        files_are_good && self.counts == Some(self.expected)
+    }
+}
+
+/// One file of a [`CheckReport`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileCheck {
+    /// Where it was looked for.
+    pub path: PathBuf,
+    /// What was found.
+    pub state: FileState,
+}
+
+/// The state of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    /// There, with the right content.
+    Good,
+    /// Not there.
+    Missing,
+    /// There, with another content, whose SHA-256 this is.
+    Differs(String),
+}
+
+/// The size of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Number of rows of all parts together.
+    pub n_rows: usize,
+    /// Number of feature columns.
+    pub d_features: usize,
+    /// Number of classes; 0 where labels are real values.
+    pub n_classes: usize,
+}
+
+/// Compares the files of a dataset, and what they hold, with the catalog.
+///
+/// A file that is missing or differs is reported, not an error; an error is a file that cannot be read.
+pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
+    let files = entry
+        .files
+        .iter()
+        .map(|file| {
+            let path = dir.join(file.path);
+            let state = file_state(file, &path)?;
+            Ok(FileCheck { path, state })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let counts = || -> Result<Counts> {
+        let (n_rows, d_features, n_classes) = match entry.load {
+            Loader::Classes(load) => {
+                let problem = load(dir, 0, &LoadOptions::default())?;
+                let train = &problem.train;
+                (problem.n_rows(), train.features().d_features(), train.n_classes())
+            }
+            Loader::Values(load) => {
+                let problem = load(dir, 0)?;
+                (problem.n_rows(), problem.train.features().d_features(), 0)
+            }
+        };
+        Ok(Counts { n_rows, d_features, n_classes })
+    };
+    let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
+    let counts = if is(|state| *state == FileState::Missing) {
+        None
+    } else if is(|state| matches!(state, FileState::Differs(_))) {
+        // Who knows what such a file holds: that it cannot be loaded is no news.
+        counts().ok()
+    } else {
+        Some(counts()?)
+    };
+    let expected =
+        Counts { n_rows: entry.n_rows, d_features: entry.d_features, n_classes: entry.n_classes };
+    Ok(CheckReport { name: entry.name, files, counts, expected })
+}
+
+pub(crate) fn file_state(file: &CatalogFile, path: &Path) -> Result<FileState> {
+    if !path.is_file() {
+        return Ok(FileState::Missing);
+    }
+    let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+    let found = sha256_hex(file.checksum, &bytes);
+    Ok(if file.accepts(&found) { FileState::Good } else { FileState::Differs(found) })
+}
+
+/// Whether someone who typed `typed` may have meant `known`: a part of it, or few letters away.
+fn is_near(known: &str, typed: &str) -> bool {
+    let typed = typed.to_lowercase().replace(['_', ' '], "-");
+    let is_part = typed.len() >= 3 && (known.contains(&typed) || typed.contains(known));
+    is_part || edit_distance(known, &typed) <= 3
+}
+
+/// How many letters must be added, dropped or changed to get from one word to the other.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other = other.chars().collect::<Vec<_>>();
+    let mut distances = (0..=other.len()).collect::<Vec<_>>();
+    for (row, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut distances[0], row + 1);
+        for column in 0..other.len() {
+            let changed = diagonal + usize::from(letter != other[column]);
+            diagonal = distances[column + 1];
+            distances[column + 1] = changed.min(diagonal + 1).min(distances[column] + 1);
+        }
+    }
+    distances[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn any_files_are_loaded_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            text in "(([0-9]{1,2}[ ,;\t]){0,40}[0-9]\n){0,5}",
+        ) {
+            for entry in catalog().iter().filter(|entry| !entry.files.is_empty()) {
+                for content in [&bytes[..], text.as_bytes()] {
+                    let folder = tempfile::tempdir().unwrap();
+                    for file in entry.files {
+                        let path = folder.path().join(file.path);
+                        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                        std::fs::write(path, content).unwrap();
+                    }
+                    let options = LoadOptions::default();
+                    let is_loaded = match entry.load {
+                        Loader::Classes(load) => load(folder.path(), 0, &options).is_ok(),
+                        Loader::Values(load) => load(folder.path(), 0).is_ok(),
+                    };
+                    prop_assert!(!is_loaded, "{}", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_found_and_near_names_suggested() {
+        assert_eq!(find("sms-rules").unwrap().n_classes, 2);
+        for (typed, meant) in [
+            ("brest-cancer", "breast-cancer"),
+            ("fashion", "fashion-mnist-dvk"),
+            ("Wine_Quality", "wine-quality"),
+        ] {
+            let error = find(typed).unwrap_err().to_string();
+            assert!(error.contains("did you mean"), "{error}");
+            assert!(error.contains(meant), "{error}");
+        }
+        assert!(!find("zzzzzzzzzz").unwrap_err().to_string().contains("did you mean"));
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn entries_are_complete_and_names_differ() {
+        for (index, entry) in catalog().iter().enumerate() {
+            assert!(catalog()[..index].iter().all(|other| other.name != entry.name));
+            for file in entry.files {
+                assert_eq!(file.sha256.len(), 64, "{}", file.path);
+                assert!(file.url.starts_with("http") || file.url.is_empty(), "{}", file.url);
+            }
+        }
+    }
+
+    #[test]
+    fn missing_files_say_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = load("breast-cancer", folder.path(), 0, &LoadOptions::default()).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("uci/breast-cancer/wdbc.data"), "{message}");
+        assert!(message.contains("LABELFLOW_DATA"), "{message}");
+        let report = check(find("breast-cancer").unwrap(), folder.path()).unwrap();
+        assert_eq!(report.files[0].state, FileState::Missing);
+        assert!(!report.is_good());
+    }
+
+    #[test]
+    fn each_kind_of_labels_has_its_own_loader() {
+        let here = Path::new(".");
+        let error = load("bike-sharing", here, 0, &LoadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("'bike-sharing', whose labels are real values"), "{error}");
+        let error = load_rules("wine-quality", here, 0).unwrap_err().to_string();
+        assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
+        let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
+        assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
+        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.n_classes == 0)));
+    }
+
+    #[test]
+    fn options_read_as_written() {
+        let options: LoadOptions = serde_json::from_str(r#"{"bounds": "train_oracle"}"#).unwrap();
+        assert_eq!(options.bounds, BoundsFrom::TrainOracle);
+        // Settings that were not touched do not show, so that runs kept before they existed are still found.
+        let text = serde_json::to_string(&LoadOptions::default()).unwrap();
+        assert_eq!(text, r#"{"bounds":"simulation","keep_all_rows":false}"#);
+        assert!(serde_json::from_str::<LoadOptions>(r#"{"bound": "x"}"#).is_err());
+    }
+}

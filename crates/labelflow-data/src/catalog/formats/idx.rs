@@ -1,0 +1,123 @@
+//! The IDX format of MNIST and its kin, gzipped: big-endian dimensions, then one byte a pixel or label.
+
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use crate::tables::gunzip::gunzip;
+use crate::{Error, Result};
+
+/// Bytes with a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdxArray {
+    /// The length of each dimension.
+    pub shape: Vec<usize>,
+    /// The values, the last dimension fastest.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a gzipped IDX file of unsigned bytes. The header's claim is checked against what is really there.
+pub fn read_idx(path: &Path) -> Result<IdxArray> {
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
+    let mut reader = gunzip(BufReader::new(file), n_bytes);
+    let mut magic = [0; 4];
+    read_exact(path, &mut reader, &mut magic)?;
+    let [0, 0, 8, n_dimensions @ 1..=4] = magic else {
+        return Err(Error::content(path, "an IDX file of unsigned bytes", format!("{magic:?}")));
+    };
+    let mut shape = Vec::new();
+    for _ in 0..n_dimensions {
+        let mut length = [0; 4];
+        read_exact(path, &mut reader, &mut length)?;
+        shape.push(u32::from_be_bytes(length) as usize);
+    }
+    let n_claimed = shape.iter().try_fold(1u64, |n, &length| n.checked_mul(length as u64));
+    // Read at most one byte more than claimed; memory grows with what arrives, not with the claim.
+    let limit = n_claimed.and_then(|n| n.checked_add(1)).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    reader.take(limit).read_to_end(&mut bytes).map_err(|source| damaged(path, source))?;
+    if n_claimed != Some(bytes.len() as u64) {
+        return Err(Error::content(
+            path,
+            format!("{shape:?} bytes, as the header says"),
+            match n_claimed {
+                Some(n) if n < bytes.len() as u64 => "more".to_owned(),
+                _ => bytes.len().to_string(),
+            },
+        )
+        .with_hint("the file is damaged: fetch it again"));
+    }
+    Ok(IdxArray { shape, bytes })
+}
+
+fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
+    reader.read_exact(bytes).map_err(|source| damaged(path, source))
+}
+
+/// A stream that ends early or is no gzip is a fault of the file; anything else, of the system.
+fn damaged(path: &Path, source: std::io::Error) -> Error {
+    match source.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+            Error::content(path, "a whole gzipped IDX file", source)
+                .with_hint("the file is damaged: fetch it again")
+        }
+        _ => Error::read(path, source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(bytes: &[u8]) -> Result<IdxArray> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("images.gz");
+        std::fs::write(&path, bytes).unwrap();
+        read_idx(&path)
+    }
+
+    const TWO_BY_TWO: [u8; 16] = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 2, 10, 20, 30, 40];
+
+    #[test]
+    fn a_good_file_is_read() {
+        let array = read(&gzipped(&TWO_BY_TWO)).unwrap();
+        assert_eq!((array.shape, array.bytes), (vec![2, 2], vec![10, 20, 30, 40]));
+    }
+
+    #[test]
+    fn claims_are_checked() {
+        let mut short = TWO_BY_TWO;
+        short[4..8].fill(0xff);
+        for bytes in [&short[..], &TWO_BY_TWO[..15], &[&TWO_BY_TWO[..], &[1]].concat(), &[9; 20]] {
+            let error = read(&gzipped(bytes)).unwrap_err();
+            assert!(error.to_string().contains("expected"), "{error}");
+        }
+        let whole = gzipped(&TWO_BY_TWO);
+        for end in 0..whole.len() {
+            assert!(read(&whole[..end]).is_err(), "cut after {end} bytes");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = read(&bytes);
+            let _ = read(&gzipped(&bytes));
+            let _ = read(&gzipped(&[&[0, 0, 8][..], &bytes].concat()));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Real datasets by name, and weak-supervision problems made of labelled tables.
+
+#[cfg(feature = "catalog")]
+mod catalog_entry;
+#[cfg(feature = "catalog")]
+mod checksum;
+#[cfg(feature = "catalog")]
+pub mod embedded;
+#[cfg(feature = "catalog")]
+mod fetch;
+#[cfg(feature = "catalog")]
+pub mod formats;
+mod rule_problem;
+#[cfg(feature = "catalog")]
+mod sets;
+mod simulated_problem;
+mod split;
+
+#[cfg(feature = "catalog")]
+pub use catalog_entry::{
+    CatalogEntry, CatalogFile, CheckReport, Counts, FileCheck, FileState, LoadOptions, catalog,
+    check, find, load, load_rules,
+};
+#[cfg(feature = "catalog")]
+pub use checksum::Checksum;
+#[cfg(feature = "catalog")]
+pub use fetch::fetch;
+pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
+pub use simulated_problem::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
+pub use split::Split;

@@ -1,0 +1,117 @@
+//! Cardiotocography: two of ten patterns of the foetal heart rate.
+
+use std::path::Path;
+
+use ndarray::Array2;
+
+use crate::catalog::catalog_entry::Loader;
+use crate::catalog::formats::XlsSheet;
+use crate::catalog::sets::{UCI_LICENCE, two_class_table};
+use crate::catalog::{
+    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem, simulate,
+};
+use crate::{Error, Result};
+
+pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
+    name: "cardiotocography",
+    title: "Cardiotocography",
+    files: &[CatalogFile {
+        path: FILE,
+        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00193/CTG.xls",
+        sha256: "58e98895589377b51f77fb6e0d1603417c86872a2d7638263039e0b7b9ca42c7",
+        bytes: 1_743_872,
+        checksum: Checksum::File,
+        other_sha256: &[],
+    }],
+    licence: UCI_LICENCE,
+    citation: "D. Campos, J. Bernardes (2010), https://doi.org/10.24432/C51S4N",
+    n_rows: 963,
+    d_features: 21,
+    n_classes: 2,
+    load: Loader::Classes(load),
+};
+
+const FILE: &str = "uci/cardiotocography/CTG.xls";
+
+const COLUMNS: [&str; 21] = [
+    "LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width", "Min",
+    "Max", "Nmax", "Nzeros", "Mode", "Mean", "Median", "Variance", "Tendency",
+];
+
+fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+    simulate(&read(dir)?, &[1, 10, 18], seed, options.bounds)
+}
+
+fn read(dir: &Path) -> Result<LabelledTable> {
+    let path = dir.join(FILE);
+    let table = read_all_classes(&path)?;
+    let names = COLUMNS.map(str::to_owned).to_vec();
+    two_class_table(&path, &table, names, ["calm sleep", "REM sleep"], |row| match row[21] {
+        1.0 => Some(0),
+        2.0 => Some(1),
+        _ => None,
+    })
+}
+
+/// All rows: the 21 features, then the pattern from 1 to 10.
+///
+/// The sheet `Data` has counts on the left and the features, some of them the same counts a second, to the right of
+/// a gap: the features start at `LB`.
+fn read_all_classes(path: &Path) -> Result<Array2<f64>> {
+    let sheet = XlsSheet::read(path, "Data")?;
+    let header = (0..sheet.n_rows()).find_map(|row| {
+        let column_of = |name: &str| {
+            (0..sheet.n_columns()).find(|&column| sheet.text(row, column) == Some(name))
+        };
+        Some((row, column_of("LB")?, column_of("CLASS")?))
+    });
+    let (header, first, class) =
+        header.ok_or_else(|| Error::content(path, "a row with the names LB and CLASS", "none"))?;
+    for (index, name) in COLUMNS.iter().enumerate() {
+        let found = sheet.text(header, first + index);
+        if found != Some(name) {
+            let found = found.unwrap_or("nothing");
+            return Err(Error::content(path, format!("the column {name}"), found));
+        }
+    }
+    let mut values = Vec::new();
+    // Sums stand below the data, after an empty row.
+    let is_data = |row: &usize| sheet.number(*row, class).is_some();
+    for row in (header + 1..sheet.n_rows()).take_while(is_data) {
+        for (index, name) in COLUMNS.iter().enumerate() {
+            values.push(sheet.required_number(row, first + index, name)?);
+        }
+        values.push(sheet.required_number(row, class, "CLASS")?);
+    }
+    let width = COLUMNS.len() + 1;
+    Ok(Array2::from_shape_vec((values.len() / width, width), values)
+        .expect("every row gave as many numbers"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_dir_for_tests;
+    use crate::tables::csv_file::CsvFile;
+
+    #[test]
+    fn the_workbook_agrees_with_the_csv_extract() {
+        let Some(dir) = data_dir_for_tests() else { return };
+        let workbook = read_all_classes(&dir.join(FILE)).unwrap();
+        assert_eq!(workbook.dim(), (2126, 22));
+        let extract = dir.join("uci/cardiotocography/cardio.csv");
+        if !extract.is_file() {
+            return;
+        }
+        let csv = CsvFile::open(&extract, b',').unwrap();
+        assert_eq!(csv.names()[..21], COLUMNS);
+        let columns = (0..22).collect::<Vec<_>>();
+        let extract = csv.numbers::<f64>(&columns).unwrap().or_error().unwrap();
+        assert_eq!(extract.dim(), workbook.dim());
+        for ((row, column), value) in extract.indexed_iter() {
+            // The extract has nine decimals.
+            let difference = (value - workbook[[row, column]]).abs();
+            assert!(difference <= 5.1e-10 * value.abs().max(1.0), "row {row}, column {column}");
+        }
+    }
+}

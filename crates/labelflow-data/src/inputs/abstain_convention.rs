@@ -1,0 +1,358 @@
+//! Which numbers in a table of votes are classes, and which mean "no opinion".
+
+use std::path::Path;
+
+use labelflow_weak::votes::{ABSTAIN, SignalValues, WeakSignals};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// How a table of numbers says that a labeler abstains, and with it how classes are counted.
+///
+/// | setting | classes | abstains | written by |
+/// |---|---|---|---|
+/// | `minus_one` | 0, 1, …, k − 1 | −1, missing | most tools for labeling functions |
+/// | `zero` | 1, 2, …, k | 0, missing | tools that count classes from 1 |
+/// | `missing` | 0, 1, …, k − 1 | missing | tables with empty cells, null or NaN |
+/// | `signed` | −1 and 1 | 0, missing | two-class tools: −1 is class 0, 1 is class 1 |
+/// | `detect` | whichever of `minus_one`, `zero` and `signed` alone fits | | |
+///
+/// # What a wrong setting shows, and what it does not
+///
+/// A number that the setting has no place for is an error, with advice if another setting fits every number. That catches
+/// class k of `zero` under `minus_one` once the classes are named, −1 under `zero` and `missing`, and 2 under `signed`.
+///
+/// It does not catch −1, 0 and 1 in a table of two classes, nor 0, 1, …, k in a table whose classes are not named: both have
+/// two readings, and nothing in the numbers tells them apart. How often a number occurs is no sign either: abstentions may
+/// be rare or frequent. So `detect` refuses such tables and asks which reading is meant. It chooses on these grounds only:
+///
+/// - a reading must have a place for every number;
+/// - votes for one class alone teach nothing, so a reading must give at least two classes a vote;
+/// - where the classes are named, a reading that gives the last class a vote goes before one that does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbstainConvention {
+    /// −1 or a missing cell abstains; classes count from 0. What this project writes.
+    #[default]
+    MinusOne,
+    /// 0 or a missing cell abstains; classes count from 1.
+    Zero,
+    /// Only a missing cell abstains; classes count from 0.
+    Missing,
+    /// 0 or a missing cell abstains; −1 is class 0 and 1 is class 1.
+    Signed,
+    /// `MinusOne`, `Zero` or `Signed` where only one of them fits the numbers; otherwise an error that names the readings.
+    Detect,
+}
+
+/// What one number says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Abstains,
+    Class(usize),
+    /// The convention has no place for it.
+    Nothing,
+}
+
+/// The conventions that [`AbstainConvention::Detect`] chooses among. `Missing` reads nothing that `MinusOne` does not.
+const DETECTED: [AbstainConvention; 3] =
+    [AbstainConvention::MinusOne, AbstainConvention::Zero, AbstainConvention::Signed];
+
+impl AbstainConvention {
+    /// The name of the setting.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MinusOne => "minus_one",
+            Self::Zero => "zero",
+            Self::Missing => "missing",
+            Self::Signed => "signed",
+            Self::Detect => "detect",
+        }
+    }
+
+    /// The mark for an abstention beside names of classes, or nothing where only missing cells abstain.
+    pub(crate) fn mark_among_names(self) -> Option<&'static str> {
+        match self {
+            Self::MinusOne | Self::Detect => Some("-1"),
+            Self::Zero => Some("0"),
+            Self::Missing | Self::Signed => None,
+        }
+    }
+
+    /// Whether probabilities can be read: 0 and −1 are no votes there.
+    pub(crate) fn check_probabilities(self) -> Result<()> {
+        match self {
+            Self::MinusOne | Self::Missing | Self::Detect => Ok(()),
+            Self::Zero | Self::Signed => Err(Error::config(
+                "abstain",
+                "minus_one or missing, since the signals are probabilities",
+                self.name(),
+            )),
+        }
+    }
+
+    /// What a number says when there are at most `n_classes` classes.
+    pub(crate) fn read(self, value: f32, n_classes: usize) -> Reading {
+        let class = match self {
+            _ if value.is_nan() => return Reading::Abstains,
+            Self::MinusOne | Self::Detect if value == -1.0 => return Reading::Abstains,
+            Self::Zero | Self::Signed if value == 0.0 => return Reading::Abstains,
+            Self::MinusOne | Self::Detect | Self::Missing => value,
+            Self::Zero => value - 1.0,
+            Self::Signed if value.abs() == 1.0 => f32::from(u8::from(value > 0.0)),
+            Self::Signed => return Reading::Nothing,
+        };
+        let is_class = class.fract() == 0.0 && (0.0..n_classes as f32).contains(&class);
+        if is_class { Reading::Class(class as usize) } else { Reading::Nothing }
+    }
+
+    /// What is accepted when there are at most `n_classes` classes, in words.
+    pub(crate) fn expected(self, n_classes: usize) -> String {
+        match self {
+            Self::MinusOne | Self::Detect => {
+                format!("a class from 0 to {}, or -1 for an abstention", n_classes - 1)
+            }
+            Self::Zero => format!("a class from 1 to {n_classes}, or 0 for an abstention"),
+            Self::Missing => {
+                format!("a class from 0 to {}, or nothing for an abstention", n_classes - 1)
+            }
+            Self::Signed => "-1, 1, or 0 for an abstention".to_owned(),
+        }
+    }
+
+    /// The largest number of classes a table can have. `n_named` is 0 when they are not named.
+    pub(crate) fn n_most_classes(self, n_named: usize) -> usize {
+        match (self, n_named) {
+            (Self::Signed, _) => 2,
+            (_, 0) => usize::from(ABSTAIN),
+            (_, n_named) => n_named,
+        }
+    }
+
+    /// The convention itself, or the one that the numbers of a table tell.
+    pub(crate) fn resolve<'values>(
+        self,
+        path: &Path,
+        values: impl Iterator<Item = &'values f32> + Clone,
+        n_named: usize,
+    ) -> Result<Self> {
+        if self != Self::Detect {
+            return Ok(self);
+        }
+        let usages = DETECTED.iter().filter_map(|&convention| {
+            Some((convention, usage(convention, values.clone(), n_named)?))
+        });
+        let mut fitting = usages.filter(|(_, usage)| usage.n_voted >= 2).collect::<Vec<_>>();
+        if fitting.iter().any(|(_, usage)| usage.last == n_named) {
+            fitting.retain(|(_, usage)| usage.last == n_named);
+        }
+        match fitting[..] {
+            // The error of the usual convention says what is wrong.
+            [] => Ok(Self::MinusOne),
+            [(only, _)] => Ok(only),
+            _ => {
+                let readings = fitting.iter().map(|(convention, usage)| convention.told(usage));
+                let names = fitting.iter().map(|(convention, _)| convention.name());
+                let hint = names.map(|name| format!("abstain = \"{name}\"")).collect::<Vec<_>>();
+                Err(Error::content(
+                    path,
+                    "votes with one reading",
+                    format!("numbers with several: {}", readings.collect::<Vec<_>>().join("; or ")),
+                )
+                .with_hint(format!("say which is meant: {}", hint.join(" or "))))
+            }
+        }
+    }
+
+    /// Advice when a number has no place here but every number has one elsewhere.
+    pub(crate) fn advice<'values>(
+        self,
+        values: impl Iterator<Item = &'values f32> + Clone,
+        n_named: usize,
+    ) -> Option<String> {
+        let other = DETECTED.into_iter().find(|&other| {
+            other != self
+                && usage(other, values.clone(), n_named).is_some_and(|usage| usage.n_voted >= 2)
+        })?;
+        let marked = match other {
+            Self::Zero => "0 abstains and classes count from 1",
+            Self::Signed => "0 abstains and the classes are -1 and 1",
+            _ => "-1 abstains and classes count from 0",
+        };
+        Some(format!("if {marked}, set abstain = \"{}\"", other.name()))
+    }
+
+    /// A reading in words.
+    fn told(self, usage: &Usage) -> String {
+        match self {
+            Self::Zero => format!("0 abstains and the classes are 1 to {}", usage.last),
+            Self::Signed => "0 abstains and the classes are -1 and 1".to_owned(),
+            _ => format!("-1 abstains and the classes are 0 to {}", usage.last - 1),
+        }
+    }
+}
+
+/// What a convention makes of a whole table.
+struct Usage {
+    /// Number of classes that get a vote.
+    n_voted: usize,
+    /// One more than the last class that gets a vote.
+    last: usize,
+}
+
+/// What a convention makes of these numbers, or nothing when it has no place for one of them.
+fn usage<'values>(
+    convention: AbstainConvention,
+    values: impl Iterator<Item = &'values f32>,
+    n_named: usize,
+) -> Option<Usage> {
+    if convention == AbstainConvention::Signed && n_named > 2 {
+        return None;
+    }
+    let n_most = convention.n_most_classes(n_named);
+    let mut is_voted = [false; ABSTAIN as usize];
+    for &value in values {
+        match convention.read(value, n_most) {
+            Reading::Abstains => {}
+            Reading::Class(class) => is_voted[class] = true,
+            Reading::Nothing => return None,
+        }
+    }
+    let n_voted = is_voted.iter().filter(|&&is_voted| is_voted).count();
+    let last = is_voted.iter().rposition(|&is_voted| is_voted).map_or(0, |last| last + 1);
+    Some(Usage { n_voted, last })
+}
+
+/// A sign that votes read as [`AbstainConvention::MinusOne`] were written otherwise: nobody ever votes for class 0.
+///
+/// That may be so, which makes it a doubt and no error; probabilities give none.
+///
+/// ```
+/// use labelflow_data::inputs::convention_doubt;
+/// use labelflow_weak::votes::{Votes, WeakSignals};
+/// use ndarray::array;
+///
+/// let votes = Votes::from_indices(array![[1, -1], [-1, 1]].view(), None)?;
+/// let doubt = convention_doubt(&WeakSignals::from_votes(votes)?);
+/// assert!(doubt.is_some_and(|doubt| doubt.contains("abstain = \"signed\"")));
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+pub fn convention_doubt(signals: &WeakSignals) -> Option<String> {
+    let SignalValues::Votes(votes) = signals.values() else { return None };
+    let votes = votes.as_slice();
+    let is_voted = votes.iter().any(|&vote| vote != ABSTAIN);
+    if !is_voted || votes.contains(&0) {
+        return None;
+    }
+    let class = &signals.classes()[0];
+    let otherwise = match signals.n_classes() {
+        2 => "if -1 is a class and 0 abstains, set abstain = \"signed\"",
+        _ => "if classes count from 1 and 0 abstains, set abstain = \"zero\"",
+    };
+    Some(format!("no labeler ever votes for class '{class}'; {otherwise}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_weak::votes::Votes;
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn votes_that_never_name_class_0_are_doubted() {
+        let doubt = |votes: ndarray::Array2<i64>, n_classes| {
+            let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
+            convention_doubt(&WeakSignals::from_votes(votes).unwrap())
+        };
+        assert!(doubt(array![[1, 2], [-1, 1]], 3).unwrap().contains("abstain = \"zero\""));
+        assert!(doubt(array![[1, 1], [-1, 1]], 2).unwrap().contains("class '0'"));
+        assert_eq!(doubt(array![[1, 0], [-1, 1]], 2), None);
+        assert_eq!(doubt(array![[-1, -1]], 2), None);
+    }
+
+    fn detect(values: &[f32], n_named: usize) -> Result<AbstainConvention> {
+        AbstainConvention::Detect.resolve(Path::new("votes.csv"), values.iter(), n_named)
+    }
+
+    #[test]
+    fn numbers_say_one_of_three_things() {
+        use AbstainConvention::{MinusOne, Missing, Signed, Zero};
+        use Reading::{Abstains, Class, Nothing};
+        for (value, [minus_one, zero, missing, signed]) in [
+            (f32::NAN, [Abstains; 4]),
+            (-2.0, [Nothing; 4]),
+            (-1.0, [Abstains, Nothing, Nothing, Class(0)]),
+            (0.0, [Class(0), Abstains, Class(0), Abstains]),
+            (0.5, [Nothing; 4]),
+            (1.0, [Class(1), Class(0), Class(1), Class(1)]),
+            (2.0, [Class(2), Class(1), Class(2), Nothing]),
+            (3.0, [Nothing, Class(2), Nothing, Nothing]),
+            (f32::INFINITY, [Nothing; 4]),
+        ] {
+            for (convention, expected) in
+                [(MinusOne, minus_one), (Zero, zero), (Missing, missing), (Signed, signed)]
+            {
+                assert_eq!(convention.read(value, 3), expected, "{value} as {}", convention.name());
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_with_one_reading_are_read() {
+        use AbstainConvention::{MinusOne, Signed, Zero};
+        for (values, n_named, expected) in [
+            (&[0.0, 1.0][..], 0, MinusOne),
+            (&[-1.0, 0.0, 1.0, 2.0], 0, MinusOne),
+            (&[-1.0, 1.0], 0, Signed),
+            (&[-1.0, 1.0, f32::NAN], 2, Signed),
+            (&[0.0, 1.0, 2.0], 2, Zero),
+            (&[0.0, 1.0, 2.0], 3, MinusOne),
+            (&[1.0, 2.0], 2, Zero),
+            (&[-1.0, 0.0, 1.0, 2.0], 3, MinusOne),
+            // With three classes, −1 and 1 are no pair.
+            (&[-1.0, 0.0, 1.0], 3, MinusOne),
+        ] {
+            assert_eq!(detect(values, n_named).unwrap(), expected, "{values:?}, {n_named}");
+        }
+    }
+
+    #[test]
+    fn numbers_with_two_readings_are_refused_with_both() {
+        for (values, n_named, readings) in [
+            (
+                &[-1.0, 0.0, 1.0][..],
+                2,
+                ["-1 abstains and the classes are 0 to 1", "the classes are -1 and 1", "signed"],
+            ),
+            (&[-1.0, 0.0, 1.0], 0, ["0 to 1", "-1 and 1", "abstain = \"minus_one\""]),
+            (&[0.0, 1.0, 2.0], 0, ["the classes are 0 to 2", "the classes are 1 to 2", "zero"]),
+            (&[1.0, 2.0, 3.0], 0, ["0 to 3", "1 to 3", "zero"]),
+        ] {
+            let error = detect(values, n_named).unwrap_err().to_string();
+            for reading in readings {
+                assert!(error.contains(reading), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn advice_names_a_setting_that_fits() {
+        let advice = |convention: AbstainConvention, values: &[f32], n_named| {
+            convention.advice(values.iter(), n_named)
+        };
+        let zero = advice(AbstainConvention::MinusOne, &[0.0, 1.0, 2.0], 2).unwrap();
+        assert!(zero.contains("abstain = \"zero\""), "{zero}");
+        let native = advice(AbstainConvention::Zero, &[-1.0, 0.0, 2.0], 3).unwrap();
+        assert!(native.contains("abstain = \"minus_one\""), "{native}");
+        assert_eq!(advice(AbstainConvention::MinusOne, &[-7.0, 1.0], 2), None);
+    }
+
+    #[test]
+    fn settings_read_as_written() {
+        for convention in [DETECTED[0], DETECTED[1], DETECTED[2], AbstainConvention::Missing] {
+            let text = format!("\"{}\"", convention.name());
+            assert_eq!(serde_json::from_str::<AbstainConvention>(&text).unwrap(), convention);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Error bounds in files.
+
+use std::path::Path;
+
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::votes::WeakSignals;
+use ndarray::{Array2, Axis};
+
+use crate::tables::cells::NameCodes;
+use crate::tables::npy_file::NpyArray;
+use crate::tables::table::{Source, TableFile};
+use crate::{Error, Result};
+
+const LABELER: &str = "labeler";
+const BOUND: &str = "bound";
+const ARRAY_NAMES: [&str; 3] = ["bounds", "b", "arr_0"];
+
+/// Reads the bounds of these signals: csv, tsv or parquet with the columns `labeler` and `bound`, or `labeler` and one
+/// column a class; or an array of shape `[n_signals]` or `[n_signals, n_classes]`.
+///
+/// Tables name the labelers, in any order; each must appear once. Arrays have the order of the signals.
+pub fn read_bounds(path: &Path, signals: &WeakSignals) -> Result<Bounds> {
+    let bounds = match Source::open(path)? {
+        Source::Table(table) => read_table(path, &table, signals)?,
+        Source::Array => read_array(path, signals)?,
+    };
+    Bounds::new(bounds).map_err(Error::in_file(path))
+}
+
+fn read_table(path: &Path, table: &TableFile, signals: &WeakSignals) -> Result<Array2<f64>> {
+    let labeler = required_column(path, table, LABELER)?;
+    let columns = match table.column(BOUND) {
+        Some(column) => vec![column; signals.n_classes()],
+        None => signals
+            .classes()
+            .iter()
+            .map(|class| required_column(path, table, class))
+            .collect::<Result<_>>()?,
+    };
+    let labelers = table.name_codes(&[labeler], &mut NameCodes::of(signals.labelers()))?;
+    let values = table.numbers::<f64>(&columns)?.or_error()?;
+    let mut bounds = Array2::from_elem((signals.n_signals(), signals.n_classes()), f64::NAN);
+    let mut is_given = vec![false; signals.n_signals()];
+    for (row, (&code, values)) in labelers.iter().zip(values.axis_iter(Axis(0))).enumerate() {
+        let refuse = |expected: &str, found: String| {
+            Err(Error::content(path, expected, found).at(table.place(row)).in_column(LABELER))
+        };
+        if code == NameCodes::ABSENT {
+            return refuse("the name of a labeler", "none".to_owned());
+        }
+        let signal = code as usize;
+        if std::mem::replace(&mut is_given[signal], true) {
+            return refuse("every labeler once", format!("'{}' again", signals.labelers()[signal]));
+        }
+        bounds.row_mut(signal).assign(&values);
+        if let Some(class) = values.iter().position(|bound| !(0.0..=1.0).contains(bound)) {
+            let found =
+                if values[class].is_nan() { "none".into() } else { values[class].to_string() };
+            return Err(Error::content(path, "an error rate from 0 to 1", found)
+                .at(table.place(row))
+                .in_column(&table.names()[columns[class]]));
+        }
+    }
+    match is_given.iter().position(|given| !given) {
+        Some(signal) => Err(Error::content(
+            path,
+            format!("a bound for each of {} labelers", signals.n_signals()),
+            format!("none for '{}'", signals.labelers()[signal]),
+        )),
+        None => Ok(bounds),
+    }
+}
+
+fn required_column(path: &Path, table: &TableFile, name: &str) -> Result<usize> {
+    table.column(name).ok_or_else(|| {
+        let found = format!("the columns {}", table.names().join(", "));
+        Error::content(path, format!("a column '{name}'"), found)
+            .with_hint("bounds have the columns labeler and bound, or labeler and one a class")
+    })
+}
+
+fn read_array(path: &Path, signals: &WeakSignals) -> Result<Array2<f64>> {
+    let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
+    let array = NpyArray::read(path, &ARRAY_NAMES)?;
+    let values = array.numbers::<f64>();
+    match array.shape() {
+        [length] if *length == n_signals => {
+            Ok(Array2::from_shape_fn((n_signals, n_classes), |(signal, _)| values[[signal]]))
+        }
+        [rows, columns] if (*rows, *columns) == (n_signals, n_classes) => {
+            Ok(Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
+                values[[signal, class]]
+            }))
+        }
+        shape => {
+            let expected = format!("an array of shape [{n_signals}] or [{n_signals}, {n_classes}]");
+            Err(Error::content(path, expected, format!("{shape:?}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_weak::votes::Votes;
+    use ndarray::array;
+
+    use super::*;
+
+    fn signals() -> WeakSignals {
+        let votes = Votes::from_indices(array![[0, 1], [1, -1]].view(), None).unwrap();
+        let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+        WeakSignals::from_votes(votes)
+            .and_then(|signals| signals.with_labelers(names(["r1", "r2"])))
+            .and_then(|signals| signals.with_classes(names(["ham", "spam"])))
+            .unwrap()
+    }
+
+    fn read(text: &str) -> Result<Bounds> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bounds.csv");
+        std::fs::write(&path, text).unwrap();
+        read_bounds(&path, &signals())
+    }
+
+    #[test]
+    fn one_bound_a_labeler_or_one_a_class() {
+        let bounds = read("bound,labeler\n0.2,r2\n0.1,r1\n").unwrap();
+        assert_eq!(bounds.values(), array![[0.1, 0.1], [0.2, 0.2]]);
+        let bounds = read("labeler,spam,ham\nr1,0.1,0.2\nr2,0.3,0.4\n").unwrap();
+        assert_eq!(bounds.values(), array![[0.2, 0.1], [0.4, 0.3]]);
+    }
+
+    #[test]
+    fn bad_bounds_are_named() {
+        for (text, expected) in [
+            ("labeler,bound\nr1,0.1\n", "none for 'r2'"),
+            ("labeler,bound\nr1,0.1\nr1,0.1\n", "line 3, column 'labeler'"),
+            ("labeler,bound\nr1,0.1\nr3,0.1\n", "line 3, column 'labeler': expected one of r1, r2"),
+            ("labeler,bound\nr1,0.1\nr2,1.5\n", "line 3, column 'bound'"),
+            ("labeler,bound\nr1,0.1\nr2,\n", "line 3, column 'bound'"),
+            ("labeler,ham\nr1,0.1\nr2,0.2\n", "a column 'spam'"),
+            ("name,bound\nr1,0.1\n", "a column 'labeler'"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Counted votes in files: one row a pattern, one column a labeler, and how many rows have it.
+//!
+//! ```text
+//! rule_a,rule_b,count
+//! 0,1,1200
+//! 1,-1,340
+//! ```
+
+use std::path::Path;
+
+use labelflow_weak::votes::{ABSTAIN, CountedVotes, WeakSignals};
+
+use super::signals_file::read_signals_of;
+use crate::inputs::SignalsOptions;
+use crate::tables::table::{Source, TableFile};
+use crate::tables::{Column, ColumnValues, write_columns};
+use crate::{Error, Result};
+
+/// The column with the numbers of rows.
+const COUNT: &str = "count";
+
+/// Patterns of votes in the order of their file, with the number of rows of each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PatternTable {
+    /// The patterns, one row each. A pattern may be there more than once.
+    pub signals: WeakSignals,
+    /// How many rows have each.
+    pub counts: Vec<u64>,
+}
+
+impl PatternTable {
+    /// The patterns sorted, each once.
+    pub fn counted(&self) -> Result<CountedVotes> {
+        Ok(CountedVotes::new(&self.signals, &self.counts)?)
+    }
+}
+
+/// Reads patterns of votes with counts: csv, tsv or parquet with a column `count` and one column a labeler, whose cells are
+/// read as [`read_signals`](crate::inputs::read_signals) reads those of votes.
+///
+/// ```
+/// use labelflow_data::inputs::{SignalsOptions, read_counts};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("counts.csv");
+/// std::fs::write(&path, "rule_a,rule_b,count\n0,1,1200\n1,-1,340\n")?;
+/// let counted = read_counts(&path, &SignalsOptions::default())?.counted()?;
+/// assert_eq!((counted.n_patterns(), counted.n_rows()), (2, 1540));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_counts(path: &Path, options: &SignalsOptions) -> Result<PatternTable> {
+    let Source::Table(table) = Source::open(path)? else {
+        return Err(Error::content(path, "csv, tsv or parquet", "an array"));
+    };
+    let Some(count) = table.column(COUNT) else {
+        let found = format!("the columns {}", table.names().join(", "));
+        return Err(Error::content(path, format!("a column '{COUNT}'"), found)
+            .with_hint("`labelflow label --write-counts` writes such files"));
+    };
+    let counts = whole_numbers(path, &table, count)?;
+    let columns: Vec<usize> = table.columns().into_iter().filter(|&c| c != count).collect();
+    let signals = read_signals_of(path, &table, &columns, options)?;
+    if signals.probabilities().is_some() {
+        return Err(Error::content(path, "votes with counts", "probabilities"));
+    }
+    Ok(PatternTable { signals, counts })
+}
+
+fn whole_numbers(path: &Path, table: &TableFile, column: usize) -> Result<Vec<u64>> {
+    let numbers = table.numbers::<f64>(&[column])?.or_error()?;
+    let is_count = |n: f64| n.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&n);
+    match numbers.iter().position(|&number| !is_count(number)) {
+        None => Ok(numbers.iter().map(|&number| number as u64).collect()),
+        Some(row) => Err(Error::content(path, "a number of rows, 0 to 2^53", numbers[[row, 0]])
+            .at(table.place(row))
+            .in_column(COUNT)),
+    }
+}
+
+/// Writes counted votes so that [`read_counts`] reads the same: csv, tsv or parquet. Votes are the names of their classes,
+/// -1 for an abstention.
+pub fn write_counts(path: &Path, counted: &CountedVotes) -> Result<()> {
+    if counted.labelers().iter().any(|name| name == COUNT) {
+        let expected = format!("labelers with other names than '{COUNT}'");
+        return Err(Error::content(path, expected, format!("'{COUNT}'")));
+    }
+    let classes = counted.classes();
+    let has_names = classes.iter().enumerate().any(|(class, name)| *name != class.to_string());
+    let column = |(signal, name): (usize, &String)| {
+        let votes = counted.iter().map(|(row, _)| row[signal]);
+        let values = if has_names {
+            let name = |vote: u8| match vote {
+                ABSTAIN => "-1".to_owned(),
+                class => classes[usize::from(class)].clone(),
+            };
+            ColumnValues::Names(votes.map(name).collect())
+        } else {
+            let index = |vote: u8| if vote == ABSTAIN { -1 } else { i64::from(vote) };
+            ColumnValues::Integers(votes.map(index).collect())
+        };
+        Column { name: name.clone(), values }
+    };
+    let mut columns: Vec<Column> = counted.labelers().iter().enumerate().map(column).collect();
+    let counts = counted.iter().map(|(_, count)| count as i64).collect();
+    columns.push(Column { name: COUNT.to_owned(), values: ColumnValues::Integers(counts) });
+    write_columns(path, &columns)
+}

@@ -1,0 +1,167 @@
+//! Feature tables in files.
+
+use std::path::Path;
+
+use labelflow_weak::rows::Features;
+use ndarray::{Array2, ArrayD, Ix2};
+
+use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
+use crate::tables::table::{Format, Source};
+use crate::tables::{Column, ColumnValues, write_columns};
+use crate::{Error, Place, Result, write_atomically};
+
+/// The names under which an npz archive may hold features.
+const ARRAY_NAMES: [&str; 4] = ["features", "x", "X", "arr_0"];
+
+/// Reads features: csv or tsv with a header, parquet, npy, or npz with an array `features` or `x` or only one.
+///
+/// Every column must be numeric and every cell finite. Arrays have the shape `[n_rows, d_features]`.
+pub fn read_features(path: &Path) -> Result<Features> {
+    match Source::open(path)? {
+        Source::Table(table) => {
+            let values = table.numbers::<f32>(&table.columns())?.or_error().map_err(|error| {
+                error.with_hint("drop columns that are not features, or replace text by numbers")
+            })?;
+            check_finite(path, &values, table.names(), |row| table.place(row))?;
+            let names = table.names().to_vec();
+            Features::with_names(values, names).map_err(Error::in_file(path))
+        }
+        Source::Array => {
+            let array = NpyArray::read(path, &ARRAY_NAMES)?;
+            let values = two_dimensions(path, array.numbers(), "[n_rows, d_features]")?;
+            let names = (0..values.ncols()).map(|column| format!("x{column}")).collect::<Vec<_>>();
+            check_finite(path, &values, &names, Place::row)?;
+            Features::with_names(values, names).map_err(Error::in_file(path))
+        }
+    }
+}
+
+/// Writes features in the format that the extension names.
+pub fn write_features(path: &Path, features: &Features) -> Result<()> {
+    let values = features.values();
+    match Format::of(path)? {
+        Format::Npz => write_atomically(path, |writer| {
+            let shape = vec![features.n_rows(), features.d_features()];
+            let floats = values.iter().map(|&value| f64::from(value)).collect();
+            write_npz(writer, &[("features", NpzArray::Floats(shape, floats))])
+        }),
+        _ => {
+            let columns = features.names().iter().zip(values.columns()).map(|(name, column)| {
+                // Through text, so that 0.1 is written as 0.1 and not as the double nearest to the float.
+                let values = column.iter().map(|value| {
+                    value.to_string().parse().expect("a printed number can be parsed")
+                });
+                Column { name: name.clone(), values: ColumnValues::Reals(values.collect()) }
+            });
+            write_columns(path, &columns.collect::<Vec<_>>())
+        }
+    }
+}
+
+/// An array with two dimensions, or an error that says which shape was expected.
+pub(crate) fn two_dimensions(
+    path: &Path,
+    array: ArrayD<f32>,
+    expected: &str,
+) -> Result<Array2<f32>> {
+    let shape = array.shape().to_vec();
+    array.into_dimensionality::<Ix2>().map_err(|_| {
+        Error::content(path, format!("an array of shape {expected}"), format!("{shape:?}"))
+    })
+}
+
+fn check_finite(
+    path: &Path,
+    values: &Array2<f32>,
+    names: &[String],
+    place: impl Fn(usize) -> Place,
+) -> Result<()> {
+    let Some(((row, column), value)) = values.indexed_iter().find(|(_, value)| !value.is_finite())
+    else {
+        return Ok(());
+    };
+    let found = if value.is_nan() { "none" } else { "one too large or infinite" };
+    Err(Error::content(path, "a finite number", found)
+        .at(place(row))
+        .in_column(&names[column])
+        .with_hint("fill or drop missing values first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Result<Features> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        read_features(&path)
+    }
+
+    #[test]
+    fn csv_and_tsv_have_names() {
+        let features = read("f.csv", "a,b\n1,2\n3,4.5\n").unwrap();
+        assert_eq!(features.names(), ["a", "b"]);
+        assert_eq!(features.values(), array![[1.0, 2.0], [3.0, 4.5]]);
+        assert_eq!(read("f.tsv", "a\tb\n1\t2\n").unwrap().values(), array![[1.0, 2.0]]);
+    }
+
+    #[test]
+    fn text_columns_and_missing_values_are_named() {
+        for (text, expected) in [
+            ("id,a\nrow1,2\n", "line 2, column 'id': expected a number, found 'row1'"),
+            ("a,b\n1,2\n3,\n", "line 3, column 'b': expected a finite number, found none"),
+            ("a,b\r\n1,2\r\n3,nan\r\n", "line 3, column 'b'"),
+            ("a\n1e39\n", "found one too large or infinite"),
+            ("a,b\n", "at least one row"),
+        ] {
+            let error = read("f.csv", text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = read("f.csv", "id,a\nrow1,2\n").unwrap_err().to_string();
+        assert!(error.contains("drop columns that are not features"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_features(Path::new("no/such/file.csv")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read no/such/file.csv"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn what_is_written_is_read_back(
+            rows in proptest::collection::vec([any::<f32>(), any::<f32>(), any::<f32>()], 1..20),
+            names in proptest::array::uniform3("[a-z \"',\n\t;é]{0,6}[a-z]"),
+        ) {
+            let values = Array2::from(rows).mapv(|value| if value.is_finite() { value } else { 0.5 });
+            // Names must differ: each ends with its column.
+            let names = [0, 1, 2].map(|column| format!("{}{column}", names[column].trim())).to_vec();
+            let features = Features::with_names(values, names).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "tsv", "parquet"] {
+                let path = folder.path().join("features").with_extension(extension);
+                write_features(&path, &features).unwrap();
+                prop_assert_eq!(&read_features(&path).unwrap(), &features);
+            }
+            let path = folder.path().join("features.npz");
+            write_features(&path, &features).unwrap();
+            let read = read_features(&path).unwrap();
+            prop_assert_eq!(read.values(), features.values());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "tsv", "parquet", "npy", "npz"] {
+                let path = folder.path().join("features").with_extension(extension);
+                std::fs::write(&path, &bytes).unwrap();
+                let _ = read_features(&path);
+            }
+        }
+    }
+}

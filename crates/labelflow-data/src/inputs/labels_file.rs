@@ -1,0 +1,367 @@
+//! Labels in files: true ones for evaluation, and the soft ones that models give.
+
+use std::path::Path;
+
+use labelflow_weak::rows::{SoftLabels, Truth};
+use ndarray::Array2;
+
+use crate::tables::cells::{NameCodes, Numbers};
+use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
+use crate::tables::table::{Format, Source, TableFile};
+use crate::tables::{Column, ColumnValues, write_columns};
+use crate::{Error, Place, Result, write_atomically};
+
+/// The column, or the array in an npz archive, that holds labels.
+const COLUMN: &str = "label";
+const ARRAY_NAMES: [&str; 4] = [COLUMN, "labels", "y", "arr_0"];
+
+/// Reads true labels: csv, tsv or parquet with one column or a column `label`, npy, or npz with an array `label` or `y`
+/// or only one.
+///
+/// A label is the name of a class or its index; cells that are all among the names are read as names. Without names,
+/// labels are indices and the largest one decides the number of classes. No label may be missing.
+pub fn read_labels(path: &Path, classes: &[String]) -> Result<Truth> {
+    match Source::open(path)? {
+        Source::Table(table) => read_table(path, &table, classes),
+        Source::Array => {
+            let array = NpyArray::read(path, &ARRAY_NAMES)?;
+            let shape = array.shape();
+            if shape.iter().skip(1).any(|&length| length != 1) || shape.is_empty() {
+                return Err(Error::content(
+                    path,
+                    "an array of shape [n_rows]",
+                    format!("{shape:?}"),
+                ));
+            }
+            let values = array.numbers::<f64>().into_iter().collect::<Vec<_>>();
+            from_numbers(path, &values, classes, |row, error| error.at(Place::row(row)))
+        }
+    }
+}
+
+fn read_table(path: &Path, table: &TableFile, classes: &[String]) -> Result<Truth> {
+    let column = match (table.column(COLUMN), table.names()) {
+        (Some(column), _) => column,
+        (None, [_]) => 0,
+        (None, names) => {
+            let expected = format!("one column or a column '{COLUMN}'");
+            return Err(Error::content(
+                path,
+                expected,
+                format!("the columns {}", names.join(", ")),
+            ));
+        }
+    };
+    let at =
+        |row: usize, error: Error| error.at(table.place(row)).in_column(&table.names()[column]);
+    let mut names_error = None;
+    if !classes.is_empty() {
+        match table.name_codes(&[column], &mut NameCodes::of(classes)) {
+            Ok(codes) => return from_codes(path, &codes, classes.len(), at),
+            Err(error) => names_error = Some(error),
+        }
+    }
+    match (table.numbers::<f64>(&[column])?, names_error) {
+        (Numbers::All(values), _) => {
+            from_numbers(path, values.as_slice().expect("one column is contiguous"), classes, at)
+        }
+        (Numbers::Text(_), Some(error)) => Err(error),
+        (Numbers::Text(error), None) => Err(error.with_hint("name the classes to read names")),
+    }
+}
+
+fn from_codes(
+    path: &Path,
+    codes: &Array2<u32>,
+    n_classes: usize,
+    at: impl Fn(usize, Error) -> Error,
+) -> Result<Truth> {
+    if let Some(row) = codes.iter().position(|&code| code == NameCodes::ABSENT) {
+        return Err(at(row, Error::content(path, "a label", "none")));
+    }
+    let labels = codes.iter().map(|&code| code as usize).collect();
+    Truth::new(labels, n_classes).map_err(Error::in_file(path))
+}
+
+fn from_numbers(
+    path: &Path,
+    values: &[f64],
+    classes: &[String],
+    at: impl Fn(usize, Error) -> Error,
+) -> Result<Truth> {
+    /// More classes than this in a file of labels are a mistake, such as a column of row numbers.
+    const N_MOST: usize = 255;
+    let n_most = if classes.is_empty() { N_MOST } else { classes.len() };
+    let is_class = |value: f64| value.fract() == 0.0 && (0.0..n_most as f64).contains(&value);
+    if let Some(row) = values.iter().position(|&value| !is_class(value)) {
+        let expected = format!("a class from 0 to {}", n_most - 1);
+        let found = if values[row].is_nan() { "none".to_owned() } else { values[row].to_string() };
+        return Err(at(row, Error::content(path, expected, found)));
+    }
+    let labels = values.iter().map(|&value| value as usize).collect::<Vec<_>>();
+    let n_classes = match classes.len() {
+        0 => labels.iter().max().map_or(2, |largest| largest + 1).max(2),
+        n_classes => n_classes,
+    };
+    Truth::new(labels, n_classes).map_err(Error::in_file(path))
+}
+
+/// Writes soft labels, atomically, in the format that the extension names.
+///
+/// Tables have the columns `row`, `label` (the most probable class, by name) and `p_<class>` for each class; an npz
+/// archive has the arrays `label` (class indices) and `proba`.
+///
+/// ```
+/// use labelflow_weak::rows::SoftLabels;
+/// use ndarray::array;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("labels.csv");
+/// let labels = SoftLabels::new(array![[0.75, 0.25]])?;
+/// labelflow_data::inputs::write_labels(&path, &labels, &["ham".to_owned(), "spam".to_owned()])?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "row,label,p_ham,p_spam\n0,ham,0.75,0.25\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    write_labels_with(path, labels, classes, LabelExtras::default())
+}
+
+/// What may be written beside labels.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LabelExtras<'a> {
+    /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
+    pub agreement: Option<&'a [Option<f64>]>,
+    /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
+    pub sets: Option<&'a [Vec<usize>]>,
+}
+
+/// Writes soft labels as [`write_labels`] does, with more columns.
+pub fn write_labels_with(
+    path: &Path,
+    labels: &SoftLabels,
+    classes: &[String],
+    extras: LabelExtras<'_>,
+) -> Result<()> {
+    check_classes(labels, classes)?;
+    for (name, length) in
+        [("agreement", extras.agreement.map(<[_]>::len)), ("sets", extras.sets.map(<[_]>::len))]
+    {
+        if let Some(length) = length.filter(|&length| length != labels.n_rows()) {
+            return Err(Error::config(name, format!("{} rows", labels.n_rows()), length));
+        }
+    }
+    if Format::of(path)? == Format::Npz {
+        return write_archive(path, labels, extras);
+    }
+    let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
+    let row = Column { name: "row".to_owned(), values: rows };
+    let mut columns = label_columns(row, labels, classes);
+    if let Some(sets) = extras.sets {
+        let names = |set: &Vec<usize>| {
+            set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
+        };
+        let names = ColumnValues::Names(sets.iter().map(names).collect());
+        columns.push(Column { name: "set".to_owned(), values: names });
+    }
+    if let Some(agreement) = extras.agreement {
+        // Not a number is what an empty cell is read as.
+        let shares = agreement.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+        columns.push(Column { name: "agreement".to_owned(), values: ColumnValues::Reals(shares) });
+    }
+    write_columns(path, &columns)
+}
+
+fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> Result<()> {
+    if extras.agreement.is_some() {
+        return Err(Error::content(path, "csv, tsv or parquet", "npz")
+            .with_hint("rows without votes have no agreement, and an array has no empty place"));
+    }
+    let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
+    let shape = vec![labels.n_rows(), labels.n_classes()];
+    let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
+    let mut arrays = vec![(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
+    if let Some(sets) = extras.sets {
+        let mut members = Array2::<f64>::zeros(labels.values().dim());
+        for (row, set) in sets.iter().enumerate() {
+            set.iter().for_each(|&class| members[(row, class)] = 1.0);
+        }
+        arrays.push(("set", NpzArray::Floats(shape, members.into_iter().collect())));
+    }
+    write_atomically(path, |writer| write_npz(writer, &arrays))
+}
+
+/// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::inputs::read_task_votes), to csv, tsv or parquet: as
+/// [`write_labels`] does, but with the names of the tasks in a column `task` instead of row numbers.
+pub fn write_task_labels(
+    path: &Path,
+    tasks: &[String],
+    labels: &SoftLabels,
+    classes: &[String],
+) -> Result<()> {
+    check_classes(labels, classes)?;
+    if Format::of(path)? == Format::Npz {
+        return Err(Error::content(path, "csv, tsv or parquet", "npz")
+            .with_hint("tasks have names, and an array of labels has no place for them"));
+    }
+    let tasks = ColumnValues::Names(tasks.to_vec());
+    write_table(path, Column { name: "task".to_owned(), values: tasks }, labels, classes)
+}
+
+pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    if classes.len() == labels.n_classes() {
+        return Ok(());
+    }
+    let expected = format!("{} class names", labels.n_classes());
+    Err(Error::config("classes", expected, classes.len()))
+}
+
+fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    write_columns(path, &label_columns(first, labels, classes))
+}
+
+/// A first column, the label and the probabilities.
+fn label_columns(first: Column, labels: &SoftLabels, classes: &[String]) -> Vec<Column> {
+    let columns: Vec<Vec<f64>> =
+        labels.values().columns().into_iter().map(|p| p.to_vec()).collect();
+    columns_of(first, &labels.argmax(), &columns, classes)
+}
+
+fn columns_of(
+    first: Column,
+    indices: &[usize],
+    probabilities: &[Vec<f64>],
+    classes: &[String],
+) -> Vec<Column> {
+    let names = indices.iter().map(|&class| classes[class].clone()).collect();
+    let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
+    let probabilities = classes.iter().enumerate().map(|(class, name)| Column {
+        name: format!("p_{name}"),
+        values: ColumnValues::Reals(probabilities.get(class).cloned().unwrap_or_default()),
+    });
+    [first, label].into_iter().chain(probabilities).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str, classes: &[&str]) -> Result<Truth> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.csv");
+        std::fs::write(&path, text).unwrap();
+        read_labels(&path, &names(classes))
+    }
+
+    fn names(classes: &[&str]) -> Vec<String> {
+        classes.iter().map(|class| (*class).to_owned()).collect()
+    }
+
+    #[test]
+    fn labels_are_names_or_indices() {
+        assert_eq!(read("y\n0\n1\n0\n", &[]).unwrap().labels(), [0, 1, 0]);
+        assert_eq!(read("id,label\na,1\nb,0\n", &["ham", "spam"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\nspam\nham\n", &["ham", "spam"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\n7\n3\n", &["3", "7"]).unwrap().labels(), [1, 0]);
+        assert_eq!(read("label\n0\n0\n", &[]).unwrap().n_classes(), 2);
+    }
+
+    #[test]
+    fn bad_labels_are_named() {
+        for (text, classes, expected) in [
+            ("a,b\n0,1\n", &[][..], "one column or a column 'label'"),
+            (
+                "label\n0\n-1\n",
+                &[],
+                "line 3, column 'label': expected a class from 0 to 254, found -1",
+            ),
+            ("label,x\n0,1\n,1\n", &[], "line 3, column 'label'"),
+            ("label\nham\nspam\n", &[], "name the classes"),
+            (
+                "label\nham\negg\n",
+                &["ham", "spam"],
+                "line 3, column 'label': expected one of ham, spam, found 'egg'",
+            ),
+            ("label,x\nham,1\n,1\n", &["ham", "spam"], "expected a label, found none"),
+            ("label\n0\n0.5\n", &[], "found 0.5"),
+            ("label\n", &[], "at least one row"),
+        ] {
+            let error = read(text, classes).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn written_labels_are_read_back(weights in proptest::collection::vec([0f64..1.0, 0f64..1.0, 0f64..1.0], 1..20)) {
+            let labels = SoftLabels::normalized(Array2::from(weights));
+            let classes = names(&["a, b", "c\"d", "é"]);
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "tsv", "parquet", "npz"] {
+                let path = folder.path().join("labels").with_extension(extension);
+                write_labels(&path, &labels, &classes).unwrap();
+                let read = read_labels(&path, &classes).unwrap();
+                prop_assert_eq!(read.labels(), labels.argmax());
+            }
+            let Source::Table(table) = Source::open(&folder.path().join("labels.csv")).unwrap()
+            else { panic!("a csv file is a table") };
+            prop_assert_eq!(table.names()[2..].to_vec(), names(&["p_a, b", "p_c\"d", "p_é"]));
+            let p = table.numbers::<f64>(&[2, 3, 4]).unwrap().or_error().unwrap();
+            prop_assert_eq!(p.view(), labels.values());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "parquet", "npy", "npz"] {
+                let path = folder.path().join("labels").with_extension(extension);
+                std::fs::write(&path, &bytes).unwrap();
+                let _ = read_labels(&path, &[]);
+                let _ = read_labels(&path, &names(&["a", "b"]));
+            }
+        }
+    }
+
+    #[test]
+    fn class_names_must_match() {
+        let labels = SoftLabels::new(array![[0.5, 0.5]]).unwrap();
+        assert!(write_labels(Path::new("labels.csv"), &labels, &names(&["a"])).is_err());
+        assert!(write_labels(Path::new("labels.txt"), &labels, &names(&["a", "b"])).is_err());
+    }
+
+    #[test]
+    fn agreement_is_empty_where_nobody_voted() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        let path = folder.path().join("labels.csv");
+        let classes = names(&["a", "b"]);
+        let with = |path: &Path, shares: &[Option<f64>]| {
+            let extras = LabelExtras { agreement: Some(shares), sets: None };
+            write_labels_with(path, &labels, &classes, extras)
+        };
+        with(&path, &[Some(0.5), None]).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "row,label,p_a,p_b,agreement\n0,a,0.75,0.25,0.5\n1,a,0.5,0.5,\n");
+        assert!(with(&path, &[None]).is_err());
+        let npz = folder.path().join("labels.npz");
+        assert!(with(&npz, &[None, None]).is_err());
+    }
+
+    #[test]
+    fn labels_of_tasks_have_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = SoftLabels::new(ndarray::array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+        let (tasks, classes) = (names(["q7", "a, b"]), names(["cat", "dog"]));
+        let path = folder.path().join("labels.csv");
+        write_task_labels(&path, &tasks, &labels, &classes).unwrap();
+        let expected = "task,label,p_cat,p_dog\nq7,cat,0.75,0.25\n\"a, b\",cat,0.5,0.5\n";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        let error = write_task_labels(&path.with_extension("npz"), &tasks, &labels, &classes);
+        assert!(error.unwrap_err().to_string().contains("expected csv, tsv or parquet"));
+        assert!(write_task_labels(&path, &tasks[..1], &labels, &classes).is_err());
+    }
+}

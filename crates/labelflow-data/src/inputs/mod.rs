@@ -1,0 +1,29 @@
+//! Features, signals, bounds, labels, rules and predictions in files.
+
+mod abstain_convention;
+mod bounds_file;
+mod counts_file;
+pub(crate) mod features_file;
+pub(crate) mod labels_file;
+mod predictions_file;
+mod rules;
+pub(crate) mod signals_file;
+mod task_votes_file;
+mod values_file;
+mod wrench_folder;
+
+pub use abstain_convention::{AbstainConvention, convention_doubt};
+pub use bounds_file::read_bounds;
+pub use counts_file::{PatternTable, read_counts, write_counts};
+pub use features_file::{read_features, write_features};
+pub use labels_file::{
+    LabelExtras, read_labels, write_labels, write_labels_with, write_task_labels,
+};
+pub use predictions_file::{ClassPredictions, Predictions, read_predictions};
+pub use rules::{RulesFile, read_rules, write_rules};
+pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
+pub use task_votes_file::{
+    DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
+};
+pub use values_file::{ValueLabels, read_values, write_value_labels};
+pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};

@@ -1,0 +1,229 @@
+//! Labels that a model gave, read back from what [`write_labels`](crate::inputs::write_labels), [`write_task_labels`](crate::inputs::write_task_labels)
+//! or [`write_value_labels`](crate::inputs::write_value_labels) wrote.
+
+use std::path::Path;
+
+use labelflow_weak::rows::SoftLabels;
+use ndarray::{Array2, Axis};
+
+use crate::inputs::ValueLabels;
+use crate::tables::cells::NameCodes;
+use crate::tables::npy_file::NpyArray;
+use crate::tables::table::{Source, TableFile};
+use crate::{Error, Place, Result};
+
+/// How a column of probabilities is called: this, then the class.
+const PROBABILITY: &str = "p_";
+/// The columns of real-valued labels.
+const VALUES: [&str; 5] = ["mean", "std", "q05", "q50", "q95"];
+/// Rounded probabilities may miss one by this much.
+const ROUNDING: f64 = 0.01;
+
+/// Labels of rows, as a model gave them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predictions {
+    /// Classes with their probabilities.
+    Classes(ClassPredictions),
+    /// Real values with how sure they are.
+    Values(ValueLabels),
+}
+
+/// Probabilities of classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassPredictions {
+    /// The probabilities of each row.
+    pub labels: SoftLabels,
+    /// The names of the classes; their numbers where the file has no names.
+    pub classes: Vec<String>,
+    /// The names of the rows, where the file has a column `task`.
+    pub tasks: Option<Vec<String>>,
+}
+
+/// Reads labels that a model gave: csv, tsv or parquet with a column `p_<class>` for each class, or with the columns `mean`, `std`,
+/// `q05`, `q50` and `q95`; or npz with the array `proba`, or with arrays of the same names.
+///
+/// ```
+/// use labelflow_data::inputs::{Predictions, read_predictions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("labels.csv");
+/// std::fs::write(&path, "row,label,p_ham,p_spam\n0,ham,0.75,0.25\n")?;
+/// let Predictions::Classes(read) = read_predictions(&path)? else { panic!("classes") };
+/// assert_eq!((read.classes.join(" "), read.labels.argmax()), ("ham spam".to_owned(), vec![0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_predictions(path: &Path) -> Result<Predictions> {
+    match Source::open(path)? {
+        Source::Table(table) => read_table(path, &table),
+        Source::Array => read_archive(path),
+    }
+}
+
+fn refuse(path: &Path, found: impl std::fmt::Display) -> Error {
+    let values = VALUES.join(", ");
+    Error::content(path, format!("columns p_<class> with probabilities, or {values}"), found)
+        .with_hint("`labelflow predict` and `labelflow label` write such files")
+}
+
+fn read_table(path: &Path, table: &TableFile) -> Result<Predictions> {
+    let is_probability = |column: &usize| table.names()[*column].starts_with(PROBABILITY);
+    let columns: Vec<usize> = table.columns().into_iter().filter(is_probability).collect();
+    if columns.len() >= 2 {
+        let class = |&column: &usize| table.names()[column][PROBABILITY.len()..].to_owned();
+        let p = table.numbers::<f64>(&columns)?.or_error()?;
+        return Ok(Predictions::Classes(ClassPredictions {
+            labels: soft_labels(path, p, &|row| table.place(row))?,
+            classes: columns.iter().map(class).collect(),
+            tasks: tasks(table)?,
+        }));
+    }
+    let columns: Option<Vec<usize>> = VALUES.iter().map(|name| table.column(name)).collect();
+    let Some(columns) = columns else {
+        return Err(refuse(path, format!("the columns {}", table.names().join(", "))));
+    };
+    let numbers = table.numbers::<f64>(&columns)?.or_error()?;
+    let columns = numbers.axis_iter(Axis(1)).map(|column| column.to_vec()).collect();
+    value_labels(path, columns, &|row| table.place(row))
+}
+
+fn read_archive(path: &Path) -> Result<Predictions> {
+    if let Some(array) = NpyArray::read_named(path, "proba")? {
+        let &[n_rows, n_classes @ 2..=255] = array.shape() else {
+            let found = format!("{:?}", array.shape());
+            return Err(Error::content(
+                path,
+                "an array of shape [n_rows, 2 to 255 classes]",
+                found,
+            ));
+        };
+        let p = array.numbers::<f64>().into_shape_with_order([n_rows, n_classes]);
+        let labels = soft_labels(path, p.expect("as many as the shape says"), &Place::row)?;
+        let classes = (0..n_classes).map(|class| class.to_string()).collect();
+        return Ok(Predictions::Classes(ClassPredictions { labels, classes, tasks: None }));
+    }
+    let mut columns = Vec::new();
+    for name in VALUES {
+        let array = NpyArray::read_named(path, name)?;
+        let array = array.ok_or_else(|| refuse(path, format!("no array '{name}'")))?;
+        columns.push(array.numbers::<f64>().into_iter().collect());
+    }
+    value_labels(path, columns, &Place::row)
+}
+
+fn soft_labels(path: &Path, p: Array2<f64>, place: &dyn Fn(usize) -> Place) -> Result<SoftLabels> {
+    for (row, p) in p.axis_iter(Axis(0)).enumerate() {
+        let valid = p.iter().all(|p| (0.0..=1.0).contains(p)) && (p.sum() - 1.0).abs() <= ROUNDING;
+        if !valid {
+            let expected = "probabilities from 0 to 1 that add up to 1";
+            return Err(Error::content(path, expected, p).at(place(row)));
+        }
+    }
+    if p.nrows() == 0 {
+        return Err(Error::content(path, "at least one row", "none"));
+    }
+    Ok(SoftLabels::normalized(p))
+}
+
+fn value_labels(
+    path: &Path,
+    columns: Vec<Vec<f64>>,
+    place: &dyn Fn(usize) -> Place,
+) -> Result<Predictions> {
+    let n_rows = columns[0].len();
+    for (name, column) in VALUES.iter().zip(&columns) {
+        if column.len() != n_rows {
+            let expected = format!("{n_rows} rows in '{name}', as in '{}'", VALUES[0]);
+            return Err(Error::content(path, expected, column.len()));
+        }
+        let is_wrong = |value: &f64| !value.is_finite() || (*name == "std" && *value < 0.0);
+        if let Some(row) = column.iter().position(is_wrong) {
+            let error = Error::content(path, "a finite number, not negative in 'std'", column[row]);
+            return Err(error.at(place(row)).in_column(name));
+        }
+    }
+    if n_rows == 0 {
+        return Err(Error::content(path, "at least one row", "none"));
+    }
+    let [mean, std, q05, q50, q95] = <[Vec<f64>; 5]>::try_from(columns).expect("five columns");
+    Ok(Predictions::Values(ValueLabels { mean, std, q05, q50, q95 }))
+}
+
+/// The names of the rows, if there is a column for them.
+fn tasks(table: &TableFile) -> Result<Option<Vec<String>>> {
+    let Some(column) = table.column("task") else { return Ok(None) };
+    let mut names = NameCodes::open(u32::MAX as usize);
+    let codes = table.name_codes(&[column], &mut names)?;
+    let names = names.into_names();
+    let name = |&code: &u32| names.get(code as usize).cloned().unwrap_or_default();
+    Ok(Some(codes.iter().map(name).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::inputs::{write_labels, write_task_labels, write_value_labels};
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn written_labels_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        for extension in ["csv", "tsv", "parquet", "npz"] {
+            let path = folder.path().join("labels").with_extension(extension);
+            write_labels(&path, &labels, &names(&["a, b", "c"])).unwrap();
+            let Predictions::Classes(read) = read_predictions(&path).unwrap() else { panic!() };
+            assert_eq!(read.labels, labels);
+            let expected = if extension == "npz" { ["0", "1"] } else { ["a, b", "c"] };
+            assert_eq!((read.classes, read.tasks), (names(&expected), None));
+        }
+        let path = folder.path().join("tasks.csv");
+        write_task_labels(&path, &names(&["q7", "q1"]), &labels, &names(&["a", "b"])).unwrap();
+        let Predictions::Classes(read) = read_predictions(&path).unwrap() else { panic!() };
+        assert_eq!(read.tasks, Some(names(&["q7", "q1"])));
+    }
+
+    #[test]
+    fn written_values_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let column = |shift: f64| vec![1.0 + shift, 2.0 + shift];
+        let labels = ValueLabels {
+            mean: column(0.0),
+            std: column(0.5),
+            q05: column(-1.0),
+            q50: column(0.1),
+            q95: column(1.0),
+        };
+        for extension in ["csv", "parquet", "npz"] {
+            let path = folder.path().join("labels").with_extension(extension);
+            write_value_labels(&path, &labels).unwrap();
+            assert_eq!(read_predictions(&path).unwrap(), Predictions::Values(labels.clone()));
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, expected) in [
+            ("row,label\n0,ham\n", "p_<class>"),
+            ("label,p_a\n0,1\n", "found the columns label, p_a"),
+            ("p_a,p_b\n0.5,0.5\n0.5,0.7\n", "line 3: expected probabilities"),
+            ("p_a,p_b\n0.5,\n", "line 2: expected probabilities"),
+            ("p_a,p_b\n1.5,-0.5\n", "line 2: expected probabilities"),
+            ("p_a,p_b\nx,0.5\n", "'x'"),
+            ("p_a,p_b\n", "at least one row"),
+            ("mean,std,q05,q50,q95\n1,-1,0,1,2\n", "line 2, column 'std'"),
+            ("mean,std,q05,q50\n1,1,0,1\n", "q95"),
+        ] {
+            let path = folder.path().join("labels.csv");
+            std::fs::write(&path, text).unwrap();
+            let error = read_predictions(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        assert!(read_predictions(&folder.path().join("labels.txt")).is_err());
+    }
+}

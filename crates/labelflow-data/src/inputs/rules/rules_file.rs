@@ -1,0 +1,230 @@
+//! Rules about means in files: TOML, or a table with a rule a line.
+//!
+//! ```toml
+//! range = [0, 1000]                     # the lowest and the highest label, if known
+//!
+//! [[rule]]                              # both sides of a threshold
+//! feature = "hour"
+//! threshold = 12
+//! above = 230                           # the mean where hour is at least 12
+//! below = { mean = 150, tolerance = 20 }
+//!
+//! [[rule]]                              # one region
+//! name = "rush hour"
+//! feature = "hour"
+//! at_least = 17
+//! below = 19
+//! mean_between = [350, 500]
+//!
+//! [[rule]]                              # several conditions at once
+//! where = [{ feature = "hour", at_least = 7 }, { rows = "workingday" }]
+//! quantile = 0.9
+//! value = 600
+//!
+//! [[rule]]
+//! all = true
+//! median = 140
+//! ```
+//!
+//! A claim is a number, which is a mean; or text such as `"800 to 1200"` or `"950 +- 50"`; or a table with `mean` or `median`
+//! and perhaps a `tolerance`, or `mean_between` or `median_between`, or `quantile` with `value` or `value_between`. `rows` is a
+//! column of the features that holds 0 and 1, or a file with one 0 or 1 a row, beside the file of rules, or a list of them.
+//!
+//! A table has the columns `feature`, `threshold`, `above`, `below` and perhaps `name`; one of `above` and `below` may be empty.
+
+use std::io::Write;
+use std::path::Path;
+
+use labelflow_weak::rows::LabelRange;
+use labelflow_weak::rules::{Claim, Rule};
+
+use super::claim_text::{EXPECTED, parse_claim};
+use super::rules_toml::{parse_toml, to_toml};
+use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::{Error, Result, write_atomically};
+
+const FEATURE: &str = "feature";
+const THRESHOLD: &str = "threshold";
+const ABOVE: &str = "above";
+const BELOW: &str = "below";
+const NAME: &str = "name";
+const HEADER: &str = "the columns feature, threshold, above, below and perhaps name";
+
+/// What a file of rules holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RulesFile {
+    /// The rules, in the order of the file.
+    pub rules: Vec<Rule>,
+    /// The range of the labels, if the file says so.
+    pub range: Option<LabelRange>,
+}
+
+/// Reads rules: toml, csv or tsv.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("rules.csv");
+/// std::fs::write(&path, "feature,threshold,above,below\nbmi,25,190 +- 20,120\n")?;
+/// let file = labelflow_data::inputs::read_rules(&path)?;
+/// assert_eq!(file.rules[1].name, "bmi < 25");
+/// assert_eq!(file.rules[0].claim.upper, 210.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_rules(path: &Path) -> Result<RulesFile> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let file = match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("toml") => {
+            let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
+            parse_toml(path, &text)?
+        }
+        Some("csv") => RulesFile { rules: read_table(path, b',')?, range: None },
+        Some("tsv") => RulesFile { rules: read_table(path, b'\t')?, range: None },
+        other => {
+            let found = other.map_or("none".to_owned(), |other| format!("'{other}'"));
+            return Err(Error::content(path, "one of the extensions toml, csv, tsv", found));
+        }
+    };
+    if file.rules.is_empty() {
+        return Err(Error::content(path, "at least one rule", "none"));
+    }
+    Ok(file)
+}
+
+/// Writes rules as TOML, atomically. What is written is read back as it was.
+pub fn write_rules(path: &Path, file: &RulesFile) -> Result<()> {
+    let text = to_toml(file);
+    write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+}
+
+fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
+    let mut columns: Option<Vec<String>> = None;
+    let mut rules = Vec::new();
+    visit_records(path, separator, |_, record| {
+        let Some(columns) = &columns else {
+            let names = record.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+            check_header(path, &names)?;
+            columns = Some(names);
+            return Ok(Visit::Next);
+        };
+        if record.len() != columns.len() {
+            let expected = format!("{} fields, as many as the header has", columns.len());
+            return Err(Error::content(path, expected, record.len()));
+        }
+        let cell = |name: &str| {
+            let column = columns.iter().position(|column| column == name);
+            column.map_or("", |column| record[column].trim())
+        };
+        rules.extend(parse_line(path, cell)?);
+        Ok(Visit::Next)
+    })?;
+    Ok(rules)
+}
+
+fn check_header(path: &Path, names: &[String]) -> Result<()> {
+    let known = [FEATURE, THRESHOLD, ABOVE, BELOW, NAME];
+    let is_known = names.iter().all(|name| known.contains(&name.as_str()));
+    let has = |needed: &str| names.iter().filter(|name| *name == needed).count() == 1;
+    if is_known && has(FEATURE) && has(THRESHOLD) && (has(ABOVE) || has(BELOW)) {
+        return Ok(());
+    }
+    Err(Error::content(path, HEADER, shown(&names.join(", "))))
+}
+
+/// The rules of a line: one a side that has a claim.
+fn parse_line<'cell>(path: &Path, cell: impl Fn(&str) -> &'cell str) -> Result<Vec<Rule>> {
+    let error = |column: &str, expected: &str| {
+        let found = match cell(column) {
+            "" => "none".to_owned(),
+            text => format!("'{}'", shown(text)),
+        };
+        Error::content(path, expected, found).in_column(column)
+    };
+    let feature = cell(FEATURE);
+    if feature.is_empty() {
+        return Err(error(FEATURE, "the name of a feature"));
+    }
+    let threshold = cell(THRESHOLD).parse().ok().filter(|threshold: &f64| threshold.is_finite());
+    let threshold = threshold.ok_or_else(|| error(THRESHOLD, "a number"))?;
+    let claim = |column: &str| match cell(column) {
+        "" => Ok(None),
+        text => parse_claim(text).map(Some).ok_or_else(|| error(column, EXPECTED)),
+    };
+    let sides = [claim(ABOVE)?, claim(BELOW)?];
+    if sides == [None, None] {
+        return Err(error(ABOVE, "a claim about the rows above or below the threshold"));
+    }
+    let name = Some(cell(NAME)).filter(|name| !name.is_empty());
+    Ok(threshold_rules(name, feature, threshold, sides))
+}
+
+/// Rules about the two sides of a threshold, those that have a claim.
+pub(crate) fn threshold_rules(
+    name: Option<&str>,
+    feature: &str,
+    threshold: f64,
+    [above, below]: [Option<Claim>; 2],
+) -> Vec<Rule> {
+    let has_both = above.is_some() && below.is_some();
+    // A missing side borrows the other's claim and is dropped below.
+    let Some(any) = above.or(below) else { return Vec::new() };
+    let rules = Rule::on_both_sides(feature, threshold, above.unwrap_or(any), below.unwrap_or(any));
+    let named = |(rule, side): (Rule, &str)| match name {
+        None => rule,
+        Some(name) if has_both => rule.with_name(format!("{name} ({side})")),
+        Some(name) => rule.with_name(name),
+    };
+    let is_given = [above.is_some(), below.is_some()];
+    let sides = rules.into_iter().zip([ABOVE, BELOW]).zip(is_given);
+    sides.filter(|(_, is_given)| *is_given).map(|(side, _)| named(side)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Result<RulesFile> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        read_rules(&path)
+    }
+
+    #[test]
+    fn tables_have_a_rule_for_each_claim() {
+        let text = "name,below,feature,threshold,above\n\
+                    warm,10 to 20,temp,15.5,30\n\
+                    ,,wind,3,5 +- 1\n\
+                    calm,7,wind,1,\n";
+        let rules = read("r.csv", text).unwrap().rules;
+        let names = rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, ["warm (above)", "warm (below)", "wind >= 3", "calm"]);
+        assert_eq!(rules[1].claim, Claim::mean_between(10.0, 20.0));
+        assert_eq!(rules[3].region.to_string(), "wind < 1");
+        let tabs = read("r.tsv", "feature\tthreshold\tabove\nx\t1\tmedian 2\n").unwrap().rules;
+        assert_eq!(tabs[0].claim, Claim::quantile(0.5, 2.0));
+    }
+
+    #[test]
+    fn bad_tables_are_named() {
+        let header = "feature,threshold,above,below\n";
+        for (text, expected) in [
+            ("feature,limit,above\n", "line 1: expected the columns feature, threshold"),
+            ("feature,feature,threshold,above\n", "line 1"),
+            (&*format!("{header}x,1,2,3\n,1,2,3\n"), "line 3, column 'feature': expected the name"),
+            (
+                &*format!("{header}x,high,2,3\n"),
+                "column 'threshold': expected a number, found 'high'",
+            ),
+            (&*format!("{header}x,1,about 2,3\n"), "line 2, column 'above': expected a number, or"),
+            (&*format!("{header}x,1,,\n"), "column 'above': expected a claim about the rows"),
+            (&*format!("{header}x,1,2\n"), "line 2: expected 4 fields"),
+            (header, "expected at least one rule, found none"),
+            ("", "at least one rule"),
+        ] {
+            let error = read("r.csv", text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = read("r.json", "{}").unwrap_err().to_string();
+        assert!(error.contains("toml, csv, tsv"), "{error}");
+    }
+}

@@ -1,0 +1,551 @@
+//! Weak signals in files: votes or probabilities, one column a labeler.
+
+use std::path::Path;
+
+use labelflow_weak::votes::{ABSTAIN, SignalValues, Votes, WeakSignals};
+use ndarray::{Array2, Ix3};
+
+use super::abstain_convention::Reading;
+use super::features_file::two_dimensions;
+use crate::inputs::AbstainConvention;
+use crate::tables::cells::{NameCodes, Numbers, parse_number};
+use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
+use crate::tables::table::{Format, Source, TableFile};
+use crate::tables::{Column, ColumnValues, write_columns};
+use crate::{Error, Place, Result, write_atomically};
+
+/// The names under which an npz archive may hold signals.
+const ARRAY_NAMES: [&str; 4] = ["signals", "votes", "L", "arr_0"];
+
+/// How to read a file of weak signals.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SignalsOptions {
+    /// What the numbers in the file are.
+    pub kind: SignalsKind,
+    /// The names of the classes, in order; empty when they are not known beforehand.
+    pub classes: Vec<String>,
+    /// How an abstention is written. Default: −1 or a missing cell, classes counted from 0.
+    pub abstain: AbstainConvention,
+}
+
+/// What the numbers in a file of weak signals are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SignalsKind {
+    /// Votes when every number is whole, probabilities of class 1 as soon as one is not.
+    #[default]
+    Detect,
+    /// Class indices.
+    Votes,
+    /// Probabilities of class 1.
+    Probabilities,
+}
+
+/// Reads weak signals: csv, tsv or parquet with one column a labeler, npy, or npz with an array `signals`, `votes` or
+/// `L` or only one.
+///
+/// | cells | meaning |
+/// |---|---|
+/// | whole numbers | class indices; −1, an empty cell, null, NA or NaN abstains |
+/// | numbers of which one is not whole | probabilities of class 1; −1, an empty cell, null, NA or NaN abstains |
+/// | names | votes for classes, abstentions as above; without `options.classes`, the classes are the names, sorted |
+/// | array `[n_rows, n_signals]` of integers | class indices, −1 abstains |
+/// | array `[n_rows, n_signals]` of floats | as numbers above |
+/// | array `[n_rows, n_signals, n_classes]` of floats | probabilities, NaN abstains |
+///
+/// So a file with nothing but 0 and 1 holds votes, even if they were meant as probabilities; `options.kind` overrides.
+/// With `options.classes`, cells that are all among these names are read as names, even when they look like numbers.
+/// `options.abstain` is for files in which another number abstains or classes count from 1: see [`AbstainConvention`].
+/// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
+pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
+    if options.classes.len() == 1 {
+        let found = format!("only '{}'", options.classes[0]);
+        return Err(Error::config("classes", "at least two names", found));
+    }
+    let signals = match Source::open(path)? {
+        Source::Table(table) => return read_signals_of(path, &table, &table.columns(), options),
+        Source::Array => read_array(path, options)?,
+    };
+    named_classes(path, signals, options)
+}
+
+/// The signals in some columns of a table.
+pub(crate) fn read_signals_of(
+    path: &Path,
+    table: &TableFile,
+    columns: &[usize],
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    if columns.is_empty() {
+        return Err(Error::content(path, "at least one labeler", "none"));
+    }
+    named_classes(path, read_table(path, table, columns, options)?, options)
+}
+
+fn named_classes(
+    path: &Path,
+    signals: WeakSignals,
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    if options.classes.is_empty() {
+        return Ok(signals);
+    }
+    signals.with_classes(options.classes.clone()).map_err(Error::in_file(path))
+}
+
+fn read_table(
+    path: &Path,
+    table: &TableFile,
+    columns: &[usize],
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    let mut names_error = None;
+    let may_be_names =
+        options.kind != SignalsKind::Probabilities && options.abstain != AbstainConvention::Signed;
+    if !options.classes.is_empty() && may_be_names {
+        match read_names(path, table, columns, Some(&options.classes), options.abstain) {
+            Ok(signals) => return Ok(signals),
+            Err(error) => names_error = Some(error),
+        }
+    }
+    let signals = match (table.numbers::<f32>(columns)?, names_error) {
+        (Numbers::All(values), _) => {
+            let at = |row: usize, signal: usize, error: Error| {
+                error.at(table.place(row)).in_column(&table.names()[columns[signal]])
+            };
+            from_numbers(path, &values, options, at)?
+        }
+        (Numbers::Text(_), Some(error)) => return Err(error),
+        (Numbers::Text(error), None) if !may_be_names => return Err(error),
+        (Numbers::Text(error), None) => {
+            let signals = read_names(path, table, columns, None, options.abstain)?;
+            // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
+            if signals.classes().iter().any(|class| parse_number(class).is_some()) {
+                return Err(error.with_hint("name the classes if some of them look like numbers"));
+            }
+            return Ok(signals);
+        }
+    };
+    signals.with_labelers(labelers(table, columns)).map_err(Error::in_file(path))
+}
+
+fn labelers(table: &TableFile, columns: &[usize]) -> Vec<String> {
+    columns.iter().map(|&column| table.names()[column].clone()).collect()
+}
+
+/// Votes given as names. The classes are the known ones, or the names found, sorted.
+fn read_names(
+    path: &Path,
+    table: &TableFile,
+    columns: &[usize],
+    known: Option<&[String]>,
+    abstain: AbstainConvention,
+) -> Result<WeakSignals> {
+    let mut codes = match known {
+        Some(classes) => NameCodes::of(&with_abstention(classes, abstain)),
+        None => NameCodes::open(usize::from(ABSTAIN) + 1),
+    };
+    let cells = table.name_codes(columns, &mut codes).map_err(|error| {
+        error.with_hint("drop columns that are not labelers, and name all classes")
+    })?;
+    let (votes, classes) = votes_of_names(path, &codes.into_names(), known, abstain)?;
+    let bytes =
+        cells.mapv(|code| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] });
+    Votes::from_bytes(bytes, classes.len())
+        .and_then(WeakSignals::from_votes)
+        .and_then(|signals| signals.with_classes(classes))
+        .and_then(|signals| signals.with_labelers(labelers(table, columns)))
+        .map_err(Error::in_file(path))
+}
+
+/// The vote that each name means, and the classes: the known ones, or the names, sorted.
+pub(crate) fn votes_of_names(
+    path: &Path,
+    names: &[String],
+    known: Option<&[String]>,
+    abstain: AbstainConvention,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    let classes = known.map_or_else(|| sorted_classes(names, abstain), <[String]>::to_vec);
+    if classes.len() < 2 {
+        let found = if classes.is_empty() { "none" } else { "one" };
+        return Err(Error::content(path, "votes for at least two classes", found)
+            .with_hint("name the classes if others exist but got no vote"));
+    }
+    // Names come in order of appearance; votes are in order of classes.
+    let votes = names.iter().map(|name| {
+        classes.iter().position(|class| class == name).map_or(ABSTAIN, |class| class as u8)
+    });
+    Ok((votes.collect(), classes))
+}
+
+/// Names that may stand in a cell: the classes, and the mark of an abstention unless it is itself a class.
+pub(crate) fn with_abstention(classes: &[String], abstain: AbstainConvention) -> Vec<String> {
+    let mut names = classes.to_vec();
+    if let Some(mark) = abstain.mark_among_names()
+        && !names.iter().any(|name| name == mark)
+    {
+        names.push(mark.to_owned());
+    }
+    names
+}
+
+fn sorted_classes(found: &[String], abstain: AbstainConvention) -> Vec<String> {
+    let is_class = |name: &&String| Some(name.as_str()) != abstain.mark_among_names();
+    let mut classes = found.iter().filter(is_class).cloned().collect::<Vec<_>>();
+    classes.sort_unstable();
+    classes
+}
+
+fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
+    let array = NpyArray::read(path, &ARRAY_NAMES)?;
+    if array.shape().len() == 3 {
+        options.abstain.check_probabilities()?;
+        let values = array.numbers::<f32>().into_dimensionality::<Ix3>();
+        let values = values.expect("the array has three dimensions");
+        return WeakSignals::from_probabilities(values).map_err(Error::in_file(path));
+    }
+    let shape = "[n_rows, n_signals] or [n_rows, n_signals, n_classes]";
+    let values = two_dimensions(path, array.numbers(), shape)?;
+    let kind = match options.kind {
+        SignalsKind::Detect if array.is_integer() => SignalsKind::Votes,
+        other => other,
+    };
+    let options = SignalsOptions { kind, ..options.clone() };
+    from_numbers(path, &values, &options, |row, signal, error| {
+        error.at(Place::row(row)).in_column(signal)
+    })
+}
+
+/// Signals from numbers. `at` adds a row's place and a labeler's name to an error.
+fn from_numbers(
+    path: &Path,
+    values: &Array2<f32>,
+    options: &SignalsOptions,
+    at: impl Fn(usize, usize, Error) -> Error,
+) -> Result<WeakSignals> {
+    let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
+    let is_votes = match options.kind {
+        SignalsKind::Detect => values.iter().all(is_whole),
+        SignalsKind::Votes => true,
+        SignalsKind::Probabilities => false,
+    };
+    if is_votes {
+        let (bytes, n_classes) =
+            votes_from_numbers(path, values, options.classes.len(), options.abstain, at)?;
+        return Votes::from_bytes(bytes, n_classes)
+            .and_then(WeakSignals::from_votes)
+            .map_err(Error::in_file(path));
+    }
+    options.abstain.check_probabilities()?;
+    let marks_by_number = options.abstain != AbstainConvention::Missing;
+    let abstains = |value: f32| value.is_nan() || (marks_by_number && value == -1.0);
+    let is_good = |value: f32| abstains(value) || (0.0..=1.0).contains(&value);
+    if let Some(((row, signal), value)) = values.indexed_iter().find(|(_, value)| !is_good(**value))
+    {
+        let mark = if marks_by_number { "-1" } else { "nothing" };
+        let expected = format!("a probability from 0 to 1, or {mark} for an abstention");
+        return Err(at(row, signal, Error::content(path, expected, value)));
+    }
+    let class1 = values.mapv(|value| if abstains(value) { f32::NAN } else { value });
+    WeakSignals::from_class1_probabilities(class1).map_err(Error::in_file(path))
+}
+
+/// Votes as bytes and the number of classes: `n_named`, or as many as the largest vote tells when `n_named` is 0.
+pub(crate) fn votes_from_numbers(
+    path: &Path,
+    values: &Array2<f32>,
+    n_named: usize,
+    abstain: AbstainConvention,
+    at: impl Fn(usize, usize, Error) -> Error,
+) -> Result<(Array2<u8>, usize)> {
+    let abstain = abstain.resolve(path, values.iter(), n_named)?;
+    let n_most = abstain.n_most_classes(n_named);
+    if n_named > n_most {
+        return Err(Error::config("abstain", "a convention for more than two classes", "signed"));
+    }
+    if values.is_empty() {
+        return Err(Error::content(path, "at least one row of votes", "none"));
+    }
+    let mut bytes = Array2::from_elem(values.raw_dim(), ABSTAIN);
+    let mut n_told = 0;
+    for (((row, signal), &value), byte) in values.indexed_iter().zip(bytes.iter_mut()) {
+        match abstain.read(value, n_most) {
+            Reading::Abstains => {}
+            Reading::Class(class) => {
+                *byte = class as u8;
+                n_told = n_told.max(class + 1);
+            }
+            Reading::Nothing => {
+                let error = at(row, signal, Error::content(path, abstain.expected(n_most), value));
+                return Err(match abstain.advice(values.iter(), n_named) {
+                    Some(advice) => error.with_hint(advice),
+                    None => error,
+                });
+            }
+        }
+    }
+    let n_classes = match (abstain, n_named) {
+        (AbstainConvention::Signed, _) => 2,
+        (_, 0) => n_told,
+        (_, n_named) => n_named,
+    };
+    if n_classes < 2 {
+        let found = match (n_told, abstain) {
+            (0, _) => "only abstentions",
+            (_, AbstainConvention::Zero) => "only votes for class 1",
+            _ => "only votes for class 0",
+        };
+        return Err(Error::content(path, "votes for at least two classes", found)
+            .with_hint("name the classes if others exist but got no vote"));
+    }
+    Ok((bytes, n_classes))
+}
+
+/// Writes weak signals in the format that the extension names, so that [`read_signals`] reads the same numbers.
+///
+/// Votes are written as class indices, −1 for an abstention. Probabilities are written as those of class 1; with more
+/// than two classes they fit only into npz.
+pub fn write_signals(path: &Path, signals: &WeakSignals) -> Result<()> {
+    let (n_rows, n_signals) = (signals.n_rows(), signals.n_signals());
+    let format = Format::of(path)?;
+    let vote = |row, signal| signals.vote(row, signal).map_or(-1, |class| class as i64);
+    let probability = |row, signal| signals.probability(row, signal, 1).map_or(f64::NAN, f64::from);
+    match (signals.values(), format) {
+        (SignalValues::Votes(votes), Format::Npz) => {
+            let bytes = votes.bytes();
+            let shorts =
+                bytes.iter().map(|&vote| if vote == ABSTAIN { -1 } else { i16::from(vote) });
+            let array = NpzArray::Shorts(vec![n_rows, n_signals], shorts.collect());
+            write_atomically(path, |writer| write_npz(writer, &[("signals", array)]))
+        }
+        (SignalValues::Probabilities(p), Format::Npz) => {
+            let values = p.iter().map(|&p| f64::from(p)).collect();
+            let array = NpzArray::Floats(p.shape().to_vec(), values);
+            write_atomically(path, |writer| write_npz(writer, &[("signals", array)]))
+        }
+        (SignalValues::Probabilities(_), _) if signals.n_classes() > 2 => {
+            Err(Error::content(path, "npz", "another extension")
+                .with_hint("a table has no place for probabilities of more than two classes"))
+        }
+        (values, _) => {
+            let columns = signals.labelers().iter().enumerate().map(|(signal, name)| {
+                let values = match values {
+                    SignalValues::Votes(_) => {
+                        ColumnValues::Integers((0..n_rows).map(|row| vote(row, signal)).collect())
+                    }
+                    SignalValues::Probabilities(_) => ColumnValues::Reals(
+                        (0..n_rows).map(|row| probability(row, signal)).collect(),
+                    ),
+                };
+                Column { name: name.clone(), values }
+            });
+            write_columns(path, &columns.collect::<Vec<_>>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_with(text: &str, options: &SignalsOptions) -> Result<WeakSignals> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("signals.csv");
+        std::fs::write(&path, text).unwrap();
+        read_signals(&path, options)
+    }
+
+    fn read(text: &str) -> Result<WeakSignals> {
+        read_with(text, &SignalsOptions::default())
+    }
+
+    fn classes(names: &[&str]) -> SignalsOptions {
+        SignalsOptions {
+            classes: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..SignalsOptions::default()
+        }
+    }
+
+    const A: u8 = ABSTAIN;
+
+    #[test]
+    fn whole_numbers_are_votes() {
+        let signals = read("r1,r2\n0,NA\n2.0,-1\nNaN,1\n").unwrap();
+        assert_eq!(signals.labelers(), ["r1", "r2"]);
+        assert_eq!(signals.n_classes(), 3);
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [2, A], [A, 1]]);
+        assert!(signals.probabilities().is_none(), "0 and 1 alone are votes");
+    }
+
+    #[test]
+    fn other_numbers_are_probabilities_of_class_1() {
+        let signals = read("r1,r2\n0,\n0.25,1\n").unwrap();
+        assert_eq!(signals.n_classes(), 2);
+        assert_eq!(signals.probability(1, 0, 1), Some(0.25));
+        assert_eq!(signals.probability(1, 0, 0), Some(0.75));
+        assert_eq!(signals.probability(0, 1, 1), None);
+        let options =
+            SignalsOptions { kind: SignalsKind::Probabilities, ..SignalsOptions::default() };
+        assert!(read_with("r\n0\n1\n", &options).unwrap().probabilities().is_some());
+    }
+
+    #[test]
+    fn names_are_votes() {
+        let signals = read("r1,r2\nspam,NA\nham,spam\n-1,ham\n").unwrap();
+        assert_eq!(signals.classes(), ["ham", "spam"]);
+        assert_eq!(signals.to_votes().bytes(), array![[1, A], [0, 1], [A, 0]]);
+        let signals =
+            read_with("r1,r2\nspam,\nham,-1\n", &classes(&["spam", "ham", "other"])).unwrap();
+        assert_eq!(signals.classes(), ["spam", "ham", "other"]);
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, A]]);
+        let signals = read_with("r1,r2\n3,7\n7,-1\n", &classes(&["3", "7"])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, 1], [1, A]]);
+        let signals = read_with("r1,r2\n0,1\n1,-1\n", &classes(&["ham", "spam"])).unwrap();
+        assert_eq!(signals.classes(), ["ham", "spam"]);
+        let signals = read_with("r1,r2\n-1,1\n1,\n", &classes(&["-1", "1"])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, 1], [1, A]]);
+    }
+
+    #[test]
+    fn bad_cells_are_named() {
+        for (text, options, expected) in [
+            ("a,b\n0,1\n1,-2\n", classes(&[]), "line 3, column 'b'"),
+            (
+                "a,b\n0,1\n1,7\n",
+                classes(&["x", "y"]),
+                "line 3, column 'b': expected a class from 0 to 1",
+            ),
+            ("a,b\n0,0.5\n1,7\n", classes(&[]), "line 3, column 'b': expected a probability"),
+            (
+                "a,b\nham,spam\negg,ham\n",
+                classes(&["ham", "spam"]),
+                "line 3, column 'a': expected one of ham, spam, -1, found 'egg'",
+            ),
+            ("a,b\n-1,\n,-1\n", classes(&[]), "only abstentions"),
+            ("a,b\n0,\n0,-1\n", classes(&[]), "only votes for class 0"),
+            ("a,b\nham,\n,ham\n", classes(&[]), "found one"),
+            ("a,a\n0,1\n", classes(&[]), "'a' twice"),
+            ("a,b\n0,1\n1,l\n", classes(&[]), "line 3, column 'b': expected a number, found 'l'"),
+            ("a,b\n", classes(&[]), "at least"),
+        ] {
+            let error = read_with(text, &options).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    fn conventions(abstain: AbstainConvention, names: &[&str]) -> SignalsOptions {
+        SignalsOptions { abstain, ..classes(names) }
+    }
+
+    #[test]
+    fn the_same_votes_in_every_convention() {
+        let expected = array![[0, A], [1, 1], [A, 0]];
+        for (text, abstain) in [
+            ("r1,r2\n0,-1\n1,1\n,0\n", AbstainConvention::MinusOne),
+            ("r1,r2\n1,0\n2,2\n,1\n", AbstainConvention::Zero),
+            ("r1,r2\n0,\n1,1\nNaN,0\n", AbstainConvention::Missing),
+            ("r1,r2\n-1,0\n1,1\n,-1\n", AbstainConvention::Signed),
+            ("r1,r2\n-1,\n1,1\n,-1\n", AbstainConvention::Detect),
+        ] {
+            for names in [&[][..], &["no", "yes"]] {
+                let signals = read_with(text, &conventions(abstain, names)).unwrap();
+                assert_eq!(signals.to_votes().bytes(), expected, "{abstain:?}");
+                assert_eq!((signals.n_classes(), signals.labelers().len()), (2, 2));
+            }
+        }
+        let signals =
+            read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 0]]);
+    }
+
+    #[test]
+    fn a_wrong_convention_is_told_from_the_numbers() {
+        use AbstainConvention::{Detect, MinusOne, Missing, Signed, Zero};
+        for (text, options, expected) in [
+            (
+                "a,b\n0,1\n1,2\n",
+                conventions(MinusOne, &["x", "y"]),
+                "line 3, column 'b': expected a class from 0 to 1, or -1 for an abstention, found 2 \
+                 (if 0 abstains and classes count from 1, set abstain = \"zero\")",
+            ),
+            (
+                "a,b\n0,1\n1,-1\n",
+                conventions(Zero, &["x", "y"]),
+                "line 3, column 'b': expected a class from 1 to 2, or 0 for an abstention, found -1",
+            ),
+            ("a,b\n0,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
+            ("a,b\n0,1\n1,2\n", conventions(Signed, &[]), "expected -1, 1, or 0"),
+            ("a,b\n0,1\n1,-1\n", conventions(Detect, &["x", "y"]), "votes with one reading"),
+            ("a,b\n0,1\n1,-1\n", conventions(Signed, &["x", "y", "z"]), "more than two classes"),
+            ("a,b\n0,1\n1,1\n", conventions(Zero, &[]), "only votes for class 1"),
+            ("a,b\nx,y\ny,-1\n", conventions(Missing, &["x", "y"]), "one of x, y, found '-1'"),
+            ("a,b\nx,y\ny,x\n", conventions(Signed, &["x", "y"]), "expected a number"),
+            ("a,b\n0.5,1\n1,0\n", conventions(Zero, &[]), "the signals are probabilities"),
+            ("a,b\n0.5,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
+        ] {
+            let error = read_with(text, &options).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn arrays_have_conventions_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("votes.npz");
+        let array = NpzArray::Shorts(vec![3, 2], vec![1, 0, 2, 2, 0, 1]);
+        write_atomically(&path, |writer| write_npz(writer, &[("votes", array)])).unwrap();
+        let signals = read_signals(&path, &conventions(AbstainConvention::Zero, &[])).unwrap();
+        assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 1], [A, 0]]);
+        let error = read_signals(&path, &conventions(AbstainConvention::Detect, &[])).unwrap_err();
+        assert!(error.to_string().contains("votes with one reading"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn what_is_written_is_read_back(
+            votes in proptest::collection::vec([-1i64..3, -1i64..3], 1..20),
+            p in proptest::collection::vec([0f32..1.0, 0f32..1.0], 1..20),
+        ) {
+            let names = ["0", "1", "2"];
+            let votes = Votes::from_indices(Array2::from(votes).view(), Some(3)).unwrap();
+            let votes = WeakSignals::from_votes(votes).unwrap();
+            let p = Array2::from(p).mapv(|p| if p < 0.1 { f32::NAN } else { p });
+            let probabilities = WeakSignals::from_class1_probabilities(p).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "parquet", "npz"] {
+                let path = folder.path().join("signals").with_extension(extension);
+                write_signals(&path, &votes).unwrap();
+                prop_assert_eq!(&read_signals(&path, &classes(&names)).unwrap(), &votes);
+                write_signals(&path, &probabilities).unwrap();
+                let options =
+                    SignalsOptions { kind: SignalsKind::Probabilities, ..classes(&names[..2]) };
+                let read = read_signals(&path, &options).unwrap();
+                for row in 0..read.n_rows() {
+                    for signal in 0..2 {
+                        let of = |signals: &WeakSignals| signals.probability(row, signal, 1);
+                        prop_assert_eq!(of(&read), of(&probabilities));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            text in "[a-c0-9.,\n\"-]{0,60}",
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "tsv", "parquet", "npy", "npz"] {
+                let path = folder.path().join("signals").with_extension(extension);
+                std::fs::write(&path, &bytes).unwrap();
+                let _ = read_signals(&path, &SignalsOptions::default());
+                let _ = read_signals(&path, &classes(&["a", "b"]));
+            }
+            let _ = read(&text);
+            let _ = read_with(&text, &classes(&["a", "b"]));
+        }
+    }
+}

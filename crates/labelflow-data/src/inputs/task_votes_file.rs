@@ -1,0 +1,504 @@
+//! Votes as crowds give them: a long table with one line a vote, of a task, a worker and a label.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use labelflow_weak::rows::Truth;
+use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+use ndarray::Array2;
+
+use super::signals_file::{votes_from_numbers, votes_of_names, with_abstention};
+use crate::inputs::AbstainConvention;
+use crate::tables::cells::{NameCodes, parse_number};
+use crate::tables::csv_file::shown;
+use crate::tables::table::{Source, TableFile};
+use crate::{Error, Result};
+
+const TASK: &str = "task";
+const WORKER: &str = "worker";
+const LABEL: &str = "label";
+
+/// How to read a long table of votes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskVotesOptions {
+    /// The names of the classes, in order. Default: empty, for classes that are not known beforehand.
+    pub classes: Vec<String>,
+    /// How an abstention is written, and with it how classes are counted. Default: −1 or a missing cell, from 0.
+    pub abstain: AbstainConvention,
+    /// What to do when a worker labels a task twice. Default: an error.
+    pub duplicates: DuplicateVotes,
+    /// The most cells, tasks times workers, that the table of votes may have; each is a byte. Default: 2³⁰.
+    pub max_cells: usize,
+}
+
+impl Default for TaskVotesOptions {
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            abstain: AbstainConvention::default(),
+            duplicates: DuplicateVotes::default(),
+            max_cells: 1 << 30,
+        }
+    }
+}
+
+/// What to do when a worker labels a task twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DuplicateVotes {
+    /// Refuse the file, naming both lines.
+    #[default]
+    Refuse,
+    /// The first label counts.
+    KeepFirst,
+    /// The last label counts.
+    KeepLast,
+}
+
+/// Votes of workers on tasks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskVotes {
+    /// The names of the tasks, one a row, in order of first appearance.
+    pub tasks: Vec<String>,
+    /// The votes, one row a task; the labelers are the workers, in order of first appearance.
+    pub signals: WeakSignals,
+}
+
+/// Reads a long table of votes: csv, tsv or parquet with the columns `task`, `worker` and `label`, or with three columns
+/// in this order.
+///
+/// A label is a class index or a class name, as in [`read_signals`](crate::inputs::read_signals). A worker abstains on a task
+/// that it has no line for, or whose label is missing.
+///
+/// ```
+/// use labelflow_data::inputs::{TaskVotesOptions, read_task_votes};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("answers.csv");
+/// std::fs::write(&path, "question,worker,answer\nq7,ann,dog\nq7,bob,cat\nq2,bob,cat\n")?;
+/// let votes = read_task_votes(&path, &TaskVotesOptions::default())?;
+/// assert_eq!(votes.tasks, ["q7", "q2"]);
+/// assert_eq!(votes.signals.labelers(), ["ann", "bob"]);
+/// assert_eq!(votes.signals.classes(), ["cat", "dog"]);
+/// assert_eq!(votes.signals.vote(1, 0), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVotes> {
+    if options.classes.len() == 1 {
+        let found = format!("only '{}'", options.classes[0]);
+        return Err(Error::config("classes", "at least two names", found));
+    }
+    let table = open_table(path)?;
+    let [task, worker, label] = columns(path, &table, [TASK, WORKER, LABEL])?;
+    let (task_codes, tasks) = read_column(path, &table, task, usize::MAX, true)?;
+    let (worker_codes, workers) = read_column(path, &table, worker, usize::MAX, true)?;
+    let (label_codes, labels) = read_column(path, &table, label, usize::from(ABSTAIN) + 1, false)?;
+    let (votes, classes) = votes_of_labels(path, &table, label, &label_codes, &labels, options)?;
+    let mut bytes = empty_votes(path, tasks.len(), workers.len(), options.max_cells)?;
+    // A vote twice is a slip even where the first one is an abstention.
+    let mut is_given = BitSet::new(bytes.len());
+    for (row, (&task, &worker)) in task_codes.iter().zip(&worker_codes).enumerate() {
+        let vote = match label_codes[row] {
+            NameCodes::ABSENT => ABSTAIN,
+            code => votes[code as usize],
+        };
+        let cell = &mut bytes[[task as usize, worker as usize]];
+        let is_repeated = is_given.insert(task as usize * workers.len() + worker as usize);
+        match (is_repeated, options.duplicates) {
+            (false, _) | (true, DuplicateVotes::KeepLast) => *cell = vote,
+            (true, DuplicateVotes::KeepFirst) => {}
+            (true, DuplicateVotes::Refuse) => {
+                let is_same = |&earlier: &usize| {
+                    (task_codes[earlier], worker_codes[earlier]) == (task, worker)
+                };
+                let first = (0..row).find(is_same).expect("the vote was given before");
+                let found = format!(
+                    "a second one of worker '{}' on task '{}', the first being in{}",
+                    shown(&workers[worker as usize]),
+                    shown(&tasks[task as usize]),
+                    table.place(first).to_string().trim_start_matches(','),
+                );
+                return Err(Error::content(path, "one vote of a worker on a task", found)
+                    .at(table.place(row))
+                    .with_hint("choose to keep the first or the last"));
+            }
+        }
+    }
+    let signals = Votes::from_bytes(bytes, classes.len())
+        .and_then(WeakSignals::from_votes)
+        .and_then(|signals| signals.with_classes(classes))
+        .and_then(|signals| signals.with_labelers(workers))
+        .map_err(Error::in_file(path))?;
+    Ok(TaskVotes { tasks, signals })
+}
+
+/// Reads the true labels of these tasks, in their order: csv, tsv or parquet with the columns `task` and `label`, or with
+/// two columns in this order. Other tasks are ignored; a task without a label, or with two different ones, is an error.
+///
+/// `classes` are the names of the classes; a label may also be an index.
+pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<Truth> {
+    let table = open_table(path)?;
+    let [task, label] = columns(path, &table, [TASK, LABEL])?;
+    let (task_codes, names) = read_column(path, &table, task, usize::MAX, true)?;
+    let (label_codes, labels) = read_column(path, &table, label, usize::from(ABSTAIN), true)?;
+    let classes_of_labels = labels.iter().map(|label| class_of(label, classes)).collect::<Vec<_>>();
+    let mut known = HashMap::<&str, usize>::new();
+    for (row, (&task, &label)) in task_codes.iter().zip(&label_codes).enumerate() {
+        let at = |error: Error| error.at(table.place(row));
+        let class = classes_of_labels[label as usize].ok_or_else(|| {
+            let found = format!("'{}'", shown(&labels[label as usize]));
+            at(Error::content(path, format!("one of {}", classes.join(", ")), found))
+        })?;
+        let task = names[task as usize].as_str();
+        if known.insert(task, class).is_some_and(|earlier| earlier != class) {
+            let found = format!("two for task '{}'", shown(task));
+            return Err(at(Error::content(path, "one true label a task", found)));
+        }
+    }
+    let truth = tasks.iter().map(|task| {
+        known.get(task.as_str()).copied().ok_or_else(|| {
+            Error::content(path, "a label for every task", format!("none for '{}'", shown(task)))
+        })
+    });
+    Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
+}
+
+/// The class with this name, or else with this index.
+fn class_of(label: &str, classes: &[String]) -> Option<usize> {
+    classes.iter().position(|class| class == label).or_else(|| {
+        let index = parse_number(label).filter(|index| index.fract() == 0.0)?;
+        (0.0..classes.len() as f64).contains(&index).then_some(index as usize)
+    })
+}
+
+fn open_table(path: &Path) -> Result<TableFile> {
+    match Source::open(path)? {
+        Source::Table(table) => Ok(table),
+        Source::Array => Err(Error::content(path, "csv, tsv or parquet", "an array")),
+    }
+}
+
+/// The columns with these names, or all columns if there are as many and none of the names is out of its place.
+fn columns<const N: usize>(
+    path: &Path,
+    table: &TableFile,
+    wanted: [&str; N],
+) -> Result<[usize; N]> {
+    let places = wanted.map(|name| table.column(name));
+    if places.iter().all(Option::is_some) {
+        return Ok(places.map(|place| place.expect("all were found")));
+    }
+    let in_order =
+        places.iter().enumerate().all(|(order, place)| place.is_none_or(|at| at == order));
+    if table.names().len() == N && in_order {
+        return Ok(std::array::from_fn(|order| order));
+    }
+    let found = format!("the columns {}", table.names().join(", "));
+    let expected = format!("the columns {}, or as many in this order", wanted.join(", "));
+    Err(Error::content(path, expected, found))
+}
+
+/// A column as codes, and the names behind them in order of appearance.
+fn read_column(
+    path: &Path,
+    table: &TableFile,
+    column: usize,
+    n_most: usize,
+    is_required: bool,
+) -> Result<(Vec<u32>, Vec<String>)> {
+    // One code is kept for what is missing.
+    let mut codes = NameCodes::open(n_most.min(NameCodes::ABSENT as usize));
+    let cells = table.name_codes(&[column], &mut codes)?;
+    let cells = cells.into_iter().collect::<Vec<_>>();
+    let missing = cells.iter().position(|&code| code == NameCodes::ABSENT);
+    if let Some(row) = missing.filter(|_| is_required) {
+        let name = &table.names()[column];
+        let error = Error::content(path, "a name or a number", "nothing");
+        return Err(error.at(table.place(row)).in_column(name));
+    }
+    Ok((cells, codes.into_names()))
+}
+
+/// The vote that each label means, and the classes.
+fn votes_of_labels(
+    path: &Path,
+    table: &TableFile,
+    column: usize,
+    codes: &[u32],
+    labels: &[String],
+    options: &TaskVotesOptions,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    let at = |label: usize, error: Error| {
+        let row = codes.iter().position(|&code| code as usize == label);
+        error
+            .at(row.map_or_else(Default::default, |row| table.place(row)))
+            .in_column(&table.names()[column])
+    };
+    let known = (!options.classes.is_empty()).then_some(options.classes.as_slice());
+    if let Some(classes) = known {
+        let accepted = with_abstention(classes, options.abstain);
+        if labels.iter().all(|label| accepted.contains(label)) {
+            return votes_of_names(path, labels, known, options.abstain);
+        }
+    }
+    let numbers = labels.iter().map(|label| parse_number(label)).collect::<Vec<_>>();
+    if let Some(numbers) = numbers.iter().copied().collect::<Option<Vec<_>>>() {
+        let values = numbers.iter().map(|&number| number as f32).collect();
+        let values = Array2::from_shape_vec((labels.len(), 1), values).expect("one column");
+        let (bytes, n_classes) = votes_from_numbers(
+            path,
+            &values,
+            options.classes.len(),
+            options.abstain,
+            |label, _, error| at(label, error),
+        )?;
+        let classes = known.map_or_else(
+            || (0..n_classes).map(|class| class.to_string()).collect(),
+            <[String]>::to_vec,
+        );
+        return Ok((bytes.into_iter().collect(), classes));
+    }
+    if let Some(classes) = known {
+        let unknown = labels.iter().position(|label| class_of(label, classes).is_none());
+        let unknown = unknown.unwrap_or_default();
+        let found = format!("'{}'", shown(&labels[unknown]));
+        let expected = format!("one of {}", classes.join(", "));
+        return Err(at(unknown, Error::content(path, expected, found)));
+    }
+    // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
+    let is_mark = |label: &String| Some(label.as_str()) == options.abstain.mark_among_names();
+    if let Some(label) =
+        (0..labels.len()).find(|&label| numbers[label].is_some() && !is_mark(&labels[label]))
+    {
+        let found = format!("the number {}", labels[label]);
+        return Err(at(label, Error::content(path, "names of classes, as elsewhere", found))
+            .with_hint("name the classes if some of them look like numbers"));
+    }
+    votes_of_names(path, labels, None, options.abstain)
+}
+
+/// A table in which everyone abstains, unless it is too large.
+fn empty_votes(
+    path: &Path,
+    n_tasks: usize,
+    n_workers: usize,
+    max_cells: usize,
+) -> Result<Array2<u8>> {
+    match n_tasks.checked_mul(n_workers) {
+        Some(n_cells) if n_cells <= max_cells => {
+            Ok(Array2::from_elem((n_tasks, n_workers), ABSTAIN))
+        }
+        _ => Err(Error::content(
+            path,
+            format!("at most {max_cells} cells, tasks times workers"),
+            format!("{n_tasks} tasks and {n_workers} workers"),
+        )
+        .with_hint("allow more cells, or drop workers with few votes")),
+    }
+}
+
+/// Which cells were filled, one bit each.
+struct BitSet(Vec<u64>);
+
+impl BitSet {
+    fn new(n: usize) -> Self {
+        Self(vec![0; n.div_ceil(64)])
+    }
+
+    /// Fills a cell; whether it was filled before.
+    fn insert(&mut self, cell: usize) -> bool {
+        let (word, bit) = (&mut self.0[cell / 64], 1 << (cell % 64));
+        let was_filled = *word & bit != 0;
+        *word |= bit;
+        was_filled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tables::{Column, ColumnValues, write_columns};
+
+    const A: u8 = ABSTAIN;
+
+    fn read_with(text: &str, options: &TaskVotesOptions) -> Result<TaskVotes> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("votes.csv");
+        std::fs::write(&path, text).unwrap();
+        read_task_votes(&path, options)
+    }
+
+    fn read(text: &str) -> Result<TaskVotes> {
+        read_with(text, &TaskVotesOptions::default())
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn keep(duplicates: DuplicateVotes) -> TaskVotesOptions {
+        TaskVotesOptions { duplicates, ..TaskVotesOptions::default() }
+    }
+
+    #[test]
+    fn a_line_is_a_vote() {
+        let expected = array![[0, 2, A], [1, A, 0]];
+        for text in [
+            "question,worker,answer\nt,b,0\nt,a,2\ns,b,1\ns,c,0\n",
+            "worker,label,note,task\nb,0,x,t\na,2,x,t\nb,1,x,s\nc,0,x,s\n",
+            "task,worker,label\nt,b,0\nt,a,2\ns,b,1\ns,c,0\ns,a,-1\n",
+            "task,worker,label\nt,b,0\nt,a,2\ns,b,1\ns,c,0\ns,a,\n",
+        ] {
+            let votes = read(text).unwrap();
+            assert_eq!(votes.tasks, ["t", "s"]);
+            assert_eq!(votes.signals.labelers(), ["b", "a", "c"]);
+            assert_eq!(votes.signals.to_votes().bytes(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn parquet_is_read_as_csv_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("votes.parquet");
+        let column = |name: &str, values| Column { name: name.to_owned(), values };
+        write_columns(
+            &path,
+            &[
+                column("task", ColumnValues::Integers(vec![7, 7, 3])),
+                column("worker", ColumnValues::Names(names(&["b", "a", "b"]))),
+                column("label", ColumnValues::Integers(vec![1, 0, 1])),
+            ],
+        )
+        .unwrap();
+        let votes = read_task_votes(&path, &TaskVotesOptions::default()).unwrap();
+        assert_eq!(votes.tasks, ["7", "3"]);
+        assert_eq!(votes.signals.to_votes().bytes(), array![[1, 0], [1, A]]);
+    }
+
+    #[test]
+    fn conventions_and_names_hold_here_too() {
+        let with = |classes: &[&str], abstain| TaskVotesOptions {
+            classes: names(classes),
+            abstain,
+            ..TaskVotesOptions::default()
+        };
+        let zero = with(&[], AbstainConvention::Zero);
+        let votes = read_with("t,w,l\na,x,1\na,y,0\nb,x,2\n", &zero).unwrap();
+        assert_eq!(votes.signals.to_votes().bytes(), array![[0, A], [1, A]]);
+        let named = with(&["yes", "no"], AbstainConvention::MinusOne);
+        for text in ["t,w,l\na,x,yes\na,y,-1\nb,x,no\n", "t,w,l\na,x,0\na,y,-1\nb,x,1\n"] {
+            let votes = read_with(text, &named).unwrap();
+            assert_eq!(votes.signals.to_votes().bytes(), array![[0, A], [1, A]]);
+            assert_eq!(votes.signals.classes(), ["yes", "no"]);
+        }
+        let detect = with(&[], AbstainConvention::Detect);
+        let error = read_with("t,w,l\na,x,1\na,y,0\nb,x,-1\n", &detect).unwrap_err();
+        assert!(error.to_string().contains("votes with one reading"), "{error}");
+    }
+
+    #[test]
+    fn a_second_vote_is_refused_or_chosen() {
+        let text = "t,w,l\na,x,1\nb,x,0\n\na,x,0\nb,y,1\n";
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains("line 5"), "{error}");
+        assert!(error.contains("worker 'x' on task 'a', the first being in line 2"), "{error}");
+        let first = read_with(text, &keep(DuplicateVotes::KeepFirst)).unwrap();
+        assert_eq!(first.signals.to_votes().bytes(), array![[1, A], [0, 1]]);
+        let last = read_with(text, &keep(DuplicateVotes::KeepLast)).unwrap();
+        assert_eq!(last.signals.to_votes().bytes(), array![[0, A], [0, 1]]);
+        assert!(read("t,w,l\na,x,\na,x,0\nb,y,1\n").is_err(), "an abstention counts");
+    }
+
+    #[test]
+    fn bad_tables_are_named() {
+        for (text, expected) in [
+            ("a,b\n1,2\n", "the columns task, worker, label, or as many in this order"),
+            ("label,worker,item\n1,2,3\n", "found the columns label, worker, item"),
+            ("t,w,l\na,x,1\n,y,0\n", "line 3, column 't': expected a name or a number"),
+            ("t,w,l\na,x,1\nb,,0\n", "line 3, column 'w'"),
+            ("t,w,l\na,x,1\nb,x\n", "line 3: expected 3 fields"),
+            ("t,w,l\na,x,1\nb,x,0.5\n", "line 3, column 'l': expected a class"),
+            ("t,w,l\na,x,1\nb,x,999\n", "found 999"),
+            ("t,w,l\na,x,yes\nb,x,3\n", "line 3, column 'l': expected names of classes"),
+            ("t,w,l\na,x,yes\nb,x,yes\n", "at least two classes"),
+            ("t,w,l\na,x,\nb,x,-1\n", "only abstentions"),
+            ("t,w,l\n", "at least"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        let few = TaskVotesOptions { max_cells: 3, ..TaskVotesOptions::default() };
+        let error = read_with("t,w,l\na,x,1\nb,y,0\n", &few).unwrap_err().to_string();
+        assert!(error.contains("at most 3 cells"), "{error}");
+        let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
+        let error = read_with("t,w,l\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
+        assert!(error.contains("line 3, column 'l': expected one of p, q, found 'r'"), "{error}");
+    }
+
+    #[test]
+    fn truth_is_matched_by_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("truth.csv");
+        let truth = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read_task_truth(&path, &names(&["b", "a"]), &names(&["no", "yes"]))
+        };
+        for text in ["q,truth\na,0\nb,1\nc,1\n", "label,x,task\nno,0,a\nyes,0,b\n"] {
+            assert_eq!(truth(text).unwrap().labels(), [1, 0]);
+        }
+        for (text, expected) in [
+            ("q,truth\na,0\n", "none for 'b'"),
+            ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label a task"),
+            ("q,truth\na,0\nb,2\n", "line 3: expected one of no, yes, found '2'"),
+            ("q,truth\na,0\nb,\n", "line 3, column 'truth'"),
+        ] {
+            let error = truth(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn real_crowds_are_whole() {
+        let Some(dir) = crate::data_dir_for_tests() else { return };
+        for (name, shape, n_votes, counts) in [
+            ("crowd-bluebird-duck", (108, 39), 4212, vec![60, 48]),
+            ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
+        ] {
+            let folder = dir.join("votes").join(name);
+            let votes =
+                read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default()).unwrap();
+            assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
+            let bytes = votes.signals.to_votes();
+            assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
+            let classes = votes.signals.classes();
+            let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
+            let mut found = vec![0; classes.len()];
+            truth.labels().iter().for_each(|&label| found[label] += 1);
+            assert_eq!(found, counts, "{name}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn any_table_is_read_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            text in "t,w,l\n([ab],[xy],[0-2n-]{0,2}\n){0,6}",
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            for extension in ["csv", "parquet", "npy"] {
+                let path = folder.path().join("votes").with_extension(extension);
+                std::fs::write(&path, &bytes).unwrap();
+                let _ = read_task_votes(&path, &TaskVotesOptions::default());
+                let _ = read_task_truth(&path, &names(&["a"]), &names(&["0", "1"]));
+            }
+            for duplicates in
+                [DuplicateVotes::Refuse, DuplicateVotes::KeepFirst, DuplicateVotes::KeepLast]
+            {
+                let _ = read_with(&text, &keep(duplicates));
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Features in Parquet files that need not fit in memory, read batch by batch.
+
+use std::ops::Range;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use labelflow_weak::rows::Features;
+use ndarray::{Array2, ArrayViewMut1, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::row_reader::{RowBatch, RowReader};
+use crate::parts::TableParts;
+use crate::tables::parquet::parquet_file::check_number;
+use crate::{Error, Place, Result};
+
+/// What is done about rows with a feature that is missing, infinite or too large.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BadRows {
+    /// The first of them is an error that names its file, row and column.
+    #[default]
+    Fail,
+    /// They get no label, but keep their place.
+    Abstain,
+    /// They are left out and counted.
+    Skip,
+}
+
+/// The Parquet files that a path names, see [`TableParts`], and the columns of them that are features.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureParts {
+    table: TableParts,
+    columns: Vec<usize>,
+    names: Vec<String>,
+}
+
+/// The next rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureRows {
+    /// The number of the first of them, counted over all files from 0.
+    pub first_row: u64,
+    /// How many there are, good and bad ones.
+    pub n_rows: usize,
+    /// Which of them are good, counted from the first, ascending.
+    pub good: Vec<usize>,
+    /// The good rows; nothing if there are none.
+    pub features: Option<Features>,
+}
+
+impl FeatureRows {
+    /// The numbers of the good rows, counted over all files from 0.
+    pub fn good_rows(&self) -> Vec<u64> {
+        self.good.iter().map(|&row| self.first_row + row as u64).collect()
+    }
+}
+
+impl FeatureParts {
+    /// The features among the columns of a table; each must hold numbers in all files.
+    pub fn new(table: TableParts, columns: Vec<usize>) -> Result<Self> {
+        if columns.is_empty() {
+            return Err(Error::content(&table.files()[0], "at least one feature", "none"));
+        }
+        for (index, file) in table.files().iter().enumerate() {
+            for &column in &columns {
+                let name = &table.columns()[column];
+                check_number(file, name, &table.types(index)[column]).map_err(|error| {
+                    error
+                        .with_hint("drop columns that are not features, or replace text by numbers")
+                })?;
+            }
+        }
+        let names = columns.iter().map(|&column| table.columns()[column].clone()).collect();
+        Ok(Self { table, columns, names })
+    }
+
+    /// The columns that a model was trained on, in its order: by name, or all by place when the table's columns have no
+    /// names of their own (`x0`, `x1`, …).
+    pub fn arranged(table: TableParts, names: &[String]) -> Result<Self> {
+        let found = table.columns();
+        let is_default = |(column, name): (usize, &String)| *name == format!("x{column}");
+        if found == names || found.iter().enumerate().all(is_default) {
+            if found.len() != names.len() {
+                let expected = format!("{} columns, as the model was trained on", names.len());
+                let found = format!("{} columns", found.len());
+                return Err(Error::content(&table.files()[0], expected, found));
+            }
+            let columns = (0..found.len()).collect();
+            return Self::new(table, columns);
+        }
+        let place = |name: &String| found.iter().position(|column| column == name);
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(column) = place(name) else {
+                let expected = format!("a column '{name}'");
+                return Err(Error::content(&table.files()[0], expected, found.join(", ")));
+            };
+            columns.push(column);
+        }
+        Self::new(table, columns)
+    }
+
+    /// The table.
+    pub fn table(&self) -> &TableParts {
+        &self.table
+    }
+
+    /// Which columns of the table are features.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// Names of the features.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of rows of all files.
+    pub fn n_rows(&self) -> u64 {
+        self.table.n_rows()
+    }
+
+    /// Reads a run of rows, no more than `batch_rows` at a time.
+    ///
+    /// # Panics
+    ///
+    /// When read, if there are no such rows.
+    pub fn reader(
+        &self,
+        rows: Range<u64>,
+        batch_rows: usize,
+        bad_rows: BadRows,
+    ) -> FeatureReader<'_> {
+        let reader = RowReader::new(&self.table, &self.columns, rows).with_batch_rows(batch_rows);
+        FeatureReader { parts: self, reader, bad_rows, n_bad: 0, first_bad: None }
+    }
+
+    /// Writes the numbers of a column into a column of a table.
+    fn fill(
+        &self,
+        mut column: ArrayViewMut1<'_, f32>,
+        array: &ArrayRef,
+        file: usize,
+        name: &str,
+    ) -> Result<()> {
+        // The usual types need no other form of themselves.
+        if let (DataType::Float32, 0) = (array.data_type(), array.null_count()) {
+            let values = array.as_primitive::<Float32Type>().values();
+            column.iter_mut().zip(values.iter()).for_each(|(cell, value)| *cell = *value);
+            return Ok(());
+        }
+        let array = cast(array, &DataType::Float64).map_err(|error| {
+            Error::content(&self.table.files()[file], "values of type Float64", error)
+                .in_column(name)
+        })?;
+        let values = array.as_primitive::<Float64Type>();
+        for (row, cell) in column.iter_mut().enumerate() {
+            *cell = if values.is_null(row) { f32::NAN } else { values.value(row) as f32 };
+        }
+        Ok(())
+    }
+}
+
+/// Reads features in the order of the files.
+pub struct FeatureReader<'parts> {
+    parts: &'parts FeatureParts,
+    reader: RowReader<'parts>,
+    bad_rows: BadRows,
+    n_bad: u64,
+    first_bad: Option<Error>,
+}
+
+impl FeatureReader<'_> {
+    /// The next rows, none of them of two files; nothing at the end.
+    pub fn next_rows(&mut self) -> Result<Option<FeatureRows>> {
+        let Some(batch) = self.reader.next()? else { return Ok(None) };
+        let (n_rows, parts) = (batch.n_rows(), self.parts);
+        let mut values = Array2::zeros((n_rows, parts.names.len()));
+        for ((column, array), name) in
+            values.axis_iter_mut(Axis(1)).zip(&batch.arrays).zip(&parts.names)
+        {
+            parts.fill(column, array, batch.file, name)?;
+        }
+        let is_good = |row: &usize| values.row(*row).iter().all(|value| value.is_finite());
+        let good: Vec<usize> = (0..n_rows).filter(is_good).collect();
+        if good.len() < n_rows {
+            self.note_bad(&batch, &values, &good)?;
+            values = values.select(Axis(0), &good);
+        }
+        let features = match good.is_empty() {
+            true => None,
+            false => {
+                let features = Features::with_names(values, parts.names.clone());
+                Some(features.map_err(Error::in_file(&parts.table.files()[batch.file]))?)
+            }
+        };
+        Ok(Some(FeatureRows { first_row: batch.first_row, n_rows, good, features }))
+    }
+
+    /// Number of bad rows so far.
+    pub fn n_bad(&self) -> u64 {
+        self.n_bad
+    }
+
+    /// What is wrong with the first of them.
+    pub fn first_bad(&self) -> Option<&Error> {
+        self.first_bad.as_ref()
+    }
+
+    fn note_bad(&mut self, batch: &RowBatch, values: &Array2<f32>, good: &[usize]) -> Result<()> {
+        self.n_bad += (values.nrows() - good.len()) as u64;
+        if self.first_bad.is_some() {
+            return Ok(());
+        }
+        let bad = values.indexed_iter().find(|(_, value)| !value.is_finite());
+        let ((row, column), value) = bad.expect("a row is bad");
+        let found = if value.is_nan() { "none" } else { "one too large or infinite" };
+        let file = &self.parts.table.files()[batch.file];
+        let error = Error::content(file, "a finite number", found)
+            .at(Place::row(batch.row_in_file + row))
+            .in_column(&self.parts.names[column]);
+        if self.bad_rows == BadRows::Fail {
+            return Err(error.with_hint("fill or drop missing values first"));
+        }
+        self.first_bad = Some(error);
+        Ok(())
+    }
+}

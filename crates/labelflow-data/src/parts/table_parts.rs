@@ -1,0 +1,174 @@
+//! A table in one or several Parquet files: which files, and that they belong together.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow::datatypes::DataType;
+
+use crate::tables::parquet::parquet_file::ParquetFile;
+use crate::{Error, Result};
+
+/// The Parquet files that a path names, in the order of their names, all with the same columns. Rows are counted over
+/// all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableParts {
+    files: Vec<PathBuf>,
+    columns: Vec<String>,
+    /// The types of the columns of each file.
+    types: Vec<Vec<DataType>>,
+    /// Where each file begins, and the number of all rows.
+    first_rows: Vec<u64>,
+}
+
+impl TableParts {
+    /// Whether a path names files by a pattern or a folder, rather than one file.
+    pub fn is_several(path: &Path) -> bool {
+        path.is_dir() || (is_pattern(path) && !path.exists())
+    }
+
+    /// Finds the files: one Parquet file, all `*.parquet` of a folder, or those that a pattern such as `votes/*.parquet`
+    /// names. Reads what each file says of itself, so that a part which is damaged or has other columns is refused
+    /// before anything else is done.
+    pub fn open(path: &Path) -> Result<Self> {
+        let files = find(path)?;
+        let mut parts =
+            Self { files: Vec::new(), columns: Vec::new(), types: Vec::new(), first_rows: vec![0] };
+        for file in files {
+            parts.add(file)?;
+        }
+        if parts.n_rows() == 0 || parts.columns.is_empty() {
+            let found = format!("{} rows and {} columns", parts.n_rows(), parts.columns.len());
+            return Err(Error::content(path, "at least one row and one column", found));
+        }
+        Ok(parts)
+    }
+
+    fn add(&mut self, file: PathBuf) -> Result<()> {
+        if file.extension().is_none_or(|extension| extension != "parquet") {
+            let found = file.extension().unwrap_or_default().display().to_string();
+            return Err(Error::content(&file, "a parquet file", format!("'{found}'"))
+                .with_hint("tables in parts are read from parquet only"));
+        }
+        let part = ParquetFile::open(&file)?;
+        if self.files.is_empty() {
+            self.columns = part.names().to_vec();
+        }
+        self.check_columns(&file, part.names())?;
+        let first_row = self.n_rows();
+        let end =
+            part.row_groups().iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
+        if end - first_row != part.n_rows() {
+            let expected = format!("{} rows, as the file says", part.n_rows());
+            let found = format!("{} in its row groups", end - first_row);
+            return Err(Error::content(&file, expected, found));
+        }
+        self.first_rows.push(end);
+        self.types.push(part.types().to_vec());
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Refuses a file with other columns than the first one.
+    pub(crate) fn check_columns(&self, file: &Path, columns: &[String]) -> Result<()> {
+        if columns == self.columns {
+            return Ok(());
+        }
+        let mut expected = format!("the columns {}", self.columns.join(", "));
+        if let Some(first) = self.files.first() {
+            expected += &format!(", as in {}", first.display());
+        }
+        Err(Error::content(file, expected, columns.join(", ")))
+    }
+
+    /// The files, in order.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Number of rows of all files, as they say themselves.
+    pub fn n_rows(&self) -> u64 {
+        *self.first_rows.last().expect("it begins with a zero")
+    }
+
+    /// The types of a file's columns.
+    pub(crate) fn types(&self, file: usize) -> &[DataType] {
+        &self.types[file]
+    }
+
+    /// The rows of a file.
+    pub(crate) fn rows_of_file(&self, file: usize) -> Range<u64> {
+        self.first_rows[file]..self.first_rows[file + 1]
+    }
+
+    /// The columns that any of these names or patterns such as `lf_*` name, in the order of the files. Each must name at
+    /// least one.
+    pub fn columns_like(&self, patterns: &[String]) -> Result<Vec<usize>> {
+        let mut chosen = vec![false; self.columns.len()];
+        for text in patterns {
+            let pattern = glob::Pattern::new(text).ok();
+            let is_like =
+                |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
+            let mut any = false;
+            for (chosen, _) in
+                chosen.iter_mut().zip(&self.columns).filter(|(_, name)| is_like(name))
+            {
+                (*chosen, any) = (true, true);
+            }
+            if !any {
+                let expected = format!("a column '{text}'");
+                return Err(Error::content(&self.files[0], expected, self.columns.join(", ")));
+            }
+        }
+        Ok((0..chosen.len()).filter(|&column| chosen[column]).collect())
+    }
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.contains(['*', '?', '[']))
+}
+
+fn find(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_file() || !(path.is_dir() || is_pattern(path)) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = if path.is_dir() { in_folder(path)? } else { by_pattern(path)? };
+    if files.is_empty() {
+        let found = if path.is_dir() { "none in this folder" } else { "none with such a name" };
+        return Err(Error::content(path, "at least one parquet file", found));
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Names that begin with a dot or an underscore are notes that other tools leave beside their parts.
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| Error::read(folder, error))? {
+        let file = entry.map_err(|error| Error::read(folder, error))?.path();
+        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+        let is_note = name.starts_with(b".") || name.starts_with(b"_");
+        if file.extension().is_some_and(|e| e == "parquet") && file.is_file() && !is_note {
+            files.push(file);
+        }
+    }
+    Ok(files)
+}
+
+fn by_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let text = pattern.to_str().expect("patterns are text");
+    let found = glob::glob(text)
+        .map_err(|error| Error::content(pattern, "a pattern such as votes/*.parquet", error))?;
+    let files = found.map(|file| {
+        file.map_err(|error| {
+            let path = error.path().to_owned();
+            Error::read(&path, error.into())
+        })
+    });
+    Ok(files.collect::<Result<Vec<_>>>()?.into_iter().filter(|file| file.is_file()).collect())
+}

@@ -1,0 +1,10 @@
+//! Problems whose best answer is known.
+
+mod planted_parts;
+mod planted_problems;
+mod planted_regression;
+
+pub use planted_problems::{
+    PlantedGaussian, PlantedGaussianProblem, PlantedVotes, PlantedVotesProblem, planted_votes_for,
+};
+pub use planted_regression::{PlantedFunction, PlantedRegression, PlantedRegressionProblem};

@@ -1,0 +1,78 @@
+//! Made-up votes and features as Parquet parts, as many rows as the disk holds.
+
+use std::path::{Path, PathBuf};
+
+use labelflow_weak::rows::Truth;
+
+use super::planted_problems::{Labelers, check_rows, draw_class};
+use crate::stream::stream;
+use crate::synthetic::{PlantedGaussian, PlantedVotes};
+use crate::tables::columns::{write_short_reals, write_vote_bytes};
+use crate::{Error, Result};
+
+impl PlantedVotes {
+    /// Writes the votes of all rows into a folder, as `part-00000.parquet` and so on with `rows_per_part` rows each, and
+    /// returns the files. No more than one part is in memory.
+    ///
+    /// The labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
+    pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<Vec<PathBuf>> {
+        check_rows(self.n_rows)?;
+        check_part(rows_per_part)?;
+        let balance = self.checked_balance()?;
+        let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
+        let mut classes = stream(self.seed, "planted classes of parts");
+        let mut votes = stream(self.seed, "planted votes of parts");
+        let mut files = Vec::new();
+        for first_row in (0..self.n_rows).step_by(rows_per_part) {
+            let n_rows = rows_per_part.min(self.n_rows - first_row);
+            let labels = (0..n_rows).map(|_| draw_class(&balance, &mut classes)).collect();
+            let truth = Truth::new(labels, self.n_classes)?;
+            let signals = labelers.vote_with(&truth, &mut votes)?;
+            let file = folder.join(part_name(files.len()));
+            write_vote_bytes(&file, &signals)?;
+            files.push(file);
+        }
+        Ok(files)
+    }
+}
+
+impl PlantedGaussian {
+    /// Writes all rows into a folder: `features/part-00000.parquet` and `signals/part-00000.parquet`, and so on with
+    /// `rows_per_part` rows each. Returns the number of parts, of which no more than one is in memory.
+    ///
+    /// Classes and labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
+    pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<usize> {
+        self.check()?;
+        check_part(rows_per_part)?;
+        let means = self.draw_means(&mut stream(self.seed, "planted features"));
+        let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
+        let mut rows = stream(self.seed, "planted rows of parts");
+        let mut votes = stream(self.seed, "planted votes of parts");
+        let names: Vec<String> = (0..self.d_features).map(|column| format!("x{column}")).collect();
+        let [features, signals] = ["features", "signals"].map(|table| folder.join(table));
+        for table in [&features, &signals] {
+            std::fs::create_dir_all(table).map_err(|error| Error::write(table, error))?;
+        }
+        let mut n_parts = 0;
+        for first_row in (0..self.n_rows).step_by(rows_per_part) {
+            let n_rows = rows_per_part.min(self.n_rows - first_row);
+            let (truth, values) = self.draw_rows(n_rows, &means, &mut rows)?;
+            let name = part_name(n_parts);
+            write_short_reals(&features.join(&name), &names, &values.mapv(|value| value as f32))?;
+            write_vote_bytes(&signals.join(&name), &labelers.vote_with(&truth, &mut votes)?)?;
+            n_parts += 1;
+        }
+        Ok(n_parts)
+    }
+}
+
+fn check_part(rows_per_part: usize) -> Result<()> {
+    match rows_per_part {
+        0 => Err(Error::config("rows_per_part", "at least 1", 0)),
+        _ => Ok(()),
+    }
+}
+
+fn part_name(part: usize) -> String {
+    format!("part-{part:05}.parquet")
+}

@@ -1,0 +1,134 @@
+//! What a cell of a table can be: a number, a name, or nothing.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ndarray::Array2;
+
+use super::csv_file::shown;
+use crate::{Error, Result};
+
+/// A number as tables store it.
+pub trait Number: Copy {
+    /// The nearest value.
+    fn from_f64(value: f64) -> Self;
+}
+
+impl Number for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Number for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+}
+
+/// What stands in a cell when nothing is known: R writes `NA`, other tools an empty cell or one of the rest.
+const MISSING: [&str; 7] = ["", "NA", "N/A", "NaN", "nan", "null", "None"];
+
+/// The number in a cell, NaN when it is missing, nothing when it is text.
+pub(crate) fn parse_number(cell: &str) -> Option<f64> {
+    let cell = cell.trim();
+    if MISSING.contains(&cell) { Some(f64::NAN) } else { cell.parse().ok() }
+}
+
+/// Cells read row by row as a table.
+pub(crate) fn into_table<T>(cells: Vec<T>, n_columns: usize) -> Array2<T> {
+    let n_rows = cells.len() / n_columns.max(1);
+    Array2::from_shape_vec((n_rows, n_columns), cells).expect("every row has n_columns cells")
+}
+
+/// Columns read as numbers.
+#[derive(Debug)]
+pub(crate) enum Numbers<T> {
+    /// Every cell is a number, NaN where it is empty.
+    All(Array2<T>),
+    /// Some cell is text; the error says which.
+    Text(Error),
+}
+
+impl<T> Numbers<T> {
+    /// Text as an error.
+    pub(crate) fn or_error(self) -> Result<Array2<T>> {
+        match self {
+            Self::All(values) => Ok(values),
+            Self::Text(error) => Err(error),
+        }
+    }
+}
+
+/// Names and the codes that stand for them while a table is read.
+#[derive(Debug)]
+pub(crate) struct NameCodes {
+    names: Vec<String>,
+    codes: HashMap<String, u32>,
+    is_closed: bool,
+    n_most: usize,
+}
+
+/// A name that has no code.
+#[derive(Debug)]
+pub(crate) struct UnknownName {
+    name: String,
+    expected: String,
+}
+
+impl UnknownName {
+    pub(crate) fn into_error(self, path: &Path) -> Error {
+        Error::content(path, self.expected, format!("'{}'", shown(&self.name)))
+    }
+}
+
+impl NameCodes {
+    /// The code of a missing cell.
+    pub(crate) const ABSENT: u32 = u32::MAX;
+
+    /// Codes for these names only, in this order.
+    pub(crate) fn of(names: &[String]) -> Self {
+        let codes = names.iter().zip(0..).map(|(name, code)| (name.clone(), code)).collect();
+        Self { names: names.to_vec(), codes, is_closed: true, n_most: names.len() }
+    }
+
+    /// Codes for any names, as they come, but not more than `n_most`.
+    pub(crate) fn open(n_most: usize) -> Self {
+        Self { names: Vec::new(), codes: HashMap::new(), is_closed: false, n_most }
+    }
+
+    /// The code of a name.
+    pub(crate) fn code(&mut self, name: &str) -> Result<u32, UnknownName> {
+        // A class may well be called None; only then is it not missing.
+        if let Some(&code) = self.codes.get(name) {
+            return Ok(code);
+        }
+        if MISSING.contains(&name) {
+            return Ok(Self::ABSENT);
+        }
+        if self.is_closed || self.names.len() == self.n_most {
+            return Err(UnknownName { name: name.to_owned(), expected: self.expected() });
+        }
+        let code = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.codes.insert(name.to_owned(), code);
+        Ok(code)
+    }
+
+    /// The names, in the order of their codes.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+
+    fn expected(&self) -> String {
+        if !self.is_closed {
+            return format!("at most {} different names", self.n_most);
+        }
+        const N_SHOWN: usize = 8;
+        let mut shown = self.names.iter().take(N_SHOWN).cloned().collect::<Vec<_>>();
+        if self.names.len() > N_SHOWN {
+            shown.push("…".to_owned());
+        }
+        format!("one of {}", shown.join(", "))
+    }
+}

@@ -1,0 +1,296 @@
+//! Comma- or tab-separated text with a header line.
+//!
+//! A byte order mark, Windows line ends, quoted fields and blank lines are all accepted. A line with more or fewer
+//! fields than the header is an error.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use csv::StringRecord;
+use ndarray::Array2;
+
+use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
+use crate::{Error, Place, Result};
+
+/// A csv file whose header was read and checked.
+#[derive(Debug)]
+pub(crate) struct CsvFile {
+    path: PathBuf,
+    delimiter: u8,
+    names: Vec<String>,
+}
+
+impl CsvFile {
+    /// Reads the header.
+    pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
+        let mut names: Option<Vec<String>> = None;
+        visit_records(path, delimiter, |_, record| {
+            names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
+            Ok(Visit::Stop)
+        })?;
+        let names = names.ok_or_else(|| {
+            Error::content(path, "a header line with column names", "an empty file")
+        })?;
+        check_header(path, &names)?;
+        Ok(Self { path: path.to_owned(), delimiter, names })
+    }
+
+    /// Column names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The chosen columns as numbers, NaN where a cell is empty.
+    pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
+        let mut values = Vec::new();
+        let mut text = None;
+        self.visit_rows(|place, record| {
+            for &column in columns {
+                let cell = &record[column];
+                let Some(value) = parse_number(cell) else {
+                    text = Some((place, column, cell.to_owned()));
+                    return Ok(Visit::Stop);
+                };
+                values.push(T::from_f64(value));
+            }
+            Ok(Visit::Next)
+        })?;
+        if let Some((place, column, cell)) = text {
+            let error = Error::content(&self.path, "a number", format!("'{}'", shown(&cell)));
+            return Ok(Numbers::Text(
+                error.at(place.find(&self.path)).in_column(&self.names[column]),
+            ));
+        }
+        Ok(Numbers::All(into_table(values, columns.len())))
+    }
+
+    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is empty.
+    pub(crate) fn name_codes(
+        &self,
+        columns: &[usize],
+        codes: &mut NameCodes,
+    ) -> Result<Array2<u32>> {
+        let mut values = Vec::new();
+        self.visit_rows(|_, record| {
+            for &column in columns {
+                let code = codes.code(record[column].trim());
+                values.push(code.map_err(|unknown| {
+                    unknown.into_error(&self.path).in_column(&self.names[column])
+                })?);
+            }
+            Ok(Visit::Next)
+        })?;
+        Ok(into_table(values, columns.len()))
+    }
+
+    /// The line of the row with this index.
+    pub(crate) fn place(&self, row: usize) -> Place {
+        let mut found = Place::Whole;
+        let mut index = 0;
+        let visited = self.visit_rows(|place, _| {
+            if index == row {
+                found = place.find(&self.path);
+                return Ok(Visit::Stop);
+            }
+            index += 1;
+            Ok(Visit::Next)
+        });
+        // The file was readable a moment ago; if it no longer is, the error simply names no line.
+        if visited.is_ok() { found } else { Place::Whole }
+    }
+
+    /// Visits the rows below the header, each with as many fields as the header.
+    fn visit_rows(
+        &self,
+        mut visit: impl FnMut(Offset, &StringRecord) -> Result<Visit>,
+    ) -> Result<()> {
+        let mut is_header = true;
+        visit_records(&self.path, self.delimiter, |place, record| {
+            if std::mem::take(&mut is_header) {
+                return Ok(Visit::Next);
+            }
+            if record.len() != self.names.len() {
+                return Err(Error::content(
+                    &self.path,
+                    format!("{} fields, as many as the header has", self.names.len()),
+                    record.len(),
+                )
+                .with_hint("quote fields that contain the separator"));
+            }
+            visit(place, record)
+        })
+    }
+}
+
+/// Whether to go on.
+pub(crate) enum Visit {
+    /// Visit the next record.
+    Next,
+    /// Skip the rest of the file.
+    Stop,
+}
+
+/// The byte at which a record starts, or the end of the line before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offset(u64);
+
+impl Offset {
+    /// The line of the record. Counting lines only once something is wrong keeps reading fast.
+    pub(crate) fn find(self, path: &Path) -> Place {
+        let Ok(file) = File::open(path) else { return Place::Whole };
+        let mut line = 1;
+        for (position, byte) in BufReader::new(file).bytes().enumerate() {
+            match byte {
+                Ok(b'\n') => line += 1,
+                Ok(b'\r') => {}
+                Ok(_) if (position as u64) < self.0 => {}
+                _ => break,
+            }
+        }
+        Place::Line(line)
+    }
+}
+
+/// Visits every record of a separated file, the header too. Errors of `visit` get the record's line.
+pub(crate) fn visit_records(
+    path: &Path,
+    delimiter: u8,
+    mut visit: impl FnMut(Offset, &StringRecord) -> Result<Visit>,
+) -> Result<()> {
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(BufReader::with_capacity(1 << 16, file));
+    let mut record = StringRecord::new();
+    loop {
+        let start = Offset(reader.position().byte());
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => return Err(csv_error(path, start, error)),
+        }
+        match visit(start, &record) {
+            Ok(Visit::Next) => {}
+            Ok(Visit::Stop) => return Ok(()),
+            Err(error) => return Err(error.at(start.find(path))),
+        }
+    }
+}
+
+fn csv_error(path: &Path, start: Offset, error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => Error::read(path, source),
+        csv::ErrorKind::Utf8 { .. } => {
+            Error::content(path, "text in UTF-8", "other bytes").at(start.find(path))
+        }
+        other => Error::content(path, "separated text", format!("{other:?}")).at(start.find(path)),
+    }
+}
+
+fn check_header(path: &Path, names: &[String]) -> Result<()> {
+    let error = |expected: &str, found: String, hint: &str| {
+        Err(Error::content(path, expected, found).at(Place::Line(1)).with_hint(hint))
+    };
+    if let Some(column) = names.iter().position(String::is_empty) {
+        return error(
+            "a name for every column",
+            format!("none for column {}", column + 1),
+            "a table saved with its row numbers has such a column: save it without them",
+        );
+    }
+    if let Some(name) = names
+        .iter()
+        .enumerate()
+        .find_map(|(column, name)| names[..column].contains(name).then_some(name))
+    {
+        return error(
+            "names that differ",
+            format!("'{}' twice", shown(name)),
+            "columns are matched by name: give each its own",
+        );
+    }
+    // Numbers 0, 1, 2, … are what a table library writes for columns without names; other numbers are data.
+    let counts_up = names.len() >= 3
+        && names.iter().enumerate().all(|(column, name)| *name == column.to_string());
+    if !counts_up && names.iter().all(|name| parse_number(name).is_some()) {
+        return error(
+            "a header line with column names",
+            format!("only numbers: '{}'", shown(&names.join(","))),
+            "add a first line that names the columns",
+        );
+    }
+    Ok(())
+}
+
+/// A cell as messages show it: not too long.
+pub fn shown(cell: &str) -> String {
+    const LONGEST: usize = 40;
+    if cell.chars().count() <= LONGEST {
+        return cell.to_owned();
+    }
+    cell.chars().take(LONGEST).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    fn numbers(text: &str) -> Result<Array2<f64>> {
+        let (_folder, path) = file(text);
+        let csv = CsvFile::open(&path, b',')?;
+        csv.numbers(&(0..csv.names().len()).collect::<Vec<_>>())?.or_error()
+    }
+
+    #[test]
+    fn marks_line_ends_quotes_and_blank_lines_are_accepted() {
+        let text = "\u{feff}a,\"b, c\"\r\n1,\"2\"\r\n\r\n 3 ,-4e0\r\n\r\n";
+        let (_folder, path) = file(text);
+        let csv = CsvFile::open(&path, b',').unwrap();
+        assert_eq!(csv.names(), ["a", "b, c"]);
+        assert_eq!(numbers(text).unwrap(), array![[1.0, 2.0], [3.0, -4.0]]);
+        assert_eq!((csv.place(0), csv.place(1)), (Place::Line(2), Place::Line(4)));
+    }
+
+    #[test]
+    fn a_ragged_line_is_named_with_both_counts() {
+        for (text, line) in [("a,b\n1,2\n3\n", 3), ("a,b\r\n1,2\r\n\r\n\"3\n\",4,5", 4)] {
+            let error = numbers(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("line {line}: expected 2 fields")), "{error}");
+        }
+    }
+
+    #[test]
+    fn text_is_named_with_line_and_column() {
+        let error = numbers("a,b\r\n1,2\r\n3,x\r\n").unwrap_err().to_string();
+        assert!(error.contains("line 3, column 'b': expected a number, found 'x'"), "{error}");
+    }
+
+    #[test]
+    fn headers_without_names_are_errors() {
+        for text in ["", "1,2\n3,4\n", "0.5\n0.1\n", ",a\n0,1\n"] {
+            assert!(numbers(text).is_err(), "{text:?}");
+        }
+        assert!(numbers("0,1,2\n5,6,7\n").is_ok(), "numbered columns");
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_an_error() {
+        let (_folder, path) = file("");
+        std::fs::write(&path, b"a,b\n1,\xff\n").unwrap();
+        let csv = CsvFile::open(&path, b',').unwrap();
+        let error = csv.numbers::<f32>(&[0, 1]).unwrap_err().to_string();
+        assert!(error.contains("line 2: expected text in UTF-8"), "{error}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Tables and arrays as they are in files.
+
+pub(crate) mod cells;
+pub(crate) mod columns;
+pub(crate) mod csv_file;
+pub(crate) mod foreign_decoder;
+pub(crate) mod gunzip;
+pub(crate) mod npy_file;
+pub(crate) mod packed_text;
+pub(crate) mod parquet;
+pub(crate) mod table;
+
+pub use columns::{Column, ColumnValues, write_columns};
+pub use csv_file::shown;
+pub use foreign_decoder::guarded;
+pub use npy_file::{NpyArray, NpzArray, write_npz};
+pub use packed_text::{open_text, read_json, text_error, visit_lines};

@@ -1,0 +1,309 @@
+//! Parquet tables.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type};
+use ndarray::Array2;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+
+use super::checked_pages::CheckedPages;
+use crate::tables::cells::{NameCodes, Number, Numbers, into_table};
+use crate::tables::foreign_decoder::guarded;
+use crate::{Error, Place, Result};
+
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// A parquet file whose schema was read.
+#[derive(Debug)]
+pub(crate) struct ParquetFile {
+    path: PathBuf,
+    names: Vec<String>,
+    types: Vec<DataType>,
+    n_rows: u64,
+    /// The rows of each row group.
+    row_groups: Vec<u64>,
+}
+
+impl ParquetFile {
+    /// Reads the schema.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        guarded(path, || {
+            let builder = open_reader(path)?;
+            let fields = builder.schema().fields();
+            let count = |n_rows: i64| {
+                u64::try_from(n_rows).map_err(|_| refuse(path, "a negative number of rows"))
+            };
+            let groups = builder.metadata().row_groups().iter();
+            Ok(Self {
+                path: path.to_owned(),
+                names: fields.iter().map(|field| field.name().clone()).collect(),
+                types: fields.iter().map(|field| field.data_type().clone()).collect(),
+                n_rows: count(builder.metadata().file_metadata().num_rows())?,
+                row_groups: groups.map(|group| count(group.num_rows())).collect::<Result<_>>()?,
+            })
+        })
+    }
+
+    /// Column names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of rows, as the file says itself.
+    pub(crate) fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Types of the columns.
+    pub(crate) fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    /// Number of rows of each row group.
+    pub(crate) fn row_groups(&self) -> &[u64] {
+        &self.row_groups
+    }
+
+    /// A reader of a run of rows, of which only the row groups that hold them are read.
+    pub(crate) fn reader(
+        &self,
+        columns: &[usize],
+        rows: Range<u64>,
+        batch_rows: usize,
+    ) -> Result<ParquetRecordBatchReader> {
+        let (mut groups, mut offset, mut start) = (Vec::new(), 0, 0);
+        for (group, n_rows) in self.row_groups.iter().enumerate() {
+            let end = start + n_rows;
+            if start < rows.end && end > rows.start {
+                if groups.is_empty() {
+                    offset = rows.start - start;
+                }
+                groups.push(group);
+            }
+            start = end;
+        }
+        guarded(&self.path, || {
+            let builder = open_reader(&self.path)?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+            builder
+                .with_projection(mask)
+                .with_row_groups(groups)
+                .with_offset(offset as usize)
+                .with_limit((rows.end - rows.start) as usize)
+                .with_batch_size(batch_rows)
+                .build()
+                .map_err(|error| refuse(&self.path, error))
+        })
+    }
+
+    /// The next batch of a reader of these columns, in their order; nothing at the end.
+    pub(crate) fn next_batch(
+        &self,
+        reader: &mut ParquetRecordBatchReader,
+        columns: &[usize],
+    ) -> Result<Option<Vec<ArrayRef>>> {
+        guarded(&self.path, || {
+            let Some(batch) = reader.next() else { return Ok(None) };
+            let batch = batch.map_err(|error| refuse(&self.path, error))?;
+            Ok(Some(in_order(columns, batch.columns())))
+        })
+    }
+
+    /// The chosen columns as numbers, NaN where a cell is null. Booleans are 0 and 1.
+    pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
+        for &column in columns {
+            let name = &self.names[column];
+            if let Err(error) = check_number(&self.path, name, &self.types[column]) {
+                return Ok(Numbers::Text(error));
+            }
+        }
+        let mut values = Vec::new();
+        self.visit_batches(columns, &DataType::Float64, |columns| {
+            let columns = columns
+                .iter()
+                .map(|column| column.as_primitive::<Float64Type>())
+                .collect::<Vec<_>>();
+            for row in 0..columns[0].len() {
+                values.extend(columns.iter().map(|column| {
+                    T::from_f64(if column.is_null(row) { f64::NAN } else { column.value(row) })
+                }));
+            }
+            Ok(())
+        })?;
+        Ok(Numbers::All(into_table(values, columns.len())))
+    }
+
+    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is null or empty.
+    pub(crate) fn name_codes(
+        &self,
+        columns: &[usize],
+        codes: &mut NameCodes,
+    ) -> Result<Array2<u32>> {
+        let mut values = Vec::new();
+        self.visit_batches(columns, &DataType::Utf8, |arrays| {
+            let arrays = arrays.iter().map(|array| array.as_string::<i32>()).collect::<Vec<_>>();
+            for row in 0..arrays[0].len() {
+                for (array, &column) in arrays.iter().zip(columns) {
+                    let name = if array.is_null(row) { "" } else { array.value(row).trim() };
+                    values.push(codes.code(name).map_err(|unknown| {
+                        let error = unknown.into_error(&self.path);
+                        let place = Place::row(values.len() / columns.len());
+                        error.at(place).in_column(&self.names[column])
+                    })?);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(into_table(values, columns.len()))
+    }
+
+    /// Visits the chosen columns batch by batch, in the chosen order, as arrays of one type.
+    fn visit_batches(
+        &self,
+        columns: &[usize],
+        kind: &DataType,
+        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
+    ) -> Result<()> {
+        self.visit_raw_batches(columns, |arrays| {
+            let arrays = arrays.iter().zip(columns);
+            let arrays = arrays.map(|(array, &column)| self.column_as(array, column, kind));
+            visit(&arrays.collect::<Result<Vec<_>>>()?)
+        })
+    }
+
+    /// Visits the chosen columns batch by batch, in the chosen order, as they are.
+    fn visit_raw_batches(
+        &self,
+        columns: &[usize],
+        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
+    ) -> Result<()> {
+        let n_rows = self.row_groups.iter().sum();
+        guarded(&self.path, || {
+            let mut reader = self.reader(columns, 0..n_rows, BATCH_ROWS)?;
+            while let Some(arrays) = self.next_batch(&mut reader, columns)? {
+                visit(&arrays)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn column_as(&self, array: &ArrayRef, column: usize, kind: &DataType) -> Result<ArrayRef> {
+        cast(array, kind).map_err(|error| {
+            Error::content(&self.path, format!("values of type {kind}"), error)
+                .in_column(&self.names[column])
+        })
+    }
+}
+
+/// Refuses a column that holds no numbers.
+pub(crate) fn check_number(path: &Path, column: &str, kind: &DataType) -> Result<()> {
+    if kind.is_numeric() || *kind == DataType::Boolean {
+        return Ok(());
+    }
+    let found = format!("values of type {kind}");
+    Err(Error::content(path, "numbers", found).in_column(column))
+}
+
+/// A projection keeps the file's order; `columns` may have another.
+fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
+    let mut order = columns.to_vec();
+    order.sort_unstable();
+    order.dedup();
+    let position = |column| order.binary_search(column).expect("every column is in order");
+    columns.iter().map(|column| arrays[position(column)].clone()).collect()
+}
+
+fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())
+        .map_err(|error| refuse(path, error))?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata))
+}
+
+fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
+    Error::content(path, "a whole parquet file", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{BooleanArray, Float32Array, Int8Array, RecordBatch, StringArray};
+    use ndarray::array;
+    use parquet::arrow::ArrowWriter;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(path: &Path) {
+        let columns: [(&str, ArrayRef); 4] = [
+            ("small", Arc::new(Int8Array::from(vec![Some(-1), None, Some(3)]))),
+            ("real", Arc::new(Float32Array::from(vec![0.5, 1.5, 2.5]))),
+            ("flag", Arc::new(BooleanArray::from(vec![true, false, true]))),
+            ("name", Arc::new(StringArray::from(vec![Some("cat"), None, Some("dog")]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = File::create(path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn any_type_of_number_is_a_number_and_null_is_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        sample(&path);
+        let parquet = ParquetFile::open(&path).unwrap();
+        assert_eq!(parquet.names(), ["small", "real", "flag", "name"]);
+        let numbers = parquet.numbers::<f32>(&[2, 1, 0]).unwrap().or_error().unwrap();
+        assert_eq!(numbers.row(0), array![1.0, 0.5, -1.0]);
+        assert!(numbers[[1, 2]].is_nan());
+        let Numbers::Text(error) = parquet.numbers::<f32>(&[0, 3]).unwrap() else { panic!() };
+        assert!(error.to_string().contains("column 'name'"), "{error}");
+        let mut codes = NameCodes::open(10);
+        let names = parquet.name_codes(&[3], &mut codes).unwrap();
+        assert_eq!(names, array![[0], [NameCodes::ABSENT], [1]]);
+        assert_eq!(codes.into_names(), ["cat", "dog"]);
+    }
+
+    #[test]
+    fn a_cut_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        sample(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        for end in (0..bytes.len()).step_by(7) {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            assert!(ParquetFile::open(&path).is_err(), "cut after {end} bytes");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn damaged_bytes_are_read_or_refused(at in 0usize..1 << 16, byte: u8) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("table.parquet");
+            sample(&path);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            std::fs::write(&path, &bytes).unwrap();
+            if let Ok(parquet) = ParquetFile::open(&path) {
+                for column in 0..parquet.names().len() {
+                    let _ = parquet.numbers::<f32>(&[column]);
+                    let _ = parquet.name_codes(&[column], &mut NameCodes::open(10));
+                }
+            }
+        }
+    }
+}

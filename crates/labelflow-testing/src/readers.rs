@@ -1,0 +1,220 @@
+//! Every reader as a function of bytes, with small files that it reads: what random tests mutate and fuzzers start from.
+
+use std::path::{Path, PathBuf};
+
+use labelflow_clouds::files::{CloudOptions, read_clouds};
+use labelflow_clouds::shapes::{PartNetOptions, PartTree, read_partnet_shape, read_partnet_split};
+use labelflow_data::catalog::formats::{Missing, XlsSheet, read_arff, read_idx};
+use labelflow_data::inputs::{
+    SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules,
+    read_signals, read_task_truth, read_task_votes, read_values, read_wrench,
+};
+use labelflow_data::texts::{KeywordLabelers, WordVectors, read_texts};
+use labelflow_weak::rows::Features;
+use labelflow_weak::rules::RuleDataset;
+use labelflow_weak::votes::{Votes, WeakSignals};
+use ndarray::array;
+
+use crate::{valid, workbook};
+
+/// A reader, or several that read the same format.
+pub struct Reader {
+    /// What it is called in reports, and as a fuzz target.
+    pub name: &'static str,
+    /// Where in a folder its bytes are put.
+    file: &'static str,
+    /// Reads what was put there; what comes of it does not matter, as long as it comes.
+    read: fn(&Path),
+    /// Files that are read without an error.
+    pub valid: fn() -> Vec<Vec<u8>>,
+}
+
+impl Reader {
+    /// The reader with this name.
+    pub fn named(name: &str) -> &'static Self {
+        READERS.iter().find(|reader| reader.name == name).expect("a reader has this name")
+    }
+
+    /// Reads these bytes, in a folder that is used for nothing else.
+    pub fn read(&self, folder: &Path, bytes: &[u8]) {
+        let path = folder.join(self.file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        (self.read)(&path);
+    }
+}
+
+/// All of them.
+pub const READERS: &[Reader] = &[
+    Reader { name: "csv", file: "table.csv", read: table, valid: valid::csv },
+    Reader { name: "tsv", file: "table.tsv", read: table, valid: valid::tsv },
+    Reader { name: "parquet", file: "table.parquet", read: table, valid: valid::parquet },
+    Reader { name: "npy", file: "table.npy", read: array_file, valid: valid::npy },
+    Reader { name: "npz", file: "table.npz", read: array_file, valid: valid::npz },
+    Reader { name: "arff", file: "table.arff", read: arff, valid: valid::arff },
+    Reader { name: "xls", file: "book.xls", read: xls, valid: workbook::valid },
+    Reader { name: "idx", file: "images.gz", read: idx, valid: valid::idx },
+    Reader { name: "wrench", file: "train.json", read: wrench, valid: valid::wrench },
+    Reader {
+        name: "wrench_classes",
+        file: "label.json",
+        read: wrench_classes,
+        valid: valid::wrench_classes,
+    },
+    Reader {
+        name: "partnet_tree",
+        file: "7/result.json",
+        read: partnet_tree,
+        valid: valid::partnet_tree,
+    },
+    Reader {
+        name: "partnet_split",
+        file: "split.json",
+        read: partnet_split,
+        valid: valid::partnet_split,
+    },
+    Reader {
+        name: "partnet_points",
+        file: "7/point_sample/pts-10000.txt",
+        read: partnet_points,
+        valid: valid::partnet_points,
+    },
+    Reader { name: "rules_toml", file: "rules.toml", read: rules, valid: valid::rules_toml },
+    Reader { name: "rules_csv", file: "rules.csv", read: rules, valid: valid::rules_csv },
+    Reader { name: "keywords", file: "keywords.toml", read: keywords, valid: valid::keywords },
+    Reader {
+        name: "word_vectors",
+        file: "vectors.txt",
+        read: word_vectors,
+        valid: valid::word_vectors,
+    },
+    Reader { name: "ply", file: "cloud.ply", read: clouds, valid: valid::ply },
+    Reader { name: "pcd", file: "cloud.pcd", read: clouds, valid: valid::pcd },
+    Reader { name: "xyz", file: "cloud.xyz", read: clouds, valid: valid::xyz },
+    Reader { name: "pts", file: "cloud.pts", read: clouds, valid: valid::pts },
+    Reader { name: "cloud_csv", file: "cloud.csv", read: clouds, valid: valid::cloud_csv },
+    Reader { name: "off", file: "cloud.off", read: clouds, valid: valid::off },
+    Reader { name: "obj", file: "cloud.obj", read: clouds, valid: valid::obj },
+    Reader { name: "stl", file: "cloud.stl", read: clouds, valid: valid::stl },
+];
+
+pub(crate) fn signals() -> WeakSignals {
+    let votes = Votes::from_indices(array![[0, 1], [1, -1]].view(), None).unwrap();
+    let names = ["rule_a", "rule_b"].map(str::to_owned).to_vec();
+    WeakSignals::from_votes(votes).unwrap().with_labelers(names).unwrap()
+}
+
+pub(crate) fn class_names() -> Vec<String> {
+    ["ham", "spam"].map(str::to_owned).to_vec()
+}
+
+/// Everything that reads csv, tsv and parquet.
+fn table(path: &Path) {
+    array_file(path);
+    let _ = read_texts(path, "text");
+    if let Ok(votes) = read_task_votes(path, &TaskVotesOptions::default()) {
+        let _ = read_task_truth(path, &votes.tasks, votes.signals.classes());
+    }
+}
+
+/// Everything that reads arrays too.
+fn array_file(path: &Path) {
+    let _ = read_features(path);
+    let _ = read_signals(path, &SignalsOptions::default());
+    let _ = read_labels(path, &class_names());
+    let _ = read_values(path);
+    let _ = read_bounds(path, &signals());
+    clouds(path);
+}
+
+fn arff(path: &Path) {
+    let _ = read_arff(path, Missing::Nan);
+}
+
+fn xls(path: &Path) {
+    if let Ok(sheet) = XlsSheet::read(path, "Data") {
+        let (n_rows, n_columns) = (sheet.n_rows().min(50), sheet.n_columns().min(50));
+        for (row, column) in (0..n_rows).flat_map(|row| (0..n_columns).map(move |c| (row, c))) {
+            let _ = (sheet.text(row, column), sheet.required_number(row, column, "x"));
+        }
+    }
+}
+
+fn idx(path: &Path) {
+    let _ = read_idx(path);
+}
+
+fn wrench(path: &Path) {
+    let _ = read_wrench(path.parent().unwrap());
+}
+
+fn wrench_classes(path: &Path) {
+    let folder = path.parent().unwrap();
+    std::fs::write(folder.join("train.json"), &valid::wrench()[0]).unwrap();
+    let _ = read_wrench(folder);
+}
+
+/// The folder of a shape with two points, and what is read of it.
+fn partnet(data: &Path) {
+    let _ = read_partnet_shape(data, "7", &PartNetOptions { part_depth: 1 });
+}
+
+fn beside(path: &Path, files: &[(&str, Vec<u8>)]) -> PathBuf {
+    let data = path.ancestors().find(|folder| folder.ends_with("7")).unwrap().parent().unwrap();
+    for (name, bytes) in files {
+        let file = data.join("7").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, bytes).unwrap();
+    }
+    data.to_owned()
+}
+
+fn partnet_tree(path: &Path) {
+    if let Ok(tree) = PartTree::read(path) {
+        let _ = (tree.merged(0), tree.merged(2));
+    }
+    let points = valid::partnet_points()[0].clone();
+    let labels = b"1\n2\n".to_vec();
+    partnet(&beside(
+        path,
+        &[("point_sample/pts-10000.txt", points), ("point_sample/label-10000.txt", labels)],
+    ));
+}
+
+fn partnet_points(path: &Path) {
+    let tree = valid::partnet_tree()[0].clone();
+    let labels = b"1\n2\n".to_vec();
+    partnet(&beside(path, &[("result.json", tree), ("point_sample/label-10000.txt", labels)]));
+}
+
+fn partnet_split(path: &Path) {
+    let _ = read_partnet_split(path);
+}
+
+fn rules(path: &Path) {
+    if let Ok(file) = read_rules(path) {
+        let names = ["hour", "workingday"].map(str::to_owned).to_vec();
+        let features = array![[1.0, 1.0], [30.0, 1.0], [0.0, 0.0]];
+        let features = Features::with_names(features, names).unwrap();
+        let _ = RuleDataset::new(features, file.rules, file.range);
+    }
+}
+
+fn keywords(path: &Path) {
+    if let Ok(labelers) = KeywordLabelers::read(path) {
+        let _ = labelers.vote(&["a great film", "never again", ""]);
+    }
+}
+
+fn word_vectors(path: &Path) {
+    let documents = ["good good film", "no idea"];
+    if let Ok(vectors) = WordVectors::read_for(path, &documents) {
+        let _ = vectors.average(&documents);
+    }
+}
+
+fn clouds(path: &Path) {
+    // Few points of a surface: drawing them is no part of reading.
+    let options = CloudOptions { n_surface_points: 20, ..CloudOptions::default() };
+    let _ = read_clouds(path, &options);
+}

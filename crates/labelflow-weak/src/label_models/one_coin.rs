@@ -1,0 +1,165 @@
+//! The one-coin model: each labeler is right with one probability of its own, whatever the class.
+//!
+//! ```text
+//! model    P(Y = c) = π(c),   P(labeler j votes a | it votes, Y = c) = α[j] if a = c, (1 − α[j]) / (k − 1) otherwise
+//! E step   p[i](c) ∝ π(c) exp(sum over j that vote c of ln(α[j] (k − 1) / (1 − α[j])))
+//! M step   α[j] = mean over the rows where j votes of p[i](vote of j),   π(c) = mean of p[·](c) unless it is given
+//! ```
+//!
+//! With two classes P(Y = 1) is the logistic function of a weighted vote. Coverages separate from all this: how often a
+//! labeler votes says nothing of the class.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::class_balance::uniform;
+use super::label_model::SignalShape;
+use crate::StopReason;
+use crate::numerics::vectors::largest_change;
+use crate::numerics::{RowChunks, normalize_logs};
+use crate::votes::ABSTAIN;
+use crate::votes::vote_patterns::VotePatterns;
+
+/// The accuracies of all labelers at the start: better than chance, which is what makes class 0 mean class 0.
+const FIRST_ACCURACY: f64 = 0.7;
+/// A labeler is never held to be right or wrong for certain: its word would outweigh all others.
+const ACCURACIES: (f64, f64) = (0.01, 0.99);
+
+/// Class balance π and accuracies α.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OneCoin {
+    /// π, `[n_classes]`.
+    pub(crate) class_balance: Vec<f64>,
+    /// α, `[n_signals]`.
+    pub(crate) accuracies: Vec<f64>,
+}
+
+impl OneCoin {
+    /// The weights with which votes count towards the posterior.
+    pub(crate) fn weights(&self) -> VoteWeights {
+        let n_wrong = (self.class_balance.len() - 1) as f64;
+        VoteWeights {
+            base: self.class_balance.iter().map(|p| p.ln()).collect(),
+            gains: self.accuracies.iter().map(|a| (a * n_wrong / (1.0 - a)).ln()).collect(),
+            wrongs: self.accuracies.iter().map(|a| ((1.0 - a) / n_wrong).ln()).collect(),
+        }
+    }
+}
+
+/// Logarithms of the parameters, as the posterior adds them up.
+pub(crate) struct VoteWeights {
+    /// ln π(c), `[n_classes]`.
+    base: Vec<f64>,
+    /// What a vote adds to its class, `[n_signals]`.
+    gains: Vec<f64>,
+    /// The log-likelihood of a vote for a wrong class, `[n_signals]`.
+    wrongs: Vec<f64>,
+}
+
+impl VoteWeights {
+    /// Writes P(Y | votes) and returns log P(votes).
+    pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
+        posterior.copy_from_slice(&self.base);
+        let mut log_wrong = 0.0;
+        for ((&vote, gain), wrong) in votes.iter().zip(&self.gains).zip(&self.wrongs) {
+            if vote != ABSTAIN {
+                posterior[usize::from(vote)] += gain;
+                log_wrong += wrong;
+            }
+        }
+        log_wrong + normalize_logs(posterior)
+    }
+}
+
+/// Expectation maximisation over the distinct rows of votes.
+pub(crate) struct OneCoinFit<'a> {
+    pub(crate) patterns: &'a VotePatterns,
+    pub(crate) shape: SignalShape,
+    /// π where it is given; learned from the uniform balance otherwise.
+    pub(crate) class_balance: Option<&'a [f64]>,
+    pub(crate) max_iterations: usize,
+    /// It stops when no parameter changes by as much.
+    pub(crate) tolerance: f64,
+}
+
+/// Where expectation maximisation ended.
+pub(crate) struct FittedOneCoin {
+    pub(crate) model: OneCoin,
+    /// The log-likelihood of the votes, given who votes, at the beginning of each round.
+    pub(crate) log_likelihoods: Vec<f64>,
+    pub(crate) stop: StopReason,
+}
+
+impl OneCoinFit<'_> {
+    pub(crate) fn run(&self) -> FittedOneCoin {
+        let mut model = OneCoin {
+            class_balance: self
+                .class_balance
+                .map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
+            accuracies: vec![FIRST_ACCURACY; self.shape.n_signals],
+        };
+        let mut log_likelihoods = Vec::new();
+        let mut stop = StopReason::MaxIterations;
+        for _ in 0..self.max_iterations {
+            let (log_likelihood, next) = self.round(&model);
+            log_likelihoods.push(log_likelihood);
+            let change = largest_change(&next.accuracies, &model.accuracies)
+                .max(largest_change(&next.class_balance, &model.class_balance));
+            model = next;
+            if change < self.tolerance {
+                stop = StopReason::Converged;
+                break;
+            }
+        }
+        FittedOneCoin { model, log_likelihoods, stop }
+    }
+
+    /// The log-likelihood of a model, and the model after one round.
+    fn round(&self, model: &OneCoin) -> (f64, OneCoin) {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        let weights = model.weights();
+        // Expected right votes and votes of each labeler, rows of each class, log-likelihood.
+        let length = 2 * n_signals + n_classes + 1;
+        let add_patterns = |patterns: Range<usize>, sums: &mut [f64]| {
+            let mut posterior = vec![0.0; n_classes];
+            for pattern in patterns {
+                let (votes, count) = (self.patterns.row(pattern), self.patterns.count(pattern));
+                sums[length - 1] += count * weights.posterior(votes, &mut posterior);
+                let (of_labelers, of_classes) = sums.split_at_mut(2 * n_signals);
+                for (&vote, sums) in votes.iter().zip(of_labelers.chunks_exact_mut(2)) {
+                    if vote != ABSTAIN {
+                        sums[0] += count * posterior[usize::from(vote)];
+                        sums[1] += count;
+                    }
+                }
+                of_classes.iter_mut().zip(&posterior).for_each(|(sum, p)| *sum += count * p);
+            }
+        };
+        let chunks = RowChunks::new(self.patterns.len(), n_signals, length);
+        let sums = chunks.sum(add_patterns);
+        let (of_labelers, rest) = sums.split_at(2 * n_signals);
+        let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies);
+        let next = OneCoin {
+            class_balance: self.next_balance(&rest[..n_classes]),
+            accuracies: accuracies.map(|(sums, &before)| next_accuracy(sums, before)).collect(),
+        };
+        (rest[n_classes], next)
+    }
+
+    fn next_balance(&self, rows_of_class: &[f64]) -> Vec<f64> {
+        if let Some(given) = self.class_balance {
+            return given.to_vec();
+        }
+        let n_rows: f64 = rows_of_class.iter().sum();
+        if n_rows == 0.0 {
+            return uniform(self.shape.n_classes);
+        }
+        rows_of_class.iter().map(|rows| rows / n_rows).collect()
+    }
+}
+
+/// The share of right votes; a labeler that never votes keeps what it had.
+fn next_accuracy(sums: &[f64], before: f64) -> f64 {
+    if sums[1] > 0.0 { (sums[0] / sums[1]).clamp(ACCURACIES.0, ACCURACIES.1) } else { before }
+}

@@ -1,0 +1,223 @@
+//! Error bounds b: how often each labeler may err about each class.
+//!
+//! The error of labeler j about class c is soft, as the constraint measures it:
+//!
+//! ```text
+//! error[j][c] = mean over the rows where q[j][·][c] is given of |1[y = c] − q[j][·][c]|
+//! ```
+
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::numerics::RowChunks;
+use crate::rows::{SoftLabels, Truth};
+use crate::votes::{ABSTAIN, SignalValues, WeakSignals};
+use crate::{Error, Result};
+
+/// Upper bounds on the soft errors, `[n_signals, n_classes]`, each from 0 to 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds(Array2<f64>);
+
+impl Bounds {
+    /// A bound for every labeler and class.
+    pub fn new(bounds: Array2<f64>) -> Result<Self> {
+        if let Some(((signal, class), bound)) =
+            bounds.indexed_iter().find(|(_, bound)| !(0.0..=1.0).contains(*bound))
+        {
+            return Err(Error::data(
+                format!("bounds, labeler {signal}, class {class}"),
+                "an error rate from 0 to 1",
+                bound,
+            ));
+        }
+        Ok(Self(bounds))
+    }
+
+    /// One bound a labeler, the same for all its classes.
+    pub fn per_signal(bounds: &[f64], n_classes: usize) -> Result<Self> {
+        Self::new(Array2::from_shape_fn((bounds.len(), n_classes), |(signal, _)| bounds[signal]))
+    }
+
+    /// The same bound for everyone.
+    pub fn constant(bound: f64, signals: &WeakSignals) -> Result<Self> {
+        Self::new(Array2::from_elem((signals.n_signals(), signals.n_classes()), bound))
+    }
+
+    /// The soft errors measured on labelled rows, such as a simulation set.
+    pub fn measured(signals: &WeakSignals, truth: &Truth) -> Result<Self> {
+        if truth.n_rows() != signals.n_rows() {
+            return Err(Error::data(
+                "true labels for the bounds",
+                format!("{} rows, as many as the signals have", signals.n_rows()),
+                truth.n_rows(),
+            ));
+        }
+        if truth.n_classes() > signals.n_classes() {
+            return Err(Error::data(
+                "true labels for the bounds",
+                format!("{} classes at most", signals.n_classes()),
+                truth.n_classes(),
+            ));
+        }
+        let one_hot = |row: usize, labels: &mut [f64]| {
+            labels.fill(0.0);
+            labels[truth.labels()[row]] = 1.0;
+        };
+        Ok(Self(soft_errors(signals, one_hot, |_| 1.0)))
+    }
+
+    /// The soft errors expected when the labels have these probabilities.
+    ///
+    /// # Panics
+    ///
+    /// If the labels are not those of the signals' rows and classes.
+    pub fn expected(signals: &WeakSignals, labels: &SoftLabels) -> Self {
+        Self::expected_of_counts(signals, labels, |_| 1.0)
+    }
+
+    /// The same when each row stands for as many as `count` says.
+    pub(crate) fn expected_of_counts(
+        signals: &WeakSignals,
+        labels: &SoftLabels,
+        count: impl Fn(usize) -> f64 + Sync,
+    ) -> Self {
+        let values = labels.values();
+        let shape = (signals.n_rows(), signals.n_classes());
+        assert_eq!(values.dim(), shape, "labels and signals of the same rows and classes");
+        let read_labels = |row: usize, labels: &mut [f64]| {
+            labels.iter_mut().zip(values.row(row)).for_each(|(label, &p)| *label = p);
+        };
+        Self(soft_errors(signals, read_labels, count))
+    }
+
+    /// The bounds, `[n_signals, n_classes]`.
+    pub fn values(&self) -> ArrayView2<'_, f64> {
+        self.0.view()
+    }
+
+    /// Checks that there is one bound for each labeler and class.
+    pub(crate) fn check_shape(&self, n_signals: usize, n_classes: usize) -> Result<()> {
+        if self.0.dim() == (n_signals, n_classes) {
+            return Ok(());
+        }
+        Err(Error::data(
+            "bounds",
+            format!("{n_signals} labelers and {n_classes} classes, as the signals have"),
+            format!("{} labelers and {} classes", self.0.nrows(), self.0.ncols()),
+        ))
+    }
+}
+
+/// Mean |p(class) − q| over the rows where q is given; a labeler that never speaks gets 0.
+/// `read_labels` writes p of a row, one number a class; `count` says for how many rows a row stands.
+fn soft_errors(
+    signals: &WeakSignals,
+    read_labels: impl Fn(usize, &mut [f64]) + Sync,
+    count: impl Fn(usize) -> f64 + Sync,
+) -> Array2<f64> {
+    let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
+    let n_cells = n_signals * n_classes;
+    // The sums of errors [n_signals, n_classes], then the numbers of rows given, laid out alike.
+    let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
+        let mut labels = vec![0.0; n_classes];
+        let (errors, n_given) = sums.split_at_mut(n_cells);
+        for row in rows {
+            read_labels(row, &mut labels);
+            let count = count(row);
+            match signals.values() {
+                SignalValues::Votes(votes) => {
+                    add_vote_errors(votes.row_bytes(row), count, &labels, errors, n_given);
+                }
+                SignalValues::Probabilities(p) => {
+                    let p = p.index_axis(Axis(0), row);
+                    for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
+                        errors[cell] += count * soft_error(labels[cell % n_classes], f64::from(q));
+                        n_given[cell] += count;
+                    }
+                }
+            }
+        }
+    };
+    let chunks = RowChunks::new(signals.n_rows(), n_signals, 2 * n_cells);
+    let sums = chunks.sum(add_rows);
+    Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
+        let cell = signal * n_classes + class;
+        // Rounding may carry a mean of ones above one.
+        (sums[cell] / sums[n_cells + cell].max(1.0)).min(1.0)
+    })
+}
+
+/// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as
+/// far as they are probable.
+fn add_vote_errors(
+    votes: &[u8],
+    count: f64,
+    labels: &[f64],
+    errors: &mut [f64],
+    n_given: &mut [f64],
+) {
+    let n_classes = labels.len();
+    let cells = errors.chunks_exact_mut(n_classes).zip(n_given.chunks_exact_mut(n_classes));
+    for (&vote, (errors, n_given)) in votes.iter().zip(cells).filter(|(vote, _)| **vote != ABSTAIN)
+    {
+        for (class, error) in errors.iter_mut().enumerate() {
+            let p = labels[class];
+            *error += count * if class == usize::from(vote) { 1.0 - p } else { p };
+        }
+        n_given.iter_mut().for_each(|n_given| *n_given += count);
+    }
+}
+
+/// The expected |1[y = c] − q| when P(y = c) = p.
+fn soft_error(p: f64, q: f64) -> f64 {
+    p * (1.0 - q) + (1.0 - p) * q
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::label_models::planted::assert_near;
+    use crate::votes::Votes;
+
+    #[test]
+    fn a_bound_outside_0_and_1_is_an_error() {
+        for bound in [-0.1, 1.1, f64::NAN] {
+            let error = Bounds::new(array![[0.1, bound]]).unwrap_err();
+            assert!(error.to_string().contains("bounds, labeler 0, class 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn measured_bounds_are_soft_errors_over_given_votes() {
+        let votes = Votes::from_indices(array![[0, 1], [1, -1], [0, 1]].view(), None).unwrap();
+        let signals = WeakSignals::from_votes(votes).unwrap();
+        let truth = Truth::new(vec![0, 1, 1], 2).unwrap();
+        let bounds = Bounds::measured(&signals, &truth).unwrap();
+        approx::assert_abs_diff_eq!(bounds.values()[[0, 0]], 1.0 / 3.0);
+        approx::assert_abs_diff_eq!(bounds.values()[[1, 1]], 0.5);
+    }
+
+    #[test]
+    fn votes_and_the_same_votes_as_probabilities_have_the_same_errors() {
+        let problem = crate::label_models::planted::Planted::new(3000, 3, &[0.5, 0.8], 0.3, 0);
+        let shape = (3000, 2, 3);
+        let probabilities = ndarray::Array3::from_shape_fn(shape, |(row, signal, class)| {
+            problem.signals.probability(row, signal, class).unwrap_or(f32::NAN)
+        });
+        let as_probabilities = WeakSignals::from_probabilities(probabilities).unwrap();
+        let of = |signals| Bounds::measured(signals, &problem.truth).unwrap();
+        assert_eq!(of(&problem.signals), of(&as_probabilities));
+    }
+
+    #[test]
+    fn expected_bounds_weigh_errors_by_the_labels() {
+        let signals = WeakSignals::from_class1_probabilities(array![[0.25], [1.0]]).unwrap();
+        let labels = SoftLabels::new(array![[0.5, 0.5], [0.1, 0.9]]).unwrap();
+        let bounds = Bounds::expected(&signals, &labels);
+        // ½ (½·¾ + ½·¼ + 0.9·0 + 0.1·1)
+        assert_near(bounds.values(), &array![[0.3, 0.3]], 1e-12);
+    }
+}

@@ -1,0 +1,170 @@
+//! What each two labelers do together: how often both vote, how often they agree, and how their votes hang together.
+//!
+//! ```text
+//! n_both      = rows on which both vote
+//! agreement   = share of those rows on which they vote for the same class
+//! correlation = (agreement − Σ_c a(c) b(c)) / √((1 − Σ_c a(c)²) (1 − Σ_c b(c)²))
+//! ```
+//!
+//! a(c) and b(c) are the shares of those rows on which the first and the second labeler vote for class c. This is the
+//! correlation of the votes written as 0 and 1 for each class, summed over the classes; with two classes it is the
+//! usual correlation of two columns of zeros and ones. It is 1 for votes that are always the same, about 0 for
+//! labelers that ignore each other, and there is none where a labeler votes for one class only on those rows.
+
+use serde::Serialize;
+
+use crate::label_models::overlaps::overlap_counts::Overlaps;
+use crate::votes::{CountedVotes, WeakSignals};
+
+/// What two labelers do together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelerPair {
+    /// The name of the first.
+    pub first: String,
+    /// The name of the second.
+    pub second: String,
+    /// Number of rows on which both vote.
+    pub n_both: usize,
+    /// The share of those rows on which they agree; nothing without such rows.
+    pub agreement: Option<f64>,
+    /// The correlation of their votes on those rows, from −1 to 1; nothing if one of them votes for one class only.
+    pub correlation: Option<f64>,
+}
+
+/// Describes each two labelers: 0 and 1, 0 and 2, …, 1 and 2, …. Probabilities are rounded to votes first.
+///
+/// ```
+/// use labelflow_weak::labelers::labeler_pairs;
+/// use labelflow_weak::votes::{Votes, WeakSignals};
+/// use ndarray::array;
+///
+/// let votes = Votes::from_indices(array![[0, 0], [1, 1], [1, 0], [0, 0], [1, -1]].view(), None)?;
+/// let pairs = labeler_pairs(&WeakSignals::from_votes(votes)?);
+/// assert_eq!((pairs[0].n_both, pairs[0].agreement), (4, Some(0.75)));
+/// assert!((pairs[0].correlation.unwrap() - 3f64.sqrt().recip()).abs() < 1e-12);
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+pub fn labeler_pairs(signals: &WeakSignals) -> Vec<LabelerPair> {
+    pairs(&Overlaps::of(&signals.votes()), signals.labelers())
+}
+
+/// The same from counted votes.
+pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
+    pairs(&Overlaps::of_patterns(counted.patterns(), counted.shape()), counted.labelers())
+}
+
+fn pairs(overlaps: &Overlaps, names: &[String]) -> Vec<LabelerPair> {
+    let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
+    pairs
+        .map(|(a, b)| {
+            let table = JointVotes::new(overlaps, a, b);
+            LabelerPair {
+                first: names[a].clone(),
+                second: names[b].clone(),
+                n_both: table.n_both as usize,
+                agreement: table.agreement(),
+                correlation: table.correlation(),
+            }
+        })
+        .collect()
+}
+
+/// Counts of two labelers' votes on the rows on which both vote.
+struct JointVotes {
+    n_both: f64,
+    n_agree: f64,
+    /// Votes of the first and of the second labeler for each class.
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl JointVotes {
+    fn new(overlaps: &Overlaps, a: usize, b: usize) -> Self {
+        let (counts, n_classes) = (overlaps.counts(), overlaps.shape().n_classes);
+        let mut joint = Self {
+            n_both: 0.0,
+            n_agree: 0.0,
+            first: vec![0.0; n_classes],
+            second: vec![0.0; n_classes],
+        };
+        for (of_a, of_b) in (0..n_classes).flat_map(|c| (0..n_classes).map(move |d| (c, d))) {
+            let count = counts[[a * n_classes + of_a, b * n_classes + of_b]];
+            joint.n_both += count;
+            joint.n_agree += if of_a == of_b { count } else { 0.0 };
+            joint.first[of_a] += count;
+            joint.second[of_b] += count;
+        }
+        joint
+    }
+
+    fn agreement(&self) -> Option<f64> {
+        (self.n_both > 0.0).then(|| self.n_agree / self.n_both)
+    }
+
+    fn correlation(&self) -> Option<f64> {
+        let product = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        // All terms times n², which keeps them whole numbers.
+        let n_squared = self.n_both * self.n_both;
+        let spread = |votes: &[f64]| n_squared - product(votes, votes);
+        let scale = (spread(&self.first) * spread(&self.second)).sqrt();
+        let together = self.n_both * self.n_agree - product(&self.first, &self.second);
+        (scale > 0.0).then(|| together / scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_abs_diff_eq;
+    use ndarray::{Array2, array};
+
+    use super::*;
+    use crate::votes::Votes;
+
+    fn pairs(votes: &Array2<i64>, n_classes: usize) -> Vec<LabelerPair> {
+        let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
+        labeler_pairs(&WeakSignals::from_votes(votes).unwrap())
+    }
+
+    #[test]
+    fn equal_votes_are_1_and_opposite_votes_minus_1() {
+        let votes = array![[0, 0, 1], [1, 1, 0], [1, 1, 0], [0, 0, -1], [-1, 1, 0]];
+        let found = pairs(&votes, 2);
+        let names: Vec<_> = found.iter().map(|p| (p.first.as_str(), p.second.as_str())).collect();
+        let (a, b, c) = ("labeler0", "labeler1", "labeler2");
+        assert_eq!(names, [(a, b), (a, c), (b, c)]);
+        assert_eq!(found.iter().map(|p| p.n_both).collect::<Vec<_>>(), [4, 3, 4]);
+        assert_eq!(found[0].agreement, Some(1.0));
+        assert_eq!(found[1].agreement, Some(0.0));
+        assert_abs_diff_eq!(found[0].correlation.unwrap(), 1.0, epsilon = 1e-12);
+        assert_abs_diff_eq!(found[1].correlation.unwrap(), -1.0, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn with_two_classes_it_is_the_correlation_of_columns() {
+        let votes = Array2::from_shape_fn((57, 2), |(row, signal)| {
+            ((row * (3 + 2 * signal) + row / 5) % 7 < 3 + signal) as i64
+        });
+        let (a, b) = (votes.column(0).mapv(|v| v as f64), votes.column(1).mapv(|v| v as f64));
+        let (mean_a, mean_b) = (a.mean().unwrap(), b.mean().unwrap());
+        let covariance = ((&a - mean_a) * (&b - mean_b)).mean().unwrap();
+        let expected = covariance / (a.std(0.0) * b.std(0.0));
+        assert_abs_diff_eq!(pairs(&votes, 2)[0].correlation.unwrap(), expected, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn independent_votes_for_three_classes_are_0() {
+        let votes = Array2::from_shape_fn((9, 2), |(row, signal)| {
+            (if signal == 0 { row / 3 } else { row % 3 }) as i64
+        });
+        let pair = &pairs(&votes, 3)[0];
+        assert_abs_diff_eq!(pair.agreement.unwrap(), 1.0 / 3.0, epsilon = 1e-12);
+        assert_abs_diff_eq!(pair.correlation.unwrap(), 0.0, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn there_is_none_without_common_rows_or_for_one_class() {
+        let found = pairs(&array![[0, -1, 1], [-1, 1, 1], [1, -1, 1]], 2);
+        assert_eq!((found[0].n_both, found[0].agreement, found[0].correlation), (0, None, None));
+        assert_eq!((found[1].agreement, found[1].correlation), (Some(0.5), None));
+    }
+}

@@ -1,0 +1,14 @@
+//! What is known about labelers: bounds on their errors, and what their votes show.
+
+mod auto_bounds;
+mod bounds;
+pub(crate) mod labeler_cliques;
+mod labeler_errors;
+mod labeler_pairs;
+pub(crate) mod labeler_summary;
+
+pub use auto_bounds::AutoBounds;
+pub use bounds::Bounds;
+pub use labeler_errors::LabelerErrors;
+pub use labeler_pairs::{LabelerPair, labeler_pairs, labeler_pairs_of_counts};
+pub use labeler_summary::{LabelerSummary, analyze};

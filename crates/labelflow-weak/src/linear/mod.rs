@@ -1,0 +1,15 @@
+//! Linear models of features, and scalers.
+
+mod column_moments;
+mod learning_rate;
+mod linear_regression;
+mod logistic_regression;
+mod range_scaler;
+mod standard_scaler;
+
+pub use column_moments::ColumnMoments;
+pub use learning_rate::LearningRateSchedule;
+pub use linear_regression::{FittedLinearRegression, LinearRegression};
+pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
+pub use range_scaler::RangeScaler;
+pub use standard_scaler::StandardScaler;

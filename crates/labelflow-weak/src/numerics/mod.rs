@@ -1,0 +1,18 @@
+//! Solvers, sums over rows in parallel, and seeded streams.
+
+pub(crate) mod assignment;
+pub(crate) mod cholesky;
+mod lbfgs;
+pub(crate) mod linear_program;
+pub(crate) mod row_chunks;
+pub(crate) mod scramble;
+mod simplex_projection;
+mod softmax;
+pub(crate) mod vectors;
+
+pub use assignment::best_assignment;
+pub use lbfgs::{Lbfgs, Minimum};
+pub use row_chunks::RowChunks;
+pub use scramble::scramble;
+pub use simplex_projection::project_onto_simplex;
+pub use softmax::normalize_logs;

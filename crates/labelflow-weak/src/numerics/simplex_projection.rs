@@ -1,0 +1,71 @@
+//! The Euclidean projection onto the simplex.
+//!
+//! ```text
+//! project(u) = argmin over w ≥ 0 with Σ w = 1 of ‖w − u‖ = [u − θ]₊
+//! θ = (Σ of the ρ largest u − 1) / ρ,   ρ = the most for which the smallest of them stays above θ
+//! ```
+
+/// Replaces `point` by the nearest distribution: the nearest point whose entries are not negative and add up to one.
+///
+/// ```
+/// let mut point = [-5.0, 0.3, 0.1];
+/// labelflow_weak::numerics::project_onto_simplex(&mut point);
+/// assert_eq!(point, [0.0, 0.6, 0.4]);
+/// ```
+pub fn project_onto_simplex(point: &mut [f64]) {
+    let mut descending = point.to_vec();
+    descending.sort_unstable_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut threshold) = (0.0, 0.0);
+    for (index, value) in descending.into_iter().enumerate() {
+        sum += value;
+        let candidate = (sum - 1.0) / (index + 1) as f64;
+        if value <= candidate {
+            break;
+        }
+        threshold = candidate;
+    }
+    point.iter_mut().for_each(|value| *value = (*value - threshold).max(0.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_abs_diff_eq;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn projected(mut point: Vec<f64>) -> Vec<f64> {
+        project_onto_simplex(&mut point);
+        point
+    }
+
+    #[test]
+    fn known_answers() {
+        assert_eq!(projected(vec![0.5, 0.5]), [0.5, 0.5]);
+        assert_eq!(projected(vec![2.0, 0.0]), [1.0, 0.0]);
+        let thirds = projected(vec![0.4, 0.4, 0.4]);
+        assert_abs_diff_eq!(&thirds[..], &[1.0 / 3.0; 3][..], epsilon = 1e-15);
+        assert_eq!(projected(vec![-7.0]), [1.0]);
+        let corner = projected(vec![-5.0, 0.3, 0.1]);
+        assert_abs_diff_eq!(&corner[..], &[0.0, 0.6, 0.4][..], epsilon = 1e-15);
+    }
+
+    proptest! {
+        #[test]
+        fn no_distribution_is_nearer(
+            point in proptest::collection::vec(-3.0..3.0f64, 1..6),
+            other in proptest::collection::vec(0.0..1.0f64, 6),
+        ) {
+            let nearest = projected(point.clone());
+            prop_assert!(nearest.iter().all(|&w| w >= 0.0));
+            prop_assert!((nearest.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            let other = &other[..point.len()];
+            let sum: f64 = other.iter().sum::<f64>().max(1e-9);
+            let distance = |w: &mut dyn Iterator<Item = f64>| -> f64 {
+                w.zip(&point).map(|(w, u)| (w - u).powi(2)).sum()
+            };
+            let found = distance(&mut nearest.iter().copied());
+            prop_assert!(found <= distance(&mut other.iter().map(|w| w / sum)) + 1e-6);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The input table x.
+
+use std::collections::HashSet;
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::{Error, Result};
+
+/// An error shows at most so many column names.
+const SHOWN_NAMES: usize = 12;
+
+/// A table of finite numbers with named columns, `[n_rows, d_features]`.
+///
+/// ```
+/// use labelflow_weak::rows::Features;
+/// use ndarray::array;
+///
+/// let features = Features::new(array![[1.0, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(features.names(), ["x0", "x1"]);
+/// assert!(Features::new(array![[f32::NAN]]).is_err());
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Features {
+    names: Vec<String>,
+    values: Array2<f32>,
+}
+
+impl Features {
+    /// Checks the values; columns are named `x0`, `x1`, ….
+    pub fn new(values: Array2<f32>) -> Result<Self> {
+        let names = (0..values.ncols()).map(default_name).collect();
+        Self::with_names(values, names)
+    }
+
+    /// Checks the values; `names` are the column names.
+    pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
+        if names.len() != values.ncols() {
+            return Err(Error::data(
+                "features",
+                format!("{} column names", values.ncols()),
+                names.len(),
+            ));
+        }
+        if values.is_empty() {
+            return Err(Error::data(
+                "features",
+                "at least one row and one column",
+                format!("{} rows and {} columns", values.nrows(), values.ncols()),
+            ));
+        }
+        let mut known = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+            let found = format!("'{name}' twice");
+            return Err(Error::data("features", "column names that differ", found));
+        }
+        if let Some(((row, column), value)) =
+            values.indexed_iter().find(|(_, value)| !value.is_finite())
+        {
+            return Err(Error::data(
+                format!("features, row {row}, column '{}'", names[column]),
+                "a finite number",
+                value,
+            )
+            .with_hint("fill or drop missing values first"));
+        }
+        Ok(Self { names, values })
+    }
+
+    /// Column names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The numbers, `[n_rows, d_features]`.
+    pub fn values(&self) -> ArrayView2<'_, f32> {
+        self.values.view()
+    }
+
+    /// The numbers themselves, `[n_rows, d_features]`.
+    pub fn into_values(self) -> Array2<f32> {
+        self.values
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.values.nrows()
+    }
+
+    /// Number of columns.
+    pub fn d_features(&self) -> usize {
+        self.values.ncols()
+    }
+
+    /// Whether the columns are named `x0`, `x1`, …, as in a table without names.
+    pub fn has_default_names(&self) -> bool {
+        self.names.iter().enumerate().all(|(column, name)| *name == default_name(column))
+    }
+
+    /// The place of the column with this name.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        self.names.iter().position(|known| known == name).ok_or_else(|| {
+            let shown = self.names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
+            let found = match self.names.len() {
+                n if n > SHOWN_NAMES => format!("{shown}, … ({n} columns)"),
+                _ => shown,
+            };
+            Error::data("features", format!("a column '{name}'"), found)
+        })
+    }
+
+    /// The columns with these names, in this order.
+    pub fn select_columns(&self, names: &[String]) -> Result<Self> {
+        let columns = names.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
+        Ok(Self { names: names.to_vec(), values: self.values.select(Axis(1), &columns) })
+    }
+
+    /// The rows with these indices, in this order.
+    ///
+    /// # Panics
+    ///
+    /// If `rows` is empty or an index is out of range.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        assert!(!rows.is_empty(), "a selection of no rows is not a table");
+        Self { names: self.names.clone(), values: self.values.select(Axis(0), rows) }
+    }
+}
+
+/// Checks that a table without column names has rows, columns and finite numbers.
+pub(crate) fn check_table(features: ArrayView2<'_, f32>) -> Result<()> {
+    if features.is_empty() {
+        return Err(Error::data(
+            "features",
+            "at least one row and one column",
+            format!("{} rows and {} columns", features.nrows(), features.ncols()),
+        ));
+    }
+    check_finite(features)
+}
+
+/// Checks that a table has the columns of the fit and finite numbers.
+pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) -> Result<()> {
+    if features.ncols() != d_features {
+        let expected = format!("{d_features} columns, as in the fit");
+        return Err(Error::data("features", expected, features.ncols()));
+    }
+    check_finite(features)
+}
+
+fn check_finite(features: ArrayView2<'_, f32>) -> Result<()> {
+    match features.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(()),
+        Some(((row, column), value)) => Err(Error::data(
+            format!("features, row {row}, column {column}"),
+            "a finite number",
+            value,
+        )
+        .with_hint("fill or drop missing values first")),
+    }
+}
+
+fn default_name(column: usize) -> String {
+    format!("x{column}")
+}

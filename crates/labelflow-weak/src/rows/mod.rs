@@ -1,0 +1,17 @@
+//! Rows: features, soft labels, true labels, and the dataset that training may see.
+
+pub(crate) mod features;
+mod label_range;
+mod soft_labels;
+mod ties;
+mod true_values;
+mod truth;
+mod weak_dataset;
+
+pub use features::Features;
+pub use label_range::LabelRange;
+pub use soft_labels::SoftLabels;
+pub use ties::Ties;
+pub use true_values::TrueValues;
+pub use truth::Truth;
+pub use weak_dataset::WeakDataset;

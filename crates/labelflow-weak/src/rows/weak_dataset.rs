@@ -1,0 +1,55 @@
+//! All that training may see.
+
+use crate::labelers::Bounds;
+use crate::rows::Features;
+use crate::votes::WeakSignals;
+use crate::{Error, Result};
+
+/// Features, weak signals and error bounds of the same rows. It holds no true label, so training cannot cheat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeakDataset {
+    features: Features,
+    signals: WeakSignals,
+    bounds: Bounds,
+}
+
+impl WeakDataset {
+    /// Checks that the three speak of the same rows, labelers and classes.
+    pub fn new(features: Features, signals: WeakSignals, bounds: Bounds) -> Result<Self> {
+        if features.n_rows() != signals.n_rows() {
+            return Err(Error::data(
+                "signals",
+                format!("{} rows, as many as the features have", features.n_rows()),
+                format!("{} rows", signals.n_rows()),
+            ));
+        }
+        bounds.check_shape(signals.n_signals(), signals.n_classes())?;
+        signals.check_any_vote()?;
+        Ok(Self { features, signals, bounds })
+    }
+
+    /// The input table.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// What the labelers say.
+    pub fn signals(&self) -> &WeakSignals {
+        &self.signals
+    }
+
+    /// How often they may err.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.features.n_rows()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.signals.n_classes()
+    }
+}

@@ -1,0 +1,293 @@
+//! Weak signals q: what several labelers say of each row.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use ndarray::{Array2, Array3, ArrayView3, Axis};
+
+use crate::votes::Votes;
+use crate::{Error, Result};
+
+/// Votes or probabilities of named labelers about named classes, `[n_rows, n_signals, n_classes]`.
+///
+/// Any entry may abstain. Probabilities need not sum to one over the classes: a labeler may speak of some classes only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeakSignals {
+    labelers: Vec<String>,
+    classes: Vec<String>,
+    values: SignalValues,
+}
+
+/// The two forms of weak signals.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SignalValues {
+    /// One byte a vote.
+    Votes(Votes),
+    /// Probabilities, `[n_rows, n_signals, n_classes]`, NaN where a labeler abstains.
+    Probabilities(Array3<f32>),
+}
+
+impl WeakSignals {
+    /// Signals that are votes.
+    pub fn from_votes(votes: Votes) -> Result<Self> {
+        let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
+        Self::new(SignalValues::Votes(votes), n_signals, n_classes)
+    }
+
+    /// Signals that are probabilities of each class, NaN for an abstention.
+    pub fn from_probabilities(probabilities: Array3<f32>) -> Result<Self> {
+        let (_, n_signals, n_classes) = probabilities.dim();
+        if n_classes < 2 {
+            return Err(Error::data("signals", "at least two classes", n_classes));
+        }
+        if n_classes > usize::from(crate::votes::ABSTAIN) {
+            // A vote for each class must fit in a byte beside the abstention.
+            return Err(Error::data(
+                "signals",
+                format!("at most {} classes", crate::votes::ABSTAIN),
+                n_classes,
+            ));
+        }
+        let invalid = |&p: &f32| !p.is_nan() && !(0.0..=1.0).contains(&p);
+        if let Some(((row, signal, class), p)) =
+            probabilities.indexed_iter().find(|(_, p)| invalid(p))
+        {
+            return Err(Error::data(
+                format!("signals, row {row}, labeler {signal}, class {class}"),
+                "a probability from 0 to 1",
+                p,
+            ));
+        }
+        Self::new(SignalValues::Probabilities(probabilities), n_signals, n_classes)
+    }
+
+    /// Signals of a two-class problem as probabilities of class 1, `[n_rows, n_signals]`, NaN for an abstention.
+    pub fn from_class1_probabilities(class1: Array2<f32>) -> Result<Self> {
+        let (n_rows, n_signals) = class1.dim();
+        let both = Array3::from_shape_fn((n_rows, n_signals, 2), |(row, signal, class)| {
+            let p = class1[[row, signal]];
+            if class == 1 { p } else { 1.0 - p }
+        });
+        Self::from_probabilities(both)
+    }
+
+    fn new(values: SignalValues, n_signals: usize, n_classes: usize) -> Result<Self> {
+        let signals = Self {
+            labelers: (0..n_signals).map(|signal| format!("labeler{signal}")).collect(),
+            classes: (0..n_classes).map(|class| class.to_string()).collect(),
+            values,
+        };
+        if signals.n_rows() == 0 || n_signals == 0 {
+            return Err(Error::data(
+                "signals",
+                "at least one row and one labeler",
+                format!("{} rows and {n_signals} labelers", signals.n_rows()),
+            ));
+        }
+        Ok(signals)
+    }
+
+    /// The same signals with named labelers.
+    pub fn with_labelers(mut self, labelers: Vec<String>) -> Result<Self> {
+        check_names("labeler names", &labelers, self.n_signals())?;
+        self.labelers = labelers;
+        Ok(self)
+    }
+
+    /// The same signals with named classes.
+    pub fn with_classes(mut self, classes: Vec<String>) -> Result<Self> {
+        check_names("class names", &classes, self.n_classes())?;
+        self.classes = classes;
+        Ok(self)
+    }
+
+    /// Names of the labelers.
+    pub fn labelers(&self) -> &[String] {
+        &self.labelers
+    }
+
+    /// Names of the classes.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Votes or probabilities.
+    pub fn values(&self) -> &SignalValues {
+        &self.values
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match &self.values {
+            SignalValues::Votes(votes) => votes.n_rows(),
+            SignalValues::Probabilities(p) => p.dim().0,
+        }
+    }
+
+    /// Number of labelers.
+    pub fn n_signals(&self) -> usize {
+        self.labelers.len()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The probability that labeler `signal` gives `class` on `row`, or nothing where it abstains.
+    /// A vote is a probability of 0 or 1.
+    pub fn probability(&self, row: usize, signal: usize, class: usize) -> Option<f32> {
+        match &self.values {
+            SignalValues::Votes(votes) => {
+                votes.get(row, signal).map(|vote| if vote == class { 1.0 } else { 0.0 })
+            }
+            SignalValues::Probabilities(p) => {
+                let p = p[[row, signal, class]];
+                (!p.is_nan()).then_some(p)
+            }
+        }
+    }
+
+    /// The class that labeler `signal` holds most probable on `row`; nothing where it abstains on every class.
+    /// Ties go to the lowest class, so a probability of exactly one half is a vote for class 0.
+    pub fn vote(&self, row: usize, signal: usize) -> Option<usize> {
+        match &self.values {
+            SignalValues::Votes(votes) => votes.get(row, signal),
+            SignalValues::Probabilities(p) => {
+                let mut best: Option<(usize, f32)> = None;
+                for (class, &p) in p.index_axis(Axis(0), row).row(signal).iter().enumerate() {
+                    if !p.is_nan() && best.is_none_or(|(_, highest)| p > highest) {
+                        best = Some((class, p));
+                    }
+                }
+                best.map(|(class, _)| class)
+            }
+        }
+    }
+
+    /// Whether any labeler says anything of `row`.
+    pub fn is_covered(&self, row: usize) -> bool {
+        match &self.values {
+            SignalValues::Votes(votes) => {
+                votes.row(row).iter().any(|&vote| vote != crate::votes::ABSTAIN)
+            }
+            SignalValues::Probabilities(p) => {
+                p.index_axis(Axis(0), row).iter().any(|p| !p.is_nan())
+            }
+        }
+    }
+
+    /// The rows of which any labeler says anything, ascending.
+    pub fn covered_rows(&self) -> Vec<usize> {
+        (0..self.n_rows()).filter(|&row| self.is_covered(row)).collect()
+    }
+
+    /// Number of rows on which every labeler abstains.
+    pub fn n_uncovered(&self) -> usize {
+        (0..self.n_rows()).filter(|&row| !self.is_covered(row)).count()
+    }
+
+    /// Checks that not all is abstentions: nothing can be learned from those.
+    pub fn check_any_vote(&self) -> Result<()> {
+        if (0..self.n_rows()).any(|row| self.is_covered(row)) {
+            return Ok(());
+        }
+        Err(no_vote())
+    }
+
+    /// The hard votes behind these signals: borrowed when they are votes, rounded when they are probabilities.
+    pub fn votes(&self) -> Cow<'_, Votes> {
+        match &self.values {
+            SignalValues::Votes(votes) => Cow::Borrowed(votes),
+            SignalValues::Probabilities(_) => Cow::Owned(self.to_votes()),
+        }
+    }
+
+    /// The hard votes behind these signals, rounding probabilities.
+    pub fn to_votes(&self) -> Votes {
+        match &self.values {
+            SignalValues::Votes(votes) => votes.clone(),
+            SignalValues::Probabilities(_) => {
+                let shape = (self.n_rows(), self.n_signals());
+                let bytes = Array2::from_shape_fn(shape, |(row, signal)| {
+                    self.vote(row, signal).map_or(crate::votes::ABSTAIN, |class| class as u8)
+                });
+                Votes::from_bytes(bytes, self.n_classes()).expect("rounded votes are in range")
+            }
+        }
+    }
+
+    /// The probabilities behind these signals, or nothing when they are votes.
+    pub fn probabilities(&self) -> Option<ArrayView3<'_, f32>> {
+        match &self.values {
+            SignalValues::Votes(_) => None,
+            SignalValues::Probabilities(p) => Some(p.view()),
+        }
+    }
+
+    /// The rows with these indices, in this order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        let values = match &self.values {
+            SignalValues::Votes(votes) => SignalValues::Votes(votes.select_rows(rows)),
+            SignalValues::Probabilities(p) => SignalValues::Probabilities(p.select(Axis(0), rows)),
+        };
+        Self { labelers: self.labelers.clone(), classes: self.classes.clone(), values }
+    }
+}
+
+/// The error of signals that are abstentions only.
+pub(crate) fn no_vote() -> Error {
+    Error::data("signals", "at least one vote", "abstentions only")
+        .with_hint("check which value means an abstention in your file")
+}
+
+pub(crate) fn check_names(what: &str, names: &[String], expected: usize) -> Result<()> {
+    if names.len() != expected {
+        return Err(Error::data(what, expected, names.len()));
+    }
+    // Workers of a crowd are labelers by the thousand.
+    let mut known = HashSet::new();
+    match names.iter().find(|name| !known.insert(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::data(what, "names that differ", format!("'{name}' twice"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn class1_probabilities_have_two_complementary_columns() {
+        let signals = WeakSignals::from_class1_probabilities(array![[0.25, f32::NAN]]).unwrap();
+        assert_eq!(signals.probability(0, 0, 1), Some(0.25));
+        assert_eq!(signals.probability(0, 0, 0), Some(0.75));
+        assert_eq!(signals.probability(0, 1, 0), None);
+        assert_eq!(signals.vote(0, 0), Some(0));
+        assert_eq!(signals.vote(0, 1), None);
+    }
+
+    #[test]
+    fn one_half_is_a_vote_for_class_0() {
+        let signals = WeakSignals::from_class1_probabilities(array![[0.5, 0.51]]).unwrap();
+        assert_eq!((signals.vote(0, 0), signals.vote(0, 1)), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn coverage_counts_rows_with_a_vote() {
+        let votes = Votes::from_indices(array![[0, -1], [-1, -1], [1, 1]].view(), None).unwrap();
+        let signals = WeakSignals::from_votes(votes).unwrap();
+        assert_eq!(signals.n_uncovered(), 1);
+        assert!(!signals.is_covered(1));
+        assert_eq!(signals.select_rows(&[2, 0]).vote(1, 0), Some(0));
+    }
+
+    #[test]
+    fn a_probability_out_of_range_names_its_place() {
+        let error = WeakSignals::from_class1_probabilities(array![[0.2, 1.5]]).unwrap_err();
+        assert!(error.to_string().starts_with("signals, row 0, labeler 1, class 0"), "{error}");
+    }
+}

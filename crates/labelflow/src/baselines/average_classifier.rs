@@ -1,0 +1,32 @@
+//! AVG: a logistic regression trained on averaged weak signals.
+//!
+//! The signals of each training row are averaged over the labelers that speak; the most probable class is its label. Rows that nobody
+//! speaks of are left out.
+
+use labelflow_weak::label_models::{AverageSignals, LabelModel, Labeler};
+use labelflow_weak::linear::{FittedLogisticRegression, LogisticRegression};
+use labelflow_weak::rows::{Features, SoftLabels, WeakDataset};
+
+use crate::Result;
+
+/// A logistic regression on the averaged signals.
+#[derive(Debug, Clone)]
+pub struct AverageClassifier(FittedLogisticRegression);
+
+impl AverageClassifier {
+    /// Averages the signals and fits the regression.
+    pub fn fit(dataset: &WeakDataset) -> Result<Self> {
+        let signals = dataset.signals();
+        let covered = signals.covered_rows();
+        let signals = signals.select_rows(&covered);
+        let labels = AverageSignals.fit(&signals)?.predict_proba(&signals)?.argmax();
+        let features = dataset.features().select_rows(&covered);
+        let regression = LogisticRegression::default();
+        Ok(Self(regression.fit(features.values(), &labels, signals.n_classes())?))
+    }
+
+    /// Probabilities of new rows.
+    pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        Ok(self.0.predict_proba(features.values())?)
+    }
+}

@@ -1,0 +1,100 @@
+//! Classes by linear functions of features, without intercepts.
+//!
+//! ```text
+//! two classes   p(1 | x) = 1 / (1 + exp(−w·x))
+//! k classes     p(c | x) ∝ exp(W_c·x)
+//! ```
+
+use labelflow_weak::rows::{Features, SoftLabels};
+use ndarray::{Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::evaluation::scores::{n_scores, write_probabilities};
+use crate::learners::label_flow_classifier::check_columns;
+use crate::learners::scaling::{Scaler, scale};
+use crate::{Error, Result};
+
+/// A fitted linear classifier.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub(crate) struct LinearClassifier {
+    n_classes: usize,
+    d_features: usize,
+    /// What is done to the features first.
+    scaler: Option<Scaler>,
+    /// One row a score, `[n_scores, d_features]`; two classes have one score.
+    weights: Vec<f64>,
+}
+
+/// What a file holds, not yet checked.
+#[derive(Deserialize)]
+struct Stored {
+    n_classes: usize,
+    d_features: usize,
+    scaler: Option<Scaler>,
+    weights: Vec<f64>,
+}
+
+impl TryFrom<Stored> for LinearClassifier {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let Stored { n_classes, d_features, scaler, weights } = stored;
+        let expected = n_scores(n_classes) * d_features;
+        let scaler_fits = scaler.as_ref().is_none_or(|scaler| scaler.d_features() == d_features);
+        let finite = weights.iter().all(|weight| weight.is_finite());
+        if n_classes >= 2 && d_features > 0 && weights.len() == expected && scaler_fits && finite {
+            return Ok(Self { n_classes, d_features, scaler, weights });
+        }
+        let expected = format!("{expected} finite weights, and a scaler of {d_features} columns");
+        Err(Error::data("stored linear classifier", expected, format!("{} weights", weights.len())))
+    }
+}
+
+impl LinearClassifier {
+    pub(crate) fn new(
+        n_classes: usize,
+        d_features: usize,
+        scaler: Option<Scaler>,
+        weights: Vec<f64>,
+    ) -> Self {
+        Self { n_classes, d_features, scaler, weights }
+    }
+
+    /// The weights, `[n_scores, d_features]`.
+    pub(crate) fn weights(&self) -> ArrayView2<'_, f64> {
+        ArrayView2::from_shape((n_scores(self.n_classes), self.d_features), &self.weights)
+            .expect("the number of weights is checked")
+    }
+
+    pub(crate) fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        check_columns(features, self.d_features)?;
+        let scaled = scale(self.scaler.as_ref(), features.values())?;
+        let mut labels = Array2::zeros((features.n_rows(), self.n_classes));
+        for (x, mut labels) in scaled.rows().into_iter().zip(labels.axis_iter_mut(Axis(0))) {
+            let x = x.to_slice().expect("rows lie side by side");
+            let labels = labels.as_slice_mut().expect("rows lie side by side");
+            probabilities(x, &self.weights, labels);
+        }
+        Ok(SoftLabels::normalized(labels))
+    }
+}
+
+/// The probability of each class of one row.
+pub(crate) fn probabilities(x: &[f32], weights: &[f64], labels: &mut [f64]) {
+    write_probabilities(labels, weights.chunks_exact(x.len()).map(|weights| dot(x, weights)));
+}
+
+fn dot(x: &[f32], weights: &[f64]) -> f64 {
+    // Four sums at a time: one alone would wait for each addition.
+    let mut sums = [0.0; 4];
+    let (x_blocks, w_blocks) = (x.chunks_exact(4), weights.chunks_exact(4));
+    let rest = x_blocks.remainder().iter().zip(w_blocks.remainder());
+    let rest: f64 = rest.map(|(&x, &w)| f64::from(x) * w).sum();
+    for (x, w) in x_blocks.zip(w_blocks) {
+        for lane in 0..4 {
+            sums[lane] += f64::from(x[lane]) * w[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}

@@ -1,0 +1,717 @@
+//! A multilayer perceptron: the classifier of two-stage systems.
+//!
+//! ```text
+//! a₀ = x,   a = dropout(max(0, a W + c)) once a hidden layer,   scores = a W + c,   p = softmax(scores)
+//! loss = −mean over the batch of Σ_c y_c log p_c
+//! ```
+//!
+//! Two classes have one score, that of class 1 against class 0, which makes p a logistic function and the loss a
+//! Bernoulli likelihood. Labels y may be soft. Weights start as Glorot and Bengio's uniform ones, intercepts at zero.
+//!
+//! Layers this small spend their time in three matrix products a batch, so forward and backward pass are written out
+//! here: no tensor library, no device but the CPU.
+//!
+//! X. Glorot and Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
+
+use std::ops::Range;
+
+use labelflow_weak::rows::{Features, SoftLabels};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{
+    Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s,
+};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::evaluation::scores::{n_scores, write_probabilities};
+use crate::learners::label_flow_classifier::check_columns;
+use crate::training::adam::SliceAdam;
+use crate::training::stream::stream;
+use crate::{Error, Result};
+
+/// The rows that a prediction works on at once.
+const BLOCK_ROWS: usize = 256;
+
+/// Settings of a multilayer perceptron. Features are taken as they are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MultilayerPerceptron {
+    /// Where first weights, order of rows and dropout come from. Default: 0.
+    pub seed: u64,
+    /// The hidden layers, first to last. Default: two of width 512, the second with dropout 0.2.
+    pub hidden: Vec<HiddenLayer>,
+    /// What follows the gradient. Default: adam.
+    pub optimizer: Optimizer,
+    /// Its step size. Default: 1e-3.
+    pub learning_rate: f64,
+    /// The rows of one step. Default: 32.
+    pub batch_size: usize,
+    /// Passes over the data, each in a new order. Default: 20.
+    pub n_epochs: usize,
+}
+
+/// A layer of rectified linear units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HiddenLayer {
+    /// Number of units. Default: 512.
+    pub width: usize,
+    /// The share of units that is silent in a training step; the others speak louder in turn. Default: 0.
+    pub dropout: f64,
+}
+
+impl Default for HiddenLayer {
+    fn default() -> Self {
+        Self { width: 512, dropout: 0.0 }
+    }
+}
+
+/// What follows the gradient.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Optimizer {
+    /// [Adam](crate::training::Adam) with its usual constants.
+    #[default]
+    Adam,
+    /// Adagrad: w ← w − lr g / √(Σ g² + 1e-8).
+    Adagrad,
+}
+
+impl Default for MultilayerPerceptron {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            hidden: vec![HiddenLayer::default(), HiddenLayer { width: 512, dropout: 0.2 }],
+            optimizer: Optimizer::Adam,
+            learning_rate: 1e-3,
+            batch_size: 32,
+            n_epochs: 20,
+        }
+    }
+}
+
+impl MultilayerPerceptron {
+    /// One hidden layer of 512 units: the other reading of the paper's "two layer MLP".
+    pub fn one_hidden_layer() -> Self {
+        Self { hidden: vec![HiddenLayer::default()], ..Self::default() }
+    }
+
+    /// The network of the published code of constrained label learning: 512, 256 with dropout 0.2, 64, by Adagrad.
+    ///
+    /// Which version of its library it ran on, hence which step size was the default, is not known; this is 0.01.
+    pub fn constrained_label_learning() -> Self {
+        let layer = |width, dropout| HiddenLayer { width, dropout };
+        Self {
+            hidden: vec![layer(512, 0.0), layer(256, 0.2), layer(64, 0.0)],
+            optimizer: Optimizer::Adagrad,
+            learning_rate: 0.01,
+            ..Self::default()
+        }
+    }
+
+    /// Trains on features and the probabilities of their classes.
+    pub fn fit(
+        &self,
+        features: &Features,
+        labels: &SoftLabels,
+    ) -> Result<FittedMultilayerPerceptron> {
+        self.check()?;
+        check_label_rows(features, labels)?;
+        let mut training = Training::new(self, features, labels.n_classes());
+        for _ in 0..self.n_epochs {
+            training.epoch(labels.values())?;
+        }
+        Ok(training.finish())
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        for (setting, value) in [("batch_size", self.batch_size), ("n_epochs", self.n_epochs)] {
+            if value == 0 {
+                return Err(Error::config(setting, "at least 1", value));
+            }
+        }
+        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
+            return Err(Error::config("learning_rate", "a positive number", self.learning_rate));
+        }
+        for layer in &self.hidden {
+            if layer.width == 0 {
+                return Err(Error::config("width", "at least 1", 0));
+            }
+            if !(0.0..1.0).contains(&layer.dropout) {
+                return Err(Error::config("dropout", "a share from 0 to below 1", layer.dropout));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that there is one row of labels for each row of features.
+pub(crate) fn check_label_rows(features: &Features, labels: &SoftLabels) -> Result<()> {
+    if labels.n_classes() < 2 {
+        return Err(Error::data("labels", "at least two classes", labels.n_classes()));
+    }
+    if labels.n_rows() == features.n_rows() {
+        return Ok(());
+    }
+    let expected = format!("{} rows, as many as the features have", features.n_rows());
+    Err(Error::data("labels", expected, labels.n_rows()))
+}
+
+/// A trained multilayer perceptron.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct FittedMultilayerPerceptron {
+    n_classes: usize,
+    network: Network<f32>,
+    losses: Vec<f64>,
+}
+
+/// What a file holds, not yet checked.
+#[derive(Deserialize)]
+struct Stored {
+    n_classes: usize,
+    network: Network<f32>,
+    losses: Vec<f64>,
+}
+
+impl TryFrom<Stored> for FittedMultilayerPerceptron {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let Stored { n_classes, network, losses } = stored;
+        let widths = &network.widths;
+        let fits = widths.len() >= 2
+            && widths.iter().all(|&width| width > 0)
+            && n_classes >= 2
+            && widths.last() == Some(&n_scores(n_classes))
+            && network.weights.len() == n_weights(widths)
+            && network.weights.iter().all(|weight| weight.is_finite());
+        if fits {
+            return Ok(Self { n_classes, network, losses });
+        }
+        Err(Error::data(
+            "stored multilayer perceptron",
+            format!("finite weights of layers that end in {n_classes} classes"),
+            format!("{} weights of layers {widths:?}", network.weights.len()),
+        ))
+    }
+}
+
+impl FittedMultilayerPerceptron {
+    /// The probability of each class for each row. A row on which the scores overflow has equally probable classes.
+    pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        check_columns(features, self.network.widths[0])?;
+        Ok(SoftLabels::normalized(self.network.predict(features.values(), self.n_classes)))
+    }
+
+    /// The mean loss of each epoch.
+    pub fn losses(&self) -> &[f64] {
+        &self.losses
+    }
+}
+
+/// Training in progress, one epoch at a time.
+pub(crate) struct Training<'a> {
+    config: &'a MultilayerPerceptron,
+    features: ArrayView2<'a, f32>,
+    n_classes: usize,
+    network: Network<f32>,
+    state: OptimizerState,
+    gradient: Vec<f32>,
+    losses: Vec<f64>,
+}
+
+/// What an optimiser remembers.
+enum OptimizerState {
+    Adam(SliceAdam<f32>),
+    /// Sums of squared gradients.
+    Adagrad(Vec<f32>),
+}
+
+impl<'a> Training<'a> {
+    /// The network before its first epoch. The settings must have been checked.
+    pub(crate) fn new(
+        config: &'a MultilayerPerceptron,
+        features: &'a Features,
+        n_classes: usize,
+    ) -> Self {
+        let mut widths = vec![features.d_features()];
+        widths.extend(config.hidden.iter().map(|layer| layer.width));
+        widths.push(n_scores(n_classes));
+        let network = Network::new(widths, &mut stream(config.seed, "perceptron weights", 0));
+        let n_weights = network.weights.len();
+        let state = match config.optimizer {
+            Optimizer::Adam => OptimizerState::Adam(SliceAdam::new(n_weights)),
+            Optimizer::Adagrad => OptimizerState::Adagrad(vec![0.0; n_weights]),
+        };
+        Self {
+            config,
+            features: features.values(),
+            n_classes,
+            network,
+            state,
+            gradient: vec![0.0; n_weights],
+            losses: Vec::new(),
+        }
+    }
+
+    /// One pass over all rows in a new order, towards `targets`, `[n_rows, n_classes]`, which need not add up to one.
+    pub(crate) fn epoch(&mut self, targets: ArrayView2<'_, f64>) -> Result<()> {
+        let epoch = self.losses.len();
+        let mut order: Vec<usize> = (0..self.features.nrows()).collect();
+        order.shuffle(&mut stream(self.config.seed, "perceptron rows", epoch as u64));
+        let mut dropout = stream(self.config.seed, "perceptron dropout", epoch as u64);
+        let mut loss = 0.0;
+        for rows in order.chunks(self.config.batch_size) {
+            let input = self.features.select(Axis(0), rows);
+            let targets = targets.select(Axis(0), rows).mapv(|target| target as f32);
+            let masks = draw_masks(&self.config.hidden, rows.len(), &mut dropout);
+            let batch_loss =
+                self.network.loss_and_gradient(input, targets.view(), &masks, &mut self.gradient);
+            loss += f64::from(batch_loss) * rows.len() as f64 / order.len() as f64;
+            self.step();
+        }
+        let finite = self.network.weights.iter().all(|weight| weight.is_finite());
+        if !(loss.is_finite() && finite) {
+            let value = if finite { loss } else { f64::NAN };
+            return Err(Error::NotFinite { term: "cross-entropy".to_owned(), value, epoch });
+        }
+        self.losses.push(loss);
+        Ok(())
+    }
+
+    fn step(&mut self) {
+        let lr = self.config.learning_rate;
+        let weights = &mut self.network.weights;
+        match &mut self.state {
+            OptimizerState::Adam(adam) => adam.step(weights, &self.gradient, lr),
+            OptimizerState::Adagrad(squares) => {
+                let changes = squares.iter_mut().zip(&self.gradient);
+                for (weight, (square, &g)) in weights.iter_mut().zip(changes) {
+                    *square += g * g;
+                    *weight -= lr as f32 * g / (*square + 1e-8).sqrt();
+                }
+            }
+        }
+    }
+
+    /// The probabilities that the network gives to the training rows now.
+    pub(crate) fn predict(&self) -> Array2<f64> {
+        self.network.predict(self.features, self.n_classes)
+    }
+
+    /// The network as it is now.
+    pub(crate) fn finish(self) -> FittedMultilayerPerceptron {
+        FittedMultilayerPerceptron {
+            n_classes: self.n_classes,
+            network: self.network,
+            losses: self.losses,
+        }
+    }
+}
+
+/// What each hidden layer's units are multiplied by, `[n_rows, width]`: zero for silent units, and for the others what
+/// keeps the mean; nothing for a layer without dropout.
+type Masks<F> = Vec<Option<Array2<F>>>;
+
+fn draw_masks(hidden: &[HiddenLayer], n_rows: usize, rng: &mut ChaCha8Rng) -> Masks<f32> {
+    let mut mask = |layer: &HiddenLayer| {
+        let (dropout, loud) = (layer.dropout as f32, 1.0 / (1.0 - layer.dropout as f32));
+        Array2::from_shape_simple_fn((n_rows, layer.width), || {
+            if rng.random::<f32>() < dropout { 0.0 } else { loud }
+        })
+    };
+    hidden.iter().map(|layer| (layer.dropout > 0.0).then(|| mask(layer))).collect()
+}
+
+/// The network itself, in f32; its gradient is checked in f64.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Network<F> {
+    /// Features, hidden layers, outputs.
+    widths: Vec<usize>,
+    /// The weights `[d_input, d_output]` of each layer, followed by its intercepts.
+    weights: Vec<F>,
+}
+
+fn n_weights(widths: &[usize]) -> usize {
+    widths.windows(2).map(|pair| (pair[0] + 1) * pair[1]).sum()
+}
+
+impl<F: NdFloat> Network<F> {
+    fn new(widths: Vec<usize>, rng: &mut ChaCha8Rng) -> Self {
+        let mut weights = Vec::with_capacity(n_weights(&widths));
+        for pair in widths.windows(2) {
+            let limit = (6.0 / (pair[0] + pair[1]) as f64).sqrt();
+            let mut draw = || number::<F>(limit * (2.0 * rng.random::<f64>() - 1.0));
+            weights.extend((0..pair[0] * pair[1]).map(|_| draw()));
+            weights.extend((0..pair[1]).map(|_| F::zero()));
+        }
+        Self { widths, weights }
+    }
+
+    fn n_layers(&self) -> usize {
+        self.widths.len() - 1
+    }
+
+    /// Where a layer's weights and intercepts lie.
+    fn place(&self, layer: usize) -> Range<usize> {
+        let start = n_weights(&self.widths[..=layer]);
+        start..start + (self.widths[layer] + 1) * self.widths[layer + 1]
+    }
+
+    fn layer(&self, layer: usize) -> (ArrayView2<'_, F>, ArrayView1<'_, F>) {
+        let (d_input, d_output) = (self.widths[layer], self.widths[layer + 1]);
+        let (weights, intercepts) = self.weights[self.place(layer)].split_at(d_input * d_output);
+        let weights = ArrayView2::from_shape((d_input, d_output), weights);
+        (weights.expect("a layer has this many weights"), ArrayView1::from(intercepts))
+    }
+
+    /// a W + c
+    fn linear(&self, layer: usize, input: ArrayView2<'_, F>) -> Array2<F> {
+        let (weights, intercepts) = self.layer(layer);
+        let mut output = Array2::zeros((input.nrows(), weights.ncols()));
+        output += &intercepts;
+        general_mat_mul(F::one(), &input, &weights, F::one(), &mut output);
+        output
+    }
+
+    /// The scores of rows, without dropout.
+    fn scores(&self, features: ArrayView2<'_, F>) -> Array2<F> {
+        let mut output = self.linear(0, features);
+        for layer in 1..self.n_layers() {
+            output.mapv_inplace(|value| value.max(F::zero()));
+            output = self.linear(layer, output.view());
+        }
+        output
+    }
+
+    /// The loss of a batch, and its gradient by all weights.
+    fn loss_and_gradient(
+        &self,
+        input: Array2<F>,
+        targets: ArrayView2<'_, F>,
+        masks: &Masks<F>,
+        gradient: &mut [F],
+    ) -> F {
+        // The input of each layer.
+        let mut inputs = vec![input];
+        for (layer, mask) in masks.iter().enumerate() {
+            let mut output = self.linear(layer, inputs[layer].view());
+            match mask {
+                Some(mask) => Zip::from(&mut output)
+                    .and(mask)
+                    .for_each(|value, &mask| *value = value.max(F::zero()) * mask),
+                None => output.mapv_inplace(|value| value.max(F::zero())),
+            }
+            inputs.push(output);
+        }
+        let last = self.n_layers() - 1;
+        // From here on: the derivative by what a layer puts out.
+        let mut change = self.linear(last, inputs[last].view());
+        let loss = loss_and_residuals(change.view_mut(), targets);
+        for layer in (0..=last).rev() {
+            self.layer_gradient(layer, inputs[layer].view(), change.view(), gradient);
+            if layer > 0 {
+                let (weights, _) = self.layer(layer);
+                let mut before = Array2::zeros(inputs[layer].raw_dim());
+                general_mat_mul(F::one(), &change, &weights.t(), F::zero(), &mut before);
+                silence(before.view_mut(), inputs[layer].view(), masks[layer - 1].as_ref());
+                change = before;
+            }
+        }
+        loss
+    }
+
+    fn layer_gradient(
+        &self,
+        layer: usize,
+        input: ArrayView2<'_, F>,
+        change: ArrayView2<'_, F>,
+        gradient: &mut [F],
+    ) {
+        let (d_input, d_output) = (self.widths[layer], self.widths[layer + 1]);
+        let (weights, intercepts) = gradient[self.place(layer)].split_at_mut(d_input * d_output);
+        let mut weights = ArrayViewMut2::from_shape((d_input, d_output), weights)
+            .expect("a layer has this many weights");
+        general_mat_mul(F::one(), &input.t(), &change, F::zero(), &mut weights);
+        ArrayViewMut1::from(intercepts).assign(&change.sum_axis(Axis(0)));
+    }
+}
+
+impl Network<f32> {
+    /// The probability of each class for each row.
+    fn predict(&self, features: ArrayView2<'_, f32>, n_classes: usize) -> Array2<f64> {
+        let n_rows = features.nrows();
+        let mut labels = vec![0.0; n_rows * n_classes];
+        labels.par_chunks_mut(BLOCK_ROWS * n_classes).enumerate().for_each(|(block, labels)| {
+            let start = block * BLOCK_ROWS;
+            let end = start + labels.len() / n_classes;
+            let scores = self.scores(features.slice(s![start..end, ..]));
+            for (row, labels) in scores.rows().into_iter().zip(labels.chunks_exact_mut(n_classes)) {
+                write_probabilities(labels, row.iter().map(|&score| f64::from(score)));
+            }
+        });
+        Array2::from_shape_vec((n_rows, n_classes), labels).expect("n_classes numbers a row")
+    }
+}
+
+/// A unit passes a derivative on where it spoke, as loud as it spoke.
+fn silence<F: NdFloat>(
+    change: ArrayViewMut2<'_, F>,
+    output: ArrayView2<'_, F>,
+    mask: Option<&Array2<F>>,
+) {
+    let spoke = |change: &mut F, &output: &F| {
+        if output <= F::zero() {
+            *change = F::zero();
+        }
+    };
+    match mask {
+        Some(mask) => Zip::from(change).and(output).and(mask).for_each(|change, output, &mask| {
+            spoke(change, output);
+            *change *= mask;
+        }),
+        None => Zip::from(change).and(output).for_each(spoke),
+    }
+}
+
+/// The mean over the rows of −Σ_c y_c log p_c; turns each score into the derivative by it.
+fn loss_and_residuals<F: NdFloat>(
+    mut scores: ArrayViewMut2<'_, F>,
+    targets: ArrayView2<'_, F>,
+) -> F {
+    let n_rows = number::<F>(scores.nrows() as f64);
+    let mut loss = F::zero();
+    for (mut scores, targets) in scores.rows_mut().into_iter().zip(targets.rows()) {
+        // Two classes: the score of the first one is zero.
+        let (unspoken, spoken) = targets.split_at(Axis(0), targets.len() - scores.len());
+        let start = if unspoken.is_empty() { F::neg_infinity() } else { F::zero() };
+        let highest = scores.fold(start, |highest, &score| highest.max(score));
+        let mut sum = if unspoken.is_empty() { F::zero() } else { (-highest).exp() };
+        sum = scores.fold(sum, |sum, &score| sum + (score - highest).exp());
+        let log_sum = highest + sum.ln();
+        let weight = targets.sum();
+        loss += weight * log_sum - spoken.dot(&scores);
+        Zip::from(&mut scores).and(spoken).for_each(|score, &target| {
+            *score = (weight * (*score - log_sum).exp() - target) / n_rows;
+        });
+    }
+    loss / n_rows
+}
+
+fn number<F: NdFloat>(value: f64) -> F {
+    F::from(value).expect("a float takes any float")
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    fn small() -> MultilayerPerceptron {
+        let hidden =
+            vec![HiddenLayer { width: 16, dropout: 0.0 }, HiddenLayer { width: 16, dropout: 0.2 }];
+        MultilayerPerceptron { hidden, learning_rate: 1e-2, ..MultilayerPerceptron::default() }
+    }
+
+    /// Numbers from −1 to 1 without pattern.
+    fn numbers(shape: (usize, usize), seed: u64) -> Array2<f32> {
+        let mut rng = stream(seed, "test", 0);
+        Array2::from_shape_simple_fn(shape, || 2.0 * rng.random::<f32>() - 1.0)
+    }
+
+    /// Two classes that no linear function tells apart: the sign of the product of two features.
+    fn product_problem(n_rows: usize) -> (Features, SoftLabels, Vec<usize>) {
+        let x = numbers((n_rows, 2), 1);
+        let classes: Vec<usize> =
+            x.rows().into_iter().map(|row| usize::from(row[0] * row[1] > 0.0)).collect();
+        (Features::new(x).unwrap(), crate::baselines::end_model::one_hot(&classes, 2), classes)
+    }
+
+    fn accuracy(found: &[usize], expected: &[usize]) -> f64 {
+        let n_right = found.iter().zip(expected).filter(|(found, expected)| found == expected);
+        n_right.count() as f64 / expected.len() as f64
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_central_differences() {
+        for (n_outputs, n_classes) in [(1, 2), (3, 3)] {
+            let mut network =
+                Network::<f64>::new(vec![3, 5, 4, n_outputs], &mut stream(3, "test", 0));
+            // Intercepts away from zero, so that they are checked as well.
+            network.weights.iter_mut().enumerate().for_each(|(i, w)| *w += 0.1 * (i as f64).sin());
+            let input = numbers((7, 3), 4).mapv(f64::from);
+            // Not all of these add up to one: the adversary's do not.
+            let targets = numbers((7, n_classes), 5).mapv(|y| 0.5 + 0.5 * f64::from(y));
+            let mask = numbers((7, 4), 6).mapv(|u| if u < -0.5 { 0.0 } else { 1.25 });
+            let masks = vec![None, Some(mask)];
+            let mut gradient = vec![0.0; network.weights.len()];
+            let loss = |network: &Network<f64>, gradient: &mut [f64]| {
+                network.loss_and_gradient(input.clone(), targets.view(), &masks, gradient)
+            };
+            loss(&network, &mut gradient);
+            let mut unused = gradient.clone();
+            for (index, found) in gradient.iter().enumerate() {
+                let mut moved = |step: f64| {
+                    let mut network = network.clone();
+                    network.weights[index] += step;
+                    loss(&network, &mut unused)
+                };
+                let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                assert!((found - expected).abs() < 1e-8, "{index}: {found} and {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_weights_the_loss_is_the_logarithm_of_the_number_of_classes() {
+        for (n_outputs, n_classes) in [(1, 2), (5, 5)] {
+            let widths = vec![2, n_outputs];
+            let network = Network::<f64> { weights: vec![0.0; n_weights(&widths)], widths };
+            let mut gradient = vec![0.0; network.weights.len()];
+            let targets = Array2::from_elem((1, n_classes), 1.0 / n_classes as f64);
+            let input = array![[1.0, -1.0]];
+            let loss = network.loss_and_gradient(input, targets.view(), &Vec::new(), &mut gradient);
+            assert!((loss - (n_classes as f64).ln()).abs() < 1e-12);
+            assert!(gradient.iter().all(|g: &f64| g.abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn first_weights_are_glorots_and_intercepts_zero() {
+        let network = Network::<f32>::new(vec![30, 70, 1], &mut stream(0, "test", 0));
+        let (weights, intercepts) = network.layer(0);
+        let limit = (6f32 / 100.0).sqrt();
+        let largest = weights.iter().fold(0.0, |largest: f32, weight| weight.abs().max(largest));
+        assert!(largest <= limit && largest > 0.98 * limit, "{largest}");
+        assert!(weights.mean().unwrap().abs() < 0.02);
+        assert!(intercepts.iter().all(|&c| c == 0.0));
+    }
+
+    #[test]
+    fn dropout_keeps_the_mean() {
+        let hidden = [HiddenLayer { width: 100, dropout: 0.2 }, HiddenLayer::default()];
+        let masks = draw_masks(&hidden, 100, &mut stream(0, "test", 0));
+        let mask = masks[0].as_ref().unwrap();
+        assert!(mask.iter().all(|&m| m == 0.0 || (m - 1.25).abs() < 1e-6));
+        assert!((mask.mean().unwrap() - 1.0).abs() < 0.02);
+        assert!(masks[1].is_none());
+    }
+
+    #[test]
+    fn what_no_linear_function_can_tell_apart_is_learned() {
+        let (features, labels, classes) = product_problem(400);
+        for (optimizer, learning_rate) in [(Optimizer::Adam, 1e-2), (Optimizer::Adagrad, 0.1)] {
+            let model = MultilayerPerceptron { optimizer, learning_rate, ..small() };
+            let fitted = model.fit(&features, &labels).unwrap();
+            let found = fitted.predict_proba(&features).unwrap().argmax();
+            assert!(accuracy(&found, &classes) > 0.9, "{optimizer:?}");
+            let losses = fitted.losses();
+            assert!(losses.len() == 20 && losses[19] < 0.6 * losses[0], "{losses:?}");
+        }
+    }
+
+    #[test]
+    fn soft_labels_are_matched() {
+        // All rows are alike: the best answer is the mean of their labels.
+        let features = Features::new(Array2::ones((200, 1))).unwrap();
+        for p in [vec![0.3, 0.7], vec![0.5, 0.2, 0.3]] {
+            let labels = Array2::from_shape_fn((200, p.len()), |(_, class)| p[class]);
+            let fitted = small().fit(&features, &SoftLabels::new(labels).unwrap()).unwrap();
+            let found = fitted.predict_proba(&features).unwrap();
+            for (found, expected) in found.values().row(0).iter().zip(&p) {
+                assert!((found - expected).abs() < 0.03, "{found} and {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_means_the_same_network_whatever_the_number_of_threads() {
+        let (features, labels, _) = product_problem(300);
+        let model = MultilayerPerceptron { n_epochs: 2, ..small() };
+        let with_threads = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| {
+                let fitted = model.fit(&features, &labels).unwrap();
+                (fitted.predict_proba(&features).unwrap(), fitted)
+            })
+        };
+        assert_eq!(with_threads(1), with_threads(3));
+        let other = MultilayerPerceptron { seed: 1, ..model.clone() }.fit(&features, &labels);
+        assert_ne!(other.unwrap(), with_threads(1).1);
+    }
+
+    #[test]
+    fn a_row_is_predicted_by_itself() {
+        let (features, labels, _) = product_problem(300);
+        let fitted = MultilayerPerceptron { n_epochs: 1, ..small() }.fit(&features, &labels);
+        let fitted = fitted.unwrap();
+        let all = fitted.predict_proba(&features).unwrap();
+        for row in [0, 17, 299] {
+            let alone = fitted.predict_proba(&features.select_rows(&[row])).unwrap();
+            assert_eq!(alone.values().row(0), all.values().row(row));
+        }
+    }
+
+    #[test]
+    fn one_row_and_one_class_are_enough() {
+        let features = Features::new(array![[1.0, 2.0]]).unwrap();
+        let labels = SoftLabels::new(array![[0.0, 1.0]]).unwrap();
+        let fitted = small().fit(&features, &labels).unwrap();
+        assert_eq!(fitted.predict_proba(&features).unwrap().argmax(), [1]);
+        // No hidden layer at all is a logistic regression.
+        let linear = MultilayerPerceptron { hidden: Vec::new(), ..small() };
+        assert!(linear.fit(&features, &labels).is_ok());
+    }
+
+    #[test]
+    fn numbers_that_overflow_are_an_error_in_training_and_no_opinion_in_prediction() {
+        let (features, labels, _) = product_problem(40);
+        let huge = Features::new(features.values().mapv(|x| 3e38 * x.signum())).unwrap();
+        let error = small().fit(&huge, &labels).unwrap_err();
+        assert!(error.to_string().contains("cross-entropy"), "{error}");
+        let fitted = small().fit(&features, &labels).unwrap();
+        let found = fitted.predict_proba(&huge).unwrap();
+        assert!(found.values().iter().all(|p| (0.0..=1.0).contains(p)));
+    }
+
+    #[test]
+    fn bad_settings_and_shapes_are_errors() {
+        let (features, labels, _) = product_problem(10);
+        let bad = |change: fn(&mut MultilayerPerceptron)| {
+            let mut model = small();
+            change(&mut model);
+            model.fit(&features, &labels).unwrap_err().to_string()
+        };
+        assert!(bad(|model| model.n_epochs = 0).starts_with("n_epochs"));
+        assert!(bad(|model| model.batch_size = 0).starts_with("batch_size"));
+        assert!(bad(|model| model.learning_rate = f64::NAN).starts_with("learning_rate"));
+        assert!(bad(|model| model.hidden[0].width = 0).starts_with("width"));
+        assert!(bad(|model| model.hidden[1].dropout = 1.0).starts_with("dropout"));
+        let fewer = features.select_rows(&[0, 1]);
+        assert_eq!(
+            small().fit(&fewer, &labels).unwrap_err().to_string(),
+            "labels: expected 2 rows, as many as the features have, found 10"
+        );
+        let fitted = small().fit(&features, &labels).unwrap();
+        let wide = Features::new(Array2::zeros((1, 3))).unwrap();
+        assert!(fitted.predict_proba(&wide).is_err());
+    }
+
+    #[test]
+    fn a_stored_network_is_the_same_and_a_damaged_one_is_an_error() {
+        let (features, labels, _) = product_problem(40);
+        let fitted = small().fit(&features, &labels).unwrap();
+        let text = serde_json::to_string(&fitted).unwrap();
+        assert_eq!(serde_json::from_str::<FittedMultilayerPerceptron>(&text).unwrap(), fitted);
+        for (from, to) in [("\"n_classes\":2", "\"n_classes\":3"), ("[2,16,16,1]", "[2,16,15,1]")] {
+            assert!(text.contains(from), "{from}");
+            let damaged = text.replace(from, to);
+            assert!(serde_json::from_str::<FittedMultilayerPerceptron>(&damaged).is_err(), "{to}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! How good predictions are.
+
+mod metrics;
+pub(crate) mod scores;
+
+pub use metrics::{
+    ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics,
+    point_metrics, regression_metrics,
+};

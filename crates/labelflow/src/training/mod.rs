@@ -1,0 +1,24 @@
+//! Training: the objective, the optimiser, batches, epochs, and what observes them.
+
+pub(crate) mod adam;
+pub(crate) mod batch;
+mod device;
+pub(crate) mod epochs;
+mod flat_module;
+#[cfg(test)]
+mod golden;
+mod objective;
+mod observer;
+mod recorded_training;
+pub(crate) mod stream;
+pub(crate) mod train;
+mod weight_decay;
+
+pub use adam::{Adam, AdamState, AdamVectors, add_flat, flat_gradient, flat_gradients};
+pub use batch::{Batch, Rows};
+pub use device::DeviceKind;
+pub use flat_module::FlatModule;
+pub use objective::{Objective, ObjectiveValue};
+pub use observer::{CheckpointFile, EpochEvent, Observer, TimeLimit};
+pub use stream::stream;
+pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};

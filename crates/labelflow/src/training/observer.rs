@@ -1,0 +1,119 @@
+//! Who watches training: progress bars, logs, checkpoints, clocks.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::storage::Checkpoint;
+use crate::training::{EpochRecord, StopReason};
+
+/// Sees every epoch of training, and may end it.
+pub trait Observer {
+    /// Called after every epoch. `Break` ends training and says why; an error ends it as failed.
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>>;
+
+    /// Hears what is not as it should be, though training goes on. By default nobody is told.
+    fn warn(&mut self, _warning: &str) {}
+}
+
+/// One epoch that has just ended.
+#[derive(Clone, Copy)]
+pub struct EpochEvent<'a> {
+    /// Its numbers.
+    pub record: &'a EpochRecord,
+    /// The most epochs there can be.
+    pub max_epochs: usize,
+    /// Takes a snapshot from which training can go on. Costs a copy of all weights, so call it only when it is kept.
+    pub snapshot: &'a dyn Fn() -> Checkpoint,
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// All of them, in order; the first to break ends training.
+impl Observer for Vec<Box<dyn Observer + '_>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+        let mut outcome = ControlFlow::Continue(());
+        for observer in self {
+            let answer = observer.observe(event)?;
+            if outcome.is_continue() {
+                outcome = answer;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.iter_mut().for_each(|observer| observer.warn(warning));
+    }
+}
+
+/// Ends training when a time has passed. How far it comes then depends on the machine: such a run cannot be repeated exactly.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimit(Instant);
+
+impl TimeLimit {
+    /// From now on.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now() + time)
+    }
+}
+
+impl Observer for TimeLimit {
+    fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+        Ok(match Instant::now() >= self.0 {
+            true => ControlFlow::Break(StopReason::TimeLimit),
+            false => ControlFlow::Continue(()),
+        })
+    }
+}
+
+/// Writes a checkpoint every so many epochs.
+#[derive(Debug, Clone)]
+pub struct CheckpointFile {
+    /// Where to; replaced atomically.
+    pub path: PathBuf,
+    /// The number of epochs from one checkpoint to the next.
+    pub every: usize,
+}
+
+impl Observer for CheckpointFile {
+    fn observe(&mut self, event: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+        if (event.record.epoch + 1).is_multiple_of(self.every.max(1)) {
+            (event.snapshot)().save(&self.path)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn warnings_reach_all_observers() {
+        struct Hears<'a>(&'a RefCell<Vec<String>>);
+        impl Observer for Hears<'_> {
+            fn observe(&mut self, _: EpochEvent<'_>) -> Result<ControlFlow<StopReason>> {
+                Ok(ControlFlow::Continue(()))
+            }
+
+            fn warn(&mut self, warning: &str) {
+                self.0.borrow_mut().push(warning.to_owned());
+            }
+        }
+        let heard = RefCell::default();
+        let mut all: Vec<Box<dyn Observer + '_>> =
+            vec![Box::new(Hears(&heard)), Box::new(()), Box::new(Hears(&heard))];
+        all.warn("slow");
+        drop(all);
+        assert_eq!(heard.into_inner(), ["slow", "slow"]);
+    }
+}
