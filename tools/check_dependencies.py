@@ -1,4 +1,4 @@
-"""Fails when a direct dependency is missing in docs/dependencies.md, or when the document names one that is gone.
+"""Fails if a direct dependency has no reason in docs/dependencies.md, or if the document names one that no longer exists.
 
     python3 tools/check_dependencies.py
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "dependencies.md"
 MANIFESTS = [*sorted(ROOT.glob("crates/*/Cargo.toml")), ROOT / "bindings/python/Cargo.toml", ROOT / "fuzz/Cargo.toml"]
 KINDS = ["dependencies", "dev-dependencies", "build-dependencies"]
-# Crates of this workspace that others use as a matter of course.
+# Crates of this workspace need no reason.
 OWN = {"labelflow", "labelflow-data", "labelflow-flow", "labelflow-weak"}
 
 
