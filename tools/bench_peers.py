@@ -117,7 +117,7 @@ def measure_all(bench: Path, python: Path, device: str) -> dict:
         for round_number in range(1, ROUNDS + 1):
             say(f"{run_name} run, round {round_number} of {ROUNDS}")
             ours = measure([bench], run, device)
-            # The key says what is compared; it is not an argument.
+            # The task chooses the program and is not one of its arguments.
             task, plain = run.get("task", "classification"), without(run, "task")
             peer = measure([python, PLAIN_PROGRAMS[task]], plain, device)
             for program_name, result in (("labelflow", ours), ("pytorch", peer)):
