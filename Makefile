@@ -1,4 +1,4 @@
-# Build output lives outside the checkout, so that a clean clone starts warm.
+# Build output is outside the checkout, so a new clone reuses it.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
@@ -10,13 +10,13 @@ help: ## Show this list
 demo: ## Train on embedded data and compare with simpler methods
 	cargo run --release --quiet --bin labelflow -- demo
 
-test: nextest ## Run all tests, those of the Python package on a wheel in a fresh virtual environment, those of pages in a browser
+test: nextest ## Run all tests, including those of the Python package and of pages in a browser
 	cargo nextest run --workspace --no-fail-fast
 	cargo test --workspace --doc --quiet
 	$(MAKE) browser-test
 	$(MAKE) python-test
 
-# The extension is compiled like the tests, so that both share every dependency: see tools/pack_wheel.py.
+# The extension is compiled like the tests, so that both share all dependencies: see tools/pack_wheel.py.
 PYTHON ?= python3
 PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
 PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown 'dask[dataframe]' duckdb datafusion
@@ -31,11 +31,11 @@ python-test:
 	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
 		$(PYTHON_TESTS)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests
 
-# Apart from the other tests: half a gigabyte of packages for each Spark, clusters that start and stop, and Java. `make test` skips them loudly.
+# Not part of `make test`, which reports them as skipped: they need half a gigabyte of packages per Spark, and Java.
 ENGINE_TESTS = $(CARGO_TARGET_DIR)/engine-tests
 SPARKS ?= 3.5 4
 .PHONY: test-engines
-test-engines: ## Run the tests of labelflow.spark on Spark 3.5 and 4 and of labelflow.ray (installs them in a cache folder; wants Java 17)
+test-engines: ## Run the tests of labelflow.spark on Spark 3.5 and 4 and of labelflow.ray (installs them in a cache folder; needs Java 17)
 	cargo build --workspace --lib --bins --tests --quiet
 	$(PYTHON) tools/pack_wheel.py $(CARGO_TARGET_DIR)/debug $(ENGINE_TESTS)/wheel
 	for spark in $(SPARKS); do $(MAKE) engine-test SPARK=$$spark || exit 1; done
@@ -53,7 +53,7 @@ $(ENGINE_TESTS)/spark-$(SPARK)/ready: Makefile
 		$(if $(filter 4,$(SPARK)),'ray[data]')
 	touch $@
 
-# The pages are written by tests, so that nothing is compiled twice.
+# Tests write the pages, so nothing is compiled twice.
 BROWSER_TESTS = $(CARGO_TARGET_DIR)/browser-tests
 
 .PHONY: browser-test
@@ -73,42 +73,42 @@ $(BROWSER_TESTS)/ready: Makefile
 	$(BROWSER_TESTS)/bin/pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5' pytest
 	touch $@
 
-# Apart from the other tests: the feature changes those of dependencies that the tensor library shares, which would be compiled again.
+# Not part of `make test`: the feature changes features of dependencies of the tensor library, which would be compiled again.
 las-test: nextest ## Run the tests of LAS and LAZ files (compiles for minutes)
 	cargo nextest run -p labelflow-data --features las -E 'test(las_file) + test(cloud_file)'
 
-docs: python-test ## Write the API reference of the Python package from its docstrings, and all documentation as pages in target/docs
+docs: python-test ## Write the Python API reference from the docstrings, and the book as pages in target/docs
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py
 	$(PYTHON_TESTS)/bin/python tools/build_docs.py target/docs
 
-# A wheel for GPUs is built where it is used: FEATURES=cuda or FEATURES=wgpu. Libraries that it needs beside CUDA's come with it, which takes patchelf.
+# A wheel for GPUs is built on the machine that uses it: FEATURES=cuda or FEATURES=wgpu. It includes the libraries that it needs beside CUDA's, which takes patchelf.
 WHEEL_TOOLS = $(CARGO_TARGET_DIR)/wheel-tools
-wheel: ## Build the Python wheel for users, in target/wheels (FEATURES=cuda or wgpu for one that knows such a device)
+wheel: ## Build the Python wheel for users, in target/wheels (FEATURES=cuda or wgpu for GPUs)
 	$(PYTHON) -m venv $(WHEEL_TOOLS)
 	$(WHEEL_TOOLS)/bin/pip install --quiet --disable-pip-version-check 'maturin[patchelf]>=1.9.4,<2'
 	PATH="$(WHEEL_TOOLS)/bin:$$PATH" maturin build --release --manifest-path bindings/python/Cargo.toml $(if $(FEATURES),--features $(FEATURES)) --out target/wheels
 
-# One process a test: burn keeps its float type for the whole process.
+# One process per test, since burn keeps its float type for the whole process.
 .PHONY: nextest
 nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 
-check: ## Format, lints, documentation, dependencies: what a change must pass besides the tests
+check: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 	$(MAKE) deny
 
-# Known faults are looked up in a database on the network; all else is checked without it.
+# Advisories are in a database on the network; everything else is checked without it.
 .PHONY: deny
-deny: ## Check licences, known faults, sources and versions of dependencies, and that each has its reason in docs/dependencies.md
+deny: ## Check licences, advisories, sources and versions of dependencies, and that each has a reason in docs/dependencies.md
 	$(PYTHON) tools/check_dependencies.py
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
 	cargo deny --log-level error check --hide-inclusion-graph licenses bans sources
 	@if cargo deny --log-level error fetch db >/dev/null 2>&1; then \
 		cargo deny --log-level error --offline check --hide-inclusion-graph advisories; \
 	else \
-		echo "SKIPPED: the database of known faults cannot be reached: advisories were NOT checked" >&2; \
+		echo "SKIPPED: the advisory database cannot be reached: advisories were NOT checked" >&2; \
 	fi
 
 # Half of the kills in training, half in commands that write.
@@ -117,10 +117,10 @@ KILLS ?= 300
 kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300, a minute or two)
 	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) cargo nextest run --workspace --success-output immediate -E 'binary(kills)'
 
-# Targets are those of fuzz/Cargo.toml. Found inputs are left in fuzz/artifacts/TARGET.
+# The targets are those of fuzz/Cargo.toml. Inputs that fail are in fuzz/artifacts/TARGET.
 MINUTES ?= 10
 FUZZ_TARGETS ?= $(shell sed -n 's|^path = "targets/\(.*\)\.rs"|\1|p' fuzz/Cargo.toml)
-# Saved models have the tensor library compiled for fuzzing, which takes long: FUZZ_FEATURES= and FUZZ_TARGETS="csv ply" leave them out.
+# Fuzzing saved models compiles the tensor library, which takes long. FUZZ_FEATURES= and FUZZ_TARGETS="csv ply" leave them out.
 FUZZ_FEATURES ?= --features models
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 -max_len=65536 -print_final_stats=1
 .PHONY: fuzz
@@ -131,10 +131,10 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
 
 .PHONY: test-devices
-test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine that has one)
+test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine with a GPU)
 	cargo nextest run --release -p labelflow --test devices --features "$(FEATURES)" --success-output immediate
 
-# The one unsafe block of the fused operations is a call of gemm. What was found: docs/reliability.md.
+# The one unsafe block of the fused operations is a call of gemm. Results: docs/measurements/reliability.md.
 .PHONY: sanitize
 sanitize: ## Run the tests of the fused operations with the address sanitizer (nightly compiler; compiles for ten minutes)
 	RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p labelflow-flow --lib --test fused --target x86_64-unknown-linux-gnu
@@ -143,44 +143,44 @@ sanitize: ## Run the tests of the fused operations with the address sanitizer (n
 miri: ## Run the unit tests of the fused operations under Miri (nightly compiler with miri and rust-src; compiles for long)
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p labelflow-flow --lib fused
 
-# Finished runs are kept: an interrupted table goes on where it was. JOBS=8 makes eight runs at a time.
+# Finished runs are kept, so an interrupted table resumes. JOBS=8 makes eight runs at a time.
 JOBS ?= 1
 RUN = cargo run --release --quiet --bin labelflow -- run --jobs $(JOBS)
 REPORT = cargo run --release --quiet --bin labelflow -- report
 
-table1: ## The paper's first table: eleven sets, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
+table1: ## Run the paper's first table: eleven sets, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
 	$(RUN) runs/table1/*.toml --keep target/table1 --json target/table1.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table1.json && exit $$status
 
-table2: ## The paper's second table: three sets of texts, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
+table2: ## Run the paper's second table: three sets of texts, five seeds (LABELFLOW_DATA names the data; hours on a CPU)
 	$(RUN) runs/table2/*.toml --keep target/table2 --json target/table2.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table2.json && exit $$status
 
-table3: ## The paper's third table: regression from rules on three sets, five seeds (LABELFLOW_DATA names the data)
+table3: ## Run the paper's third table: regression from rules on three sets, five seeds (LABELFLOW_DATA names the data)
 	$(RUN) runs/table3/*.toml --keep target/table3 --json target/table3.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table3.json && exit $$status
 
 # llf, llf-wo-nll and the references take hours on a CPU; the other systems are for a GPU.
 SYSTEMS ?=
 
-table4: ## The paper's fourth table: completion by all systems, with simple references (SYSTEMS=llf,copy-input,… chooses; MINUTES_EACH=10 ends the training of each; LABELFLOW_DATA names the data)
+table4: ## Run the paper's fourth table: completion by all systems, with simple references (SYSTEMS=llf,copy-input,… chooses; MINUTES_EACH=10 limits the training of each; LABELFLOW_DATA names the data)
 	$(RUN) runs/table4/*.toml $(if $(SYSTEMS),--systems $(SYSTEMS)) $(if $(MINUTES_EACH),--max-minutes $(MINUTES_EACH)) --keep target/table4 --models target/table4-models --json target/table4.json; status=$$?; \
 		test $$status -le 1 && $(REPORT) target/table4.json && exit $$status
 
-uncertainty: ## Ways to be certain, over the eleven sets of the first table, five seeds (LABELFLOW_DATA names the data; a day on a CPU)
+uncertainty: ## Compare ways to calibrate on the eleven sets of the first table, five seeds (LABELFLOW_DATA names the data; a day on a CPU)
 	$(RUN) runs/uncertainty/*.toml --keep target/uncertainty --models target/uncertainty-models --json target/uncertainty.json && \
 		$(REPORT) target/uncertainty.json
 
-beyond: ## Ten classes, and 73 sparse rules: flows beside majority vote
+beyond: ## Compare flows with majority vote on ten classes, and on 73 sparse rules
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
-growth: ## Time and memory of an epoch for 1k, 10k and 100k rows, and of label models to ten million
+growth: ## Measure time and memory of an epoch for 1k, 10k and 100k rows, and of label models up to ten million rows
 	cargo bench --workspace --bench growth
 	python3 tools/bench_label_models.py --growth
 
-bench: ## Criterion benches of training steps, prediction, completion and label statistics
+bench: ## Run criterion benches of training steps, prediction, completion and label statistics
 	cargo bench --workspace --bench learner --bench completion --bench label_statistics
 
-bench-peers: ## Side by side with plain PyTorch, Snorkel, crowd-kit and FlyingSquid: time and memory (installs them in a cache folder)
+bench-peers: ## Compare time and memory with plain PyTorch, Snorkel, crowd-kit and FlyingSquid (installs them in a cache folder)
 	python3 tools/bench_peers.py --json target/bench-peers.json
 	python3 tools/bench_label_models.py --json target/bench-label-models.json

@@ -1,8 +1,8 @@
-"""Writes docs/python/api.md from the docstrings of the installed package: `make docs`.
+"""Writes docs/reference/python-api.md from the docstrings of the installed package: `make docs`.
 
     python tools/api_reference.py [--check]
 
-With --check nothing is written, and the exit code is 1 if the file is not what it should be.
+With --check nothing is written, and the exit code is 1 if the file is out of date.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import labelflow
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "python" / "api.md"
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "python-api.md"
 
 SECTIONS = {
     "Classifiers on features": [
@@ -31,7 +31,7 @@ SECTIONS = {
     ],
 }
 
-#: Modules that need an engine, which is not installed where this runs: read, not imported.
+#: Modules that need an engine, which may not be installed: their source is read, they are not imported.
 MODULES = {"Spark": "spark", "Ray": "ray"}
 
 
@@ -84,7 +84,7 @@ def entry(name: str, shown: set[str]) -> list[str]:
         out.append(f"A `{value.__bases__[0].__name__}`. " + to_markdown(value.__doc__))
     if inspect.isclass(value) and not is_error:
         for method, function in methods(value):
-            # Methods that all classes of a kind share are described once.
+            # Methods that classes inherit are described once.
             if function.__qualname__ in shown:
                 continue
             shown.add(function.__qualname__)
@@ -109,7 +109,7 @@ def module_entries(name: str) -> list[str]:
 
 
 def page() -> str:
-    out = ["# API reference", "", "Written by `make docs` from the docstrings, whose examples are run as tests.", ""]
+    out = ["# Python API", "", "Written by `make docs` from the docstrings, whose examples are run as tests.", ""]
     shown: set[str] = set()
     for title, names in SECTIONS.items():
         out += [f"## {title}", ""]

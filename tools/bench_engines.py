@@ -1,4 +1,4 @@
-"""Times prediction and labelling on one machine as it is, on Spark and on Ray: the figures of docs/scale.md.
+"""Times prediction and labelling without an engine, on Spark and on Ray. Results: docs/measurements/scale.md.
 
     python tools/bench_engines.py rows OUT [--rows 10000000]
     python tools/bench_engines.py predict local|spark|ray ROWS OUT [--steps 4] [--width 32]
@@ -6,7 +6,7 @@
 
 `rows` writes Parquet files of 32 features. `predict` trains a small flow (not timed), predicts all rows on two cores and writes labels
 as Parquet. `label` fits Dawid and Skene's model to the votes of `labelflow data synth votes` and labels them. Spark runs as
-local-cluster with two executors of one core. Reported are seconds, processor seconds and the largest memory of all
+local-cluster with two executors of one core. It reports seconds, processor seconds and the largest memory of all
 processes together, without the start of the engine. Needs Linux, labelflow, pyarrow, and pyspark or ray.
 """
 
@@ -26,12 +26,12 @@ import labelflow
 
 N_FEATURES = 32
 NAMES = [f"x{place}" for place in range(N_FEATURES)]
-#: Seconds from one look at the processes to the next.
+#: Seconds between two looks at the processes.
 _PERIOD = 0.5
 
 
 class Watch:
-    """Seconds, processor seconds and memory of this process and all that it started."""
+    """Seconds, processor seconds and memory of this process and its children."""
 
     def __enter__(self):
         self.peak, self._over = 0, threading.Event()
@@ -111,7 +111,7 @@ def spark_session():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    # Executors and their workers have started before the clock does.
+    # Starts executors and their workers before the clock.
     session.range(0, 1000, 1, 4).mapInArrow(lambda batches: batches, "id long").count()
     return session
 
@@ -120,7 +120,7 @@ def ray_cluster():
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # Two actors that predict; the third core that Ray counts is for tasks that read and write, which would keep one of two to themselves.
+    # Ray is given a third core for tasks that read and write, which would otherwise take one from the two actors.
     ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, object_store_memory=2 << 30)
     ray.data.DataContext.get_current().enable_progress_bars = False
     ray.data.range(1000).map_batches(lambda batch: batch).count()
@@ -140,7 +140,7 @@ def predict(engine, model, rows, out, votes=None):
         with Watch() as watch:
             if votes:
                 model.fit_counts(labelflow.count_votes(stored.to_batches(columns=votes), votes))
-            # Few batches ahead: memory is what is compared, too.
+            # Few batches ahead, since memory is compared too.
             batches = stored.to_batches(batch_size=1 << 16, batch_readahead=2, fragment_readahead=1)
             write_stream(model.predict_batches(batches, keep=None if votes else ["id"]), out)
         return watch

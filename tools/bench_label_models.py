@@ -2,11 +2,11 @@
 
 Makes planted votes (1,000,000 rows, 10 labelers, about half of the votes missing), builds the bench
 `label_models`, makes a virtual environment with the peers outside the repository, and lets each
-program fit and label the same votes in a process of its own. Exit codes: 0 all ratios reached, 1 a
+program fit and label the same votes in its own process. Exit codes: 0 all ratios reached, 1 a
 ratio missed, 2 error.
 
-Run with `python3 tools/bench_label_models.py`, on a machine with nothing else to do. It needs Linux
-and cargo; LABELFLOW_LABEL_MODEL_PEERS names an interpreter that has the peers already.
+Run with `python3 tools/bench_label_models.py`, on an idle machine. It needs Linux
+and cargo; LABELFLOW_LABEL_MODEL_PEERS names an interpreter that has the peers installed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ ROUNDS = 2
 
 @dataclass(frozen=True)
 class Comparison:
-    """One line of the table: what of ours is compared with what of whom."""
+    """One line of the table: a label model of labelflow and its peer."""
 
     name: str
     ours: str
@@ -48,7 +48,7 @@ MAX_PEAK_MB = 100
 
 
 def planted_votes(n_rows: int):
-    """Votes of ten labelers of different quality about two classes, -1 where one abstains."""
+    """Votes of ten labelers of different accuracy on two classes; -1 abstains."""
     import numpy as np
 
     rng = np.random.default_rng(7)
@@ -87,7 +87,7 @@ class SnorkelLabelModel:
 
 
 class CrowdKitDawidSkene:
-    """crowd-kit takes a long table, which is made before the clock starts."""
+    """crowd-kit takes a long table, made before the clock starts."""
 
     def prepare(self, votes) -> None:
         import numpy as np
@@ -156,7 +156,7 @@ def measure(command: list) -> dict:
 
 
 def grow(bench: Path, python: Path) -> str:
-    """A table of labelflow alone on more and more rows."""
+    """A table of labelflow alone, for growing numbers of rows."""
     lines = ["| rows | model | fit, s | labels, s | ns a vote | memory, MB |", "|---|---|---|---|---|---|"]
     for n_rows in GROWTH_ROWS:
         with tempfile.TemporaryDirectory() as folder:
@@ -250,7 +250,7 @@ def main() -> int:
             return 0
         with tempfile.TemporaryDirectory() as folder:
             votes = Path(folder) / "votes.npy"
-            # Only the peers' interpreter is sure to have numpy.
+            # Only the peers' interpreter is known to have numpy.
             make = [python, __file__, "--rows", str(arguments.rows), "--make-votes", votes]
             output_of(make)
             rows = compare(bench, python, votes)

@@ -1,11 +1,11 @@
 """Compares labelflow with a plain PyTorch program of the same method, and prints a table.
 
 Builds the bench `peers`, makes a virtual environment with torch outside the repository, and runs
-the two programs in turn, each time in a process of its own, on the same sizes. Exit codes: 0 all
+the two programs in turn, each time in a new process, on the same sizes. Exit codes: 0 all
 ratios reached, 1 a ratio missed, 2 error.
 
-Run with `python3 tools/bench_peers.py`, on a machine with nothing else to do. It needs Linux and
-cargo; LABELFLOW_PEERS_PYTHON names an interpreter that has torch already.
+Run with `python3 tools/bench_peers.py`, on an idle machine. It needs Linux and
+cargo; LABELFLOW_PEERS_PYTHON names an interpreter that has torch installed.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def output_of(command: list) -> str:
 
 
 def build_bench(bench: str, device: str = "cpu") -> Path:
-    """A bench of labelflow, where cargo says in its messages that it is."""
+    """The path of a bench of labelflow, from cargo's messages."""
     say(f"building the bench {bench} of labelflow")
     command = ["cargo", "bench", "--no-run", "--bench", bench, "--workspace"]
     features = [] if device == "cpu" else ["--features", device]
@@ -81,7 +81,7 @@ def can_import(python: Path, modules: str) -> bool:
 
 
 def find_python(variable: str, environment: str, modules: str, packages: list[str]) -> Path:
-    """An interpreter with these modules: the one that a variable names, or one of our own."""
+    """An interpreter with these modules: the one that a variable names, or that of a new virtual environment."""
     if named := os.environ.get(variable):
         return Path(named)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -91,7 +91,7 @@ def find_python(variable: str, environment: str, modules: str, packages: list[st
         say(f"installing {', '.join(packages)} in {folder}")
         venv.create(folder, with_pip=True)
         install = [python, "-m", "pip", "install", "--quiet", *packages]
-        # Standard output is the table's alone.
+        # Standard output is for the table alone.
         subprocess.run(install, check=True, stdout=sys.stderr)
     return python
 
@@ -117,7 +117,7 @@ def measure_all(bench: Path, python: Path, device: str) -> dict:
         for round_number in range(1, ROUNDS + 1):
             say(f"{run_name} run, round {round_number} of {ROUNDS}")
             ours = measure([bench], run, device)
-            # What is compared is the program's own matter, not an argument.
+            # The task chooses the program and is not one of its arguments.
             task, plain = run.get("task", "classification"), without(run, "task")
             peer = measure([python, PLAIN_PROGRAMS[task]], plain, device)
             for program_name, result in (("labelflow", ours), ("pytorch", peer)):
@@ -126,7 +126,7 @@ def measure_all(bench: Path, python: Path, device: str) -> dict:
 
 
 def best(results: list[dict], figure: str) -> float:
-    """The better of the rounds: what disturbs a run only makes it worse."""
+    """The better of the rounds, since disturbances only slow a run down."""
     return min(result[figure] for result in results)
 
 

@@ -1,9 +1,9 @@
-"""Minimum matching distance beside scipy, on the same clouds in one run.
+"""Compares the minimum matching distance with scipy's, on the same clouds in one run.
 
     python3 tools/bench_point_clouds.py --labelflow target/release/labelflow
 
-Makes 100 references and 1,000 clouds of 2,048 points of made-up chairs, lets `labelflow metrics` compare them (reading the files included),
-and computes a part of the same with scipy's cKDTree on as many threads; the rest of scipy's time is in proportion.
+Makes 100 references and 1,000 clouds of 2,048 points of synthetic chairs, lets `labelflow metrics` compare them (reading the files included),
+and computes a part of the same with scipy's cKDTree on as many threads; the rest of scipy's time is extrapolated.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Reference values for label models and logistic regression, computed with published packages.
 
-Makes small seeded problems and writes what Snorkel's LabelModel, crowd-kit's DawidSkene and
-scikit-learn's LogisticRegression answer to them into one JSON file each, under
-crates/labelflow-weak/tests/golden/. The Rust tests must reproduce the answers.
+Makes small seeded problems and writes the results of Snorkel's LabelModel, crowd-kit's DawidSkene and
+scikit-learn's LogisticRegression into one JSON file each, under
+crates/labelflow-weak/tests/golden/. The Rust tests must reproduce them.
 
 Run with `python3 tools/golden_snorkel.py`. It needs snorkel==0.10.0, crowd-kit and scikit-learn from
 the package index, installed in a virtual environment outside the repository. The tests never run this
@@ -23,10 +23,10 @@ from snorkel.labeling.model import LabelModel
 GOLDEN = Path(__file__).resolve().parent.parent / "crates" / "labelflow-weak" / "tests" / "golden"
 ABSTAIN = -1
 DECIMALS = 7
-# Of expectation and maximisation: many, but not so many that a wrong path could lead to the right end.
+# EM iterations: enough to matter, too few for a wrong path to reach the right end.
 ROUNDS = 30
 
-# What each case changes, in the words of SnorkelLabelModel's settings.
+# What each case changes, by the names of SnorkelLabelModel's settings.
 SNORKEL_CASES = [
     {"name": "two classes", "seed": 1, "balance": [0.5, 0.5], "accuracies": [0.9, 0.75, 0.6, 0.8]},
     {"name": "always votes", "seed": 2, "balance": [0.5, 0.5], "accuracies": [0.85, 0.7, 0.6], "silence": 0.0},
@@ -88,7 +88,7 @@ def planted_votes(case: dict, rows: int = 150) -> NDArray[numpy.int64]:
 
 
 def snorkel_settings(settings: dict) -> dict:
-    """The settings of a case in Snorkel's words."""
+    """The settings of a case by Snorkel's names."""
     names = {"n_epochs": "n_epochs", "learning_rate": "lr", "l2": "l2", "precision": "prec_init", "rate_margin": "mu_eps"}
     translated = {names[name]: value for name, value in settings.items() if name in names}
     schedule = settings.get("schedule", "constant")
@@ -151,7 +151,7 @@ def logistic_regression_case(name: str, classes: int, seed: int) -> dict:
     rows, columns = 80, 4
     centers = random.normal(size=(classes, columns))
     labels = random.integers(classes, size=rows)
-    # Numbers that a 32-bit float holds exactly, so that both sides see the same.
+    # Numbers that a 32-bit float holds exactly, so that both programs get the same.
     features = numpy.round((centers[labels] + random.normal(size=(rows, columns))) * 256) / 256
     model = LogisticRegression(C=1.0, tol=1e-10, max_iter=100_000).fit(features, labels)
     return {

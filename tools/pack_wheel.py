@@ -4,9 +4,9 @@
 
 BUILD_DIR is where cargo put the extension, such as target/debug. Needs Python 3.11.
 
-`maturin build` makes the wheel for users (`make wheel`), but compiles one crate by itself, with fewer features of shared
-dependencies, and so all of the tensor library once more. `make test` compiles the extension together with everything
-else instead, and packs what is there.
+`maturin build` makes the wheel for users (`make wheel`). It compiles one crate by itself, with fewer features of shared
+dependencies, and so the whole tensor library again. `make test` compiles the extension together with everything else and
+packs the result.
 """
 
 import base64
@@ -29,7 +29,7 @@ def metadata(version: str, project: dict) -> str:
 
 
 def tag() -> str:
-    # The machine that packs is the one that tests.
+    # The wheel is tested on this machine.
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return f"cp310-abi3-{platform}"
 

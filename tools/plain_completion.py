@@ -1,8 +1,8 @@
-"""Plain PyTorch twin of the point cloud completer, for speed: one network after another, standard layers, no tricks.
+"""Plain PyTorch twin of the point cloud completer, for speed: one network after another, standard layers, no optimisation.
 
     python3 tools/plain_completion.py --steps 40 --device cuda
 
-Random clouds of the paper's sizes; prints milliseconds a training step (generator and discriminator) and a completion.
+Random clouds of the paper's sizes; prints milliseconds per training step (generator and discriminator) and per completion.
 """
 
 import argparse
@@ -140,7 +140,7 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(0)
     generator, discriminator = Generator().to(args.device), Discriminator().to(args.device)
-    players = [torch.optim.Adam(player.parameters(), 1e-4) for player in (generator, discriminator)]
+    optimizers = [torch.optim.Adam(network.parameters(), 1e-4) for network in (generator, discriminator)]
 
     def wait():
         if args.device == "cuda":
@@ -152,15 +152,15 @@ def main():
         clouds, bits, divergence = generator(partials, args.points)
         farthest = torch.cdist(partials, clouds).min(2)[0].max(1)[0].mean()
         doubt = (discriminator(clouds) - 1).square().mean()
-        players[0].zero_grad()
+        optimizers[0].zero_grad()
         (bits + divergence + 10 * doubt + 100 * farthest).backward()
         nn.utils.clip_grad_norm_(generator.parameters(), 1000)
-        players[0].step()
+        optimizers[0].step()
         loss = (discriminator(shapes) - 1).square().mean()
         loss = loss + discriminator(clouds.detach()).square().mean()
-        players[1].zero_grad()
+        optimizers[1].zero_grad()
         loss.backward()
-        players[1].step()
+        optimizers[1].step()
 
     for _ in range(5):
         step()

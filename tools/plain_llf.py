@@ -1,13 +1,13 @@
-"""The label learning flow for two classes in plain PyTorch: what labelflow is compared with.
+"""The label learning flow for two classes in plain PyTorch, to compare labelflow with.
 
-Every network is a module of its own, evaluated one after the other, and every sample of a
+Every network is a separate module, evaluated one after the other, and every sample of a
 prediction is a full pass, as in the program that the paper's authors published. Trains on random
 data, times epochs and predictions, and prints one line of JSON. The bench
 crates/labelflow/benches/peers.rs takes the same arguments and measures the same for labelflow;
 tools/bench_peers.py runs both.
 
 Run with `python3 tools/plain_llf.py --rows 228 --features 30 --epochs 100`. It needs torch; peak
-memory is read the Linux way.
+memory is read from Linux.
 """
 
 import argparse
@@ -38,7 +38,7 @@ N_PREDICTIONS = 5
 
 
 def nearly_zero(d_input: int, d_output: int) -> nn.Linear:
-    """A layer with which the flow starts as the identity, nearly."""
+    """A layer with which the flow starts close to the identity."""
     linear = nn.Linear(d_input, d_output)
     nn.init.normal_(linear.weight, std=0.01)
     nn.init.zeros_(linear.bias)
@@ -76,7 +76,7 @@ class LabelNetwork(nn.Module):
 
 
 class Head(nn.Module):
-    """What the kept label and the features say: the scale, or the shift, of the warped label."""
+    """The scale, or the shift, of the warped label, from the kept label and the features."""
 
     def __init__(self, d_features: int) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ def signals_of(features: Tensor) -> Tensor:
 
 
 class Clock:
-    """Milliseconds since the last look, with the work of the device done."""
+    """Milliseconds since the last call, after the device has finished its work."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -241,7 +241,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    # Importing torch takes memory of its own, which is no part of the comparison.
+    # The memory of importing torch is not part of the comparison.
     memory_at_start = resident_megabytes()
     arguments = parse_arguments()
     if arguments.threads > 0:

@@ -1,12 +1,12 @@
-"""The label learning flow for regression in plain PyTorch: what labelflow is compared with.
+"""The label learning flow for regression in plain PyTorch, to compare labelflow with.
 
-Eight affine maps, each with a network of its own for the scale and one for the shift, evaluated one
+Eight affine maps, each with one network for the scale and one for the shift, evaluated one
 after the other. Trains on random data, times epochs and predictions, and prints one line of JSON. The
 bench crates/labelflow/benches/peers.rs with `--task regression` takes the same arguments and measures
 the same for labelflow; tools/bench_peers.py runs both.
 
 Run with `python3 tools/plain_llf_regression.py --rows 6951 --features 12 --epochs 20`. It needs torch;
-peak memory is read the Linux way.
+peak memory is read from Linux.
 """
 
 import json
@@ -38,7 +38,7 @@ PENALTY = 10.0
 
 
 def network(d_features: int) -> nn.Sequential:
-    """Three linear layers; the last one starts close to doing nothing."""
+    """Three linear layers; the last one starts close to zero."""
     last = nn.Linear(D_HIDDEN, 1)
     nn.init.normal_(last.weight, std=0.01)
     nn.init.zeros_(last.bias)

@@ -1,9 +1,9 @@
-"""What the Python package costs: installed size, import time, and the time in which a million rows of votes enter.
+"""Measures the Python package: installed size, import time, and the time to read a million rows of votes.
 
     python tools/python_costs.py [snorkel=PYTHON] [crowd-kit=PYTHON] [cleanlab=PYTHON] …
 
-Run by a Python that has labelflow, pandas and polars. Each further argument names a package and a Python that has it.
-Sizes are those of the package and of all that it requires; times are the best of several, in fresh processes.
+Run by a Python that has labelflow, pandas and polars. Each further argument is a package and a Python that has it.
+Sizes include all dependencies; times are the best of several, in fresh processes.
 """
 
 import subprocess

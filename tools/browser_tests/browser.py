@@ -1,4 +1,4 @@
-"""The browser that pages are opened in: the machine's Chromium or Chrome, or one that Selenium fetches."""
+"""The browser of the tests: the machine's Chromium or Chrome, or one that Selenium fetches."""
 
 import shutil
 

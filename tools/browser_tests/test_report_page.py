@@ -1,4 +1,4 @@
-"""Opens the page that `labelflow report` writes: in light and dark colours, on a phone, with keys alone.
+"""Opens the page that `labelflow report` writes: in light and dark colours, on a phone, with the keyboard alone.
 
     python -m pytest tools/browser_tests
 

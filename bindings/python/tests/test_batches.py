@@ -237,7 +237,7 @@ def test_bad_votes(planted):
     with pytest.raises(ValueError, match="row 5: labeler 'labeler2': expected a class from 0 to 1, or -1 .* found 9"):
         model.predict_batches(table.to_reader(max_chunksize=4)).read_all()
     mended = np.where((votes == 9) | (votes == -3), -1, votes)
-    with pytest.warns(UserWarning, match="2 rows were labelled without their votes that are no classes"):
+    with pytest.warns(UserWarning, match="2 rows were labelled without those of their votes that are not classes"):
         found = model.predict_batches(table, bad_rows="abstain").read_all()
     np.testing.assert_array_equal(probabilities(found), model.predict_proba(mended))
     with pytest.warns(UserWarning, match="2 rows were left out"):
@@ -286,7 +286,7 @@ def test_what_cannot_be_done_is_said(flow, planted):
         labelflow.DawidSkene().fit_counts(planted.votes[:2], [1, -1])
     with pytest.raises(DataError, match="counts: expected at most 2.53 rows"):
         labelflow.DawidSkene().fit_counts(planted.votes[:2], np.array([2**63, 2**63], dtype=np.uint64))
-    with pytest.raises(DataError, match="counts: expected 2, one a pattern, found 1"):
+    with pytest.raises(DataError, match="counts: expected 2, one per pattern, found 1"):
         labelflow.DawidSkene().fit_counts(planted.votes[:2], [1])
     with pytest.raises(ValueError, match="bounds: expected numbers, since estimating them needs all rows"):
         labelflow.ConstrainedLabels().fit_counts(planted.votes, np.ones(300))

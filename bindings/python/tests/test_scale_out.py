@@ -1,4 +1,4 @@
-"""Every section of the guide on streams and engines runs where its engine is installed, and gives the same labels."""
+"""Every section of the page on clusters and streams runs where its engine is installed, and gives the same labels."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "python" / "scale-out.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "clusters.md"
 #: What must be importable for a section, beside pyarrow.
 ENGINES = {
     "Polars": "polars",

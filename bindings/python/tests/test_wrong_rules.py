@@ -16,7 +16,7 @@ RULE = MeanRule(0, 0.0, above=3, below=1)
         ([], "expected at least one that speaks of some row, found no rule"),
         ([MeanRule(0, 9.0, above=1)], "expected at least one that speaks of some row, found none of 1"),
         ([MeanRule(0, 0.0)], r"rules\[0\]: expected a claim above or below the threshold, found none"),
-        ([RULE, MeanRule(2, 0.0, 1)], r"rules\[1\].feature: expected a place from 0 to 1, found 2"),
+        ([RULE, MeanRule(2, 0.0, 1)], r"rules\[1\].feature: expected a position from 0 to 1, found 2"),
         ([MeanRule(-1, 0.0, 1)], "from 0 to 1, found -1"),
         ([MeanRule("size", 0.0, 1)], "rule 'size >= 0', features: expected a column 'size', found x0, x1"),
         ([MeanRule(0, np.nan, 1)], r"rules\[0\].threshold: expected a finite number, found nan"),
@@ -51,8 +51,8 @@ def test_contradictions_are_errors_about_data():
         ("rules.toml", "expected a list of MeanRule, QuantileRule or MaskRule, found str"),
         (3, "found int"),
         ([RULE, "x0 >= 0"], r"rules\[1\]: expected a MeanRule, QuantileRule or MaskRule, found 'x0 >= 0'"),
-        ([MeanRule(0.5, 0.0, 1)], "expected the name or the place of a column, found 0.5"),
-        ([MeanRule(True, 0.0, 1)], "expected the name or the place of a column, found True"),
+        ([MeanRule(0.5, 0.0, 1)], "expected the name or the position of a column, found 0.5"),
+        ([MeanRule(True, 0.0, 1)], "expected the name or the position of a column, found True"),
         ([MeanRule(0, "high", 1)], r"rules\[0\].threshold: expected a number, found 'high'"),
         ([MeanRule(0, 0.0, above="many")], r"rules\[0\].above: expected a number, found 'many'"),
         ([MaskRule(X[:, 0] > 0, None)], r"rules\[0\].mean: expected a number, found None"),
@@ -90,7 +90,7 @@ def test_one_claim_says_nothing_of_the_range():
         (X, "y should be a 1d array"),
         (np.where(X[:, 0] > 0, np.nan, 1.0), "Input y contains NaN"),
         (np.where(X[:, 0] > 0, np.inf, 1.0), "Input y contains infinity"),
-        (["many"] * 20, "y: expected rules or one number a row"),
+        (["many"] * 20, "y: expected rules or one number per row"),
     ],
 )
 def test_labels(labels, text):

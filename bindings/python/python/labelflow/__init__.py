@@ -1,11 +1,11 @@
-"""Labels that know how sure they are, from features and weak supervision.
+"""Labels with calibrated probabilities from weak supervision.
 
 Votes of rules, models or crowds go in, labels and a classifier come out::
 
     import labelflow
 
     signals = labelflow.apply([rule_a, rule_b, rule_c], frame)     # or an array of votes, -1 abstains
-    labelflow.analyze(signals)                                     # who votes how often, and against whom
+    labelflow.analyze(signals)                                     # coverage, overlaps, conflicts
     labels = labelflow.DawidSkene().fit_predict(signals)           # labels without features
     model = labelflow.LabelFlowClassifier().fit(X, signals)        # a classifier on features
     model.predict_proba(X_new)

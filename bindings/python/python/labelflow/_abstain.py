@@ -1,4 +1,4 @@
-"""Which numbers in a matrix of votes are classes, and which mean "no opinion"."""
+"""Which numbers in a matrix of votes are classes, and which are abstentions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _check_usual(votes: np.ndarray, low: int, high: int, n_classes: int | None) 
         raise _out_of_range(wrong, expected, votes, n_classes)
     if n_classes is not None or high < 1 or (votes == 0).any():
         return
-    # Nobody ever votes for class 0: that may be so, but more often the votes are written otherwise.
+    # No vote for class 0 is possible, but more often the votes follow another convention.
     if low == -1 and high == 1:
         other = "if -1 is a class and 0 abstains, pass abstain='signed'"
         named = "classes=[0, 1]"
@@ -68,7 +68,7 @@ def _check_usual(votes: np.ndarray, low: int, high: int, n_classes: int | None) 
         named = f"classes=range({high + 1})"
     raise DataError(
         f"signals: expected votes for class 0 among others, found none; {other}; "
-        f"if class 0 exists but nobody votes for it, name the classes: {named}"
+        f"if class 0 exists but gets no votes, name the classes: {named}"
     )
 
 
@@ -84,7 +84,7 @@ def _out_of_range(
 
 
 def _detect(votes: np.ndarray, low: int, high: int, n_classes: int | None) -> str:
-    """The only convention that fits, on the same grounds as on the command line."""
+    """The only convention that fits, by the same rules as on the command line."""
     counts = {name: _classes_with_votes(votes, name, n_classes) for name in _READINGS}
     fitting = [name for name, (n_voted, _) in counts.items() if n_voted >= 2]
     complete = [name for name in fitting if counts[name][1] == n_classes]

@@ -26,9 +26,9 @@ class AdversarialLabels(SavedClassifier):
         How often each labeler may err, see :class:`LabelFlowClassifier`.
     form : {"automatic", "linear", "network"}, default="automatic"
         A logistic classifier for two classes and labelers that never abstain, or a network. "automatic": the first
-        where it can be.
+        where it applies.
     scaling : {"standardize", "none"}, default="standardize"
-        What is done to the features first.
+        How features are scaled.
     linear : dict, default=None
         Settings of the linear form: max_iterations, learning_rate, penalty, penalty_gradient, tolerance,
         weight_tolerance.
@@ -37,9 +37,9 @@ class AdversarialLabels(SavedClassifier):
     random_state : int, generator of numpy or None, default=0
         The seed of the network.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core.
+        Number of threads; None or -1: one per core.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
 

@@ -1,4 +1,4 @@
-"""What each labeler does: how often it votes, for what, and with or against whom."""
+"""A table of labelers: coverage, overlaps, conflicts, accuracy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def analyze(
     Parameters
     ----------
     signals : signals
-        Whatever :class:`Signals` takes.
+        Anything that :class:`Signals` takes.
     labels : array (n_rows,), default=None
         True labels, for the columns Correct, Incorrect and Emp. Acc.
     abstain, classes
@@ -32,8 +32,8 @@ def analyze(
     Returns
     -------
     pandas.DataFrame
-        One row a labeler: j (its place), Polarity (the classes it votes for), Coverage, Overlaps, Conflicts (shares of all
-        rows). Without pandas a dict of columns, with the names of the labelers as "labeler".
+        One row per labeler: j (its position), Polarity (the classes it votes for), Coverage, Overlaps, Conflicts
+        (shares of all rows). Without pandas a dict of columns, with the names of the labelers as "labeler".
 
     Examples
     --------
@@ -70,7 +70,7 @@ def analyze(
 def _places(labels: Any, signals: Signals) -> list[int]:
     values = np.asarray(labels)
     if values.ndim != 1:
-        raise ValueError(f"labels: expected one a row, found shape {values.shape}")
+        raise ValueError(f"labels: expected one per row, found shape {values.shape}")
     places = {value: place for place, value in enumerate(signals.classes_.tolist())}
     unknown = [value for value in np.unique(values).tolist() if value not in places]
     if unknown:

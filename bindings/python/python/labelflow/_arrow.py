@@ -1,4 +1,4 @@
-"""Streams of Arrow record batches, from whatever gives them. pyarrow is imported where a stream is first used.
+"""Streams of Arrow record batches, from any source of them. pyarrow is imported where a stream is first used.
 
 pyarrow and not a compiled reader of our own: whoever has a stream of batches has pyarrow already (Spark, Ray, Dask and pandas
 bring it; Polars, DuckDB and DataFusion speak the C stream interface, which it reads), and the wheel stays as small as it is.
@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _frames
 
-#: Rows that are worked on at a time. No result depends on it.
+#: Rows per step. No result depends on it.
 MAX_ROWS = 1 << 16
 _UNNAMED = {"features": "x", "votes": "labeler"}
 
@@ -33,7 +33,7 @@ def as_reader(source: Any) -> Any:
     if isinstance(source, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(source.schema, [source])
     if _frames.library(source) == "pandas":
-        # Its own stream would have the index as a column.
+        # The stream of pandas would have the index as a column.
         return pa.Table.from_pandas(source, preserve_index=False).to_reader()
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source)
@@ -110,7 +110,7 @@ def choose_columns(
 
 def _usual_columns(what: str, schema: Any, fitted: list[str] | None, n_expected: int | None) -> Any:
     names = schema.names
-    # What has no name is called so in files.
+    # Files call columns without names so.
     unnamed = [f"{_UNNAMED[what]}{place}" for place in range(n_expected or 0)]
     likely = unnamed if fitted is None else fitted
     if likely and set(likely) <= set(names):

@@ -1,4 +1,4 @@
-"""Rows that cannot be used: where they are, and what becomes of them."""
+"""Rows that cannot be used: their positions, and what to do with them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _KEPT = 20
 class BadRows:
     """Rows that could not be used, counted while a stream is read.
 
-    Given to a method as ``report``, it holds what was found once the stream has been read to its end.
+    Pass it to a method as ``report``. It is complete once the stream has been read to its end.
 
     Attributes
     ----------
     n_rows : int
         Their number.
     places : list of str
-        Where the first of them are, and what is wrong with each; at most twenty.
+        The positions of the first of them, and the reasons; at most twenty.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def handle(
 
 
 def warn_of(report: BadRows, rule: str, became: str) -> None:
-    """Tells once how many rows there were."""
+    """Warns once with the number of bad rows."""
     if report.n_rows:
         became = "left out" if rule == "skip" else became
         warn(f"{report.n_rows} rows were {became}, the first of them {report.places[0]}")

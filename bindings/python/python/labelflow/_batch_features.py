@@ -30,13 +30,13 @@ class BatchFeatures:
         self._list = chosen if isinstance(chosen, str) else None
         self.columns = [chosen] if isinstance(chosen, str) else chosen
         self._n_features = n_features if n_features is not None or self._list else len(self.columns)
-        #: Of the columns of the matrix; None of lists.
+        #: The names of the columns; None for lists.
         self.names = names or (None if self._list else self.columns)
         for name in self.columns:
             _check_numeric(name, schema.field(name).type)
 
     def read(self, batch: Any) -> tuple[np.ndarray, np.ndarray, Callable[[int], str]]:
-        """The matrix, whether each row is bad, and what is wrong with a row that is."""
+        """The matrix, whether each row is bad, and the reason for a bad row."""
         matrix, lengths = self._lists(batch) if self._list else (self._columns(batch), None)
         bad = ~np.isfinite(matrix).all(axis=1)
         if lengths is not None:
@@ -45,7 +45,7 @@ class BatchFeatures:
 
     def _columns(self, batch: Any) -> np.ndarray:
         matrix = np.empty((batch.num_rows, self._n_features), dtype=np.float32)
-        # What is too large becomes an infinity, and is told of as such.
+        # A number that is too large becomes infinite, and is reported as that.
         with np.errstate(over="ignore"):
             for place, name in enumerate(self.columns):
                 matrix[:, place] = _numbers(batch.column(name))

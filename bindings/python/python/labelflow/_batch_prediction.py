@@ -1,4 +1,4 @@
-"""Prediction over streams of record batches: what one batch comes to, and streams of them."""
+"""Prediction over record batches: one batch, and streams of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._bad_rows import BadRows, check_rule, handle, warn_of
 
 
 class BatchPredictor:
-    """Turns batches into batches: columns that go along, and what the model says of each row.
+    """Turns batches into batches: columns that are kept, and the predictions of each row.
 
     Spark, Ray and plain streams all predict with it. A row's prediction depends on its own cells alone.
 
@@ -55,7 +55,7 @@ class BatchPredictor:
             raise ValueError(f"keep: expected columns other than those of the prediction, found {taken[0]!r}: name those to keep")
         pa = pyarrow()
         kept = [schema.field(name).remove_metadata() for name in self._keep]
-        #: That of the batches that are made.
+        #: The schema of the output.
         self.schema = pa.schema([*kept, *(pa.field(name, kind) for name, kind in fields)])
 
     def predict(self, batch: Any, place: Callable[[int], str], report: BadRows) -> Any:
@@ -64,7 +64,7 @@ class BatchPredictor:
         values, wrong, reason = self._reader.read(batch)
         bad = wrong.any(axis=1) if wrong.ndim == 2 else wrong
         handle(bad, self._rule, lambda row: place(row) + self._named(batch, row), reason, report)
-        # A vote that is wrong abstains, and the others of its row count. A row with a feature that is wrong says nothing.
+        # A bad vote abstains, and the other votes of its row count. A row with a bad feature gets no prediction.
         lost = bad if wrong.ndim == 1 or self._rule == "skip" else np.zeros(len(bad), dtype=bool)
         some_lost = bool(lost.any())
         found = self._estimator._batch_columns(np.ascontiguousarray(values[~lost]) if some_lost else values)
@@ -72,7 +72,7 @@ class BatchPredictor:
         if some_lost and self._rule == "skip":
             kept = [column.filter(pa.array(~lost)) for column in kept]
         elif some_lost:
-            # Where there is no prediction, there is no place to take it from.
+            # Rows without a prediction have no index to take it from.
             places = pa.array(np.cumsum(~lost) - 1, mask=lost)
             found = [column.take(places) for column in found]
         return pa.RecordBatch.from_arrays([*kept, *found], schema=self.schema)
@@ -84,7 +84,7 @@ class BatchPredictor:
 
 
 class BatchPrediction:
-    """What estimators have that predict over streams."""
+    """A mixin for estimators that predict over streams."""
 
     def predict_batches(
         self,
@@ -98,7 +98,8 @@ class BatchPrediction:
     ) -> Any:
         """Predictions over a stream of record batches, as a stream of record batches in the same order.
 
-        Memory is that of a batch. A row's prediction is that of ``predict_proba``, bit for bit, whatever batch it is in.
+        Needs memory for one batch. A row's prediction is that of ``predict_proba``, bit for bit, whatever batch it is
+        in.
 
         Parameters
         ----------
@@ -109,15 +110,15 @@ class BatchPrediction:
             The columns that the model reads (features, or votes of the labelers), or the name of one column that has them as
             lists. None: those with the names of the fit, else all.
         keep : list of str, default=None
-            The columns that go along with the predictions. None: all that the model does not read.
+            Columns to keep beside the predictions. None: all that the model does not read.
         bad_rows : {"fail", "abstain", "skip"}, default="fail"
-            What becomes of a row with a feature that is missing or no finite number, or with a vote that is no class: an error
-            with its place; a row without a prediction (nulls), or of label models one where that vote abstains; or none.
-            With the last two, a warning at the end has their number.
+            What to do with a row whose feature is missing or not finite, or whose vote is not a class: raise an error
+            with its position; give no prediction (nulls; in label models, that vote abstains); or leave the row out.
+            The last two warn at the end with the number of such rows.
         id_column : str, default=None
-            A column that names a row in messages, beside its place.
+            A column that identifies rows in messages, beside their position.
         report : BadRows, default=None
-            Counts such rows.
+            Collects such rows.
 
         Returns
         -------
@@ -139,11 +140,11 @@ class BatchPrediction:
 
         return pyarrow().RecordBatchReader.from_batches(predictor.schema, batches())
 
-    #: What is said of rows that abstain.
+    #: What a warning says about rows without a prediction.
     _batch_abstention = "given no prediction"
 
     def _batch_reader(self, schema: Any, columns: Any) -> Any:
-        """What reads the batches."""
+        """The reader of the batches."""
         from ._batch_features import BatchFeatures
 
         names = getattr(self, "feature_names_in_", None)
@@ -154,7 +155,7 @@ class BatchPrediction:
         raise NotImplementedError
 
     def _batch_columns(self, values: np.ndarray) -> list[Any]:
-        """What is predicted of rows that are good, as arrays of pyarrow."""
+        """The predictions for good rows, as arrays of pyarrow."""
         raise NotImplementedError
 
 

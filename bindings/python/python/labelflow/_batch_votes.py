@@ -1,6 +1,6 @@
-"""Votes in record batches: one column a labeler, or one column of lists.
+"""Votes in record batches: one column per labeler, or one column of lists.
 
-What a cell means never depends on the batch that it is in: it follows from the column's type, the convention and the classes alone.
+The meaning of a cell does not depend on its batch: it follows from the column's type, the convention and the classes alone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class BatchVotes:
             raise ValueError("classes: expected the names of the classes, since votes are names that come in parts, found none")
 
     def read(self, batch: Any) -> tuple[np.ndarray, np.ndarray, Callable[[int], str]]:
-        """Class indices, where they are wrong, and what is wrong with a row that has such."""
+        """Class indices, which of them are bad, and the reason for a bad row."""
         cells, lengths = self._cells(batch)
         n_labelers = len(self.labelers) if self.labelers is not None else len(cells)
         n_rows = batch.num_rows
@@ -73,7 +73,7 @@ class BatchVotes:
         return votes, wrong, lambda row: self._reason(batch, wrong, lengths, row)
 
     def _cells(self, batch: Any) -> tuple[list[Any], np.ndarray | None]:
-        """One column a labeler; with lists, of the rows whose lists have the right length, and the length of each."""
+        """One column per labeler; with lists, of the rows whose lists have the right length, and the length of each."""
         if self._list is None:
             return [batch.column(name) for name in self.columns], None
         import pyarrow.compute as compute
@@ -98,7 +98,7 @@ class BatchVotes:
             values = values.fill_null(0)
         numbers = values.to_numpy(zero_copy_only=False)
         if numbers.dtype.kind == "u":
-            # Abstentions are negative, and what is cut here is no class either way.
+            # Abstentions are negative, and numbers that are cut here are not classes in any case.
             numbers = np.minimum(numbers, np.uint64(_UNKNOWN)).astype(np.int64)
         wrong = np.zeros(len(values), dtype=bool)
         if numbers.dtype.kind == "f":
@@ -123,7 +123,7 @@ class BatchVotes:
     def _names(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
         encoded = values.cast(pyarrow().string()).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
-        # One place more, for cells without a name.
+        # One entry more, for cells without a name.
         known = np.array([self._places.get(text, -2) for text in texts] + [-1], dtype=np.int64)
         for place, text in enumerate(texts):
             if text in ("", "-1"):

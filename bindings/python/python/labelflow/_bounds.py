@@ -1,4 +1,4 @@
-"""How often each labeler may err: in any of the forms a user may have it."""
+"""Bounds: how often each labeler may err, in any of the accepted forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._warnings import warn, warn_of_doubts
 def read_bounds(bounds: Any, signals: Signals, n_jobs: int | None) -> np.ndarray:
     """Bounds for each labeler and class, (n_labelers, n_classes).
 
-    `bounds` is a number, (n_labelers,), (n_labelers, n_classes), a dict by the labelers' names, or "auto".
+    `bounds` is a number, (n_labelers,), (n_labelers, n_classes), a dict by labeler name, or "auto".
     """
     n_labelers, n_classes = len(signals.labelers_), len(signals.classes_)
     if isinstance(bounds, str):
@@ -50,7 +50,7 @@ def _by_name(bounds: dict[Any, Any], signals: Signals) -> np.ndarray:
 def estimate(signals: Signals, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Bounds estimated from agreement, (n_labelers, n_classes), and the labels behind them, (n_rows, n_classes).
 
-    Nothing tells how often a single labeler errs: it is taken at its word.
+    A single labeler has nothing to agree with: its bounds are 0.
     """
     if len(signals.labelers_) > 1:
         bounds, labels, doubts = auto_bounds(signals._raw, n_jobs)
@@ -59,7 +59,7 @@ def estimate(signals: Signals, n_jobs: int | None) -> tuple[np.ndarray, np.ndarr
     n_classes = len(signals.classes_)
     if not signals._is_one_label_a_row:
         warn(
-            "bounds: nothing tells how often a single labeler errs, so it is taken at its word; "
+            "bounds: a single labeler has no others to be compared with, so its bounds are 0; "
             "give the bounds if you know them"
         )
     votes = signals.votes()[:, 0]

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions. Most come from the compiled half; this is the one that does not."""
+"""The exception that the extension does not define, and how it is raised."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from ._errors import not_fitted
 
 
 class Estimator:
-    """Parameters by name, a representation that shows what differs from the defaults, and pickling as plain data.
+    """Parameters by name, a representation that shows those that differ from the defaults, and pickling as plain data.
 
-    scikit-learn is not imported; its `clone`, pipelines, searches and checks find all they ask for.
+    scikit-learn is not imported, but its `clone`, pipelines, searches and checks work.
     """
 
     _estimator_type: str | None = "classifier"
@@ -49,7 +49,7 @@ class Estimator:
         return parameters
 
     def set_params(self, **params: Any) -> Any:
-        """Sets parameters by name; ``name__parameter`` reaches into a parameter that is an estimator.
+        """Sets parameters by name; ``name__parameter`` sets a parameter of a parameter that is an estimator.
 
         Returns
         -------

@@ -32,9 +32,9 @@ class FeatureClassifier(BatchPrediction, Estimator):
         X : array or data frame (n_rows, n_features)
             Finite numbers.
         y : signals
-            Whatever :class:`Signals` takes; labels (n_rows,) are one labeler.
+            Anything that :class:`Signals` takes; labels (n_rows,) are one labeler.
         signals : signals
-            The same under its own name: give one of the two.
+            The same as a keyword; give one of the two.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class FeatureClassifier(BatchPrediction, Estimator):
             )
         given._raw.check_any_vote()
         model = self._train(features, names, given, threads_of(self.n_jobs))
-        # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
+        # Attributes are set only after training: an interrupted fit leaves the model as it was.
         self.model_ = model
         self.classes_ = given.classes_
         self.labelers_ = given.labelers_
@@ -87,14 +87,14 @@ class FeatureClassifier(BatchPrediction, Estimator):
         return self.classes_[np.argmax(probabilities, axis=1)]
 
     def score(self, X: Any, y: Any) -> float:
-        """How often predictions agree with labels.
+        """The accuracy of the predictions.
 
         Parameters
         ----------
         X : array or data frame (n_rows, n_features)
         y : array (n_rows,) or signals
-            True labels, for the accuracy. With the votes of several labelers, the share of given votes that agree with
-            the prediction: a guide for searches where no truth is known.
+            True labels. Given the votes of several labelers, the share of votes that agree with the prediction, for
+            searches without true labels.
 
         Returns
         -------

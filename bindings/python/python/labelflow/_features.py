@@ -1,4 +1,4 @@
-"""Features: checked once, as scikit-learn checks them, and turned into float32."""
+"""Features: scikit-learn's checks, and conversion to float32."""
 
 from __future__ import annotations
 

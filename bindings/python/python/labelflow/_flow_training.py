@@ -1,4 +1,4 @@
-"""How flows are trained: the parameters that all of them share."""
+"""Training of flows: the parameters that all of them share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _labelflow
 from ._progress import TrainingProgress
 from ._settings import like, pair_like
 
-#: Parameters of training whose value None means: as the preset says. The size of batches and what the optimiser remembers are others.
+#: Parameters of training, of one number each, whose value None means the preset's value. batch_size and betas are read apart.
 _PARAMETERS = (
     "max_epochs",
     "min_epochs",
@@ -49,7 +49,7 @@ def training_parameters(training: dict[str, Any]) -> dict[str, Any]:
 
 
 def watched(estimator: Any, train: Callable[[TrainingProgress | None], Any]) -> Any:
-    """What `train` comes to, with progress and callback as the estimator wants them."""
+    """The result of `train`, with the progress bar and callback of the estimator."""
     if not estimator.verbose and estimator.callback is None:
         return train(None)
     observer = TrainingProgress(type(estimator).__name__, estimator.verbose, estimator.callback)
@@ -60,7 +60,7 @@ def watched(estimator: Any, train: Callable[[TrainingProgress | None], Any]) -> 
 
 
 def set_course(estimator: Any, model: Any) -> None:
-    """What the estimator tells of its training."""
+    """Sets the attributes that describe training."""
     estimator.history_ = json.loads(model.history)
     estimator.n_iter_ = len(estimator.history_)
     estimator.stop_reason_ = model.stop

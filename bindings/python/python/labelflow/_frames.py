@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and pyarrow, none of which is ever imported here."""
+"""Data frames of pandas, polars and pyarrow. None of these is imported here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def library(value: Any) -> str | None:
-    """The library of a data frame, or None if `value` is none."""
+    """The library of a data frame, or None if `value` is not one."""
     name = type(value).__module__.partition(".")[0]
     if name in ("pandas", "polars") and hasattr(value, "columns") and hasattr(value, "shape"):
         return name
@@ -38,7 +38,7 @@ def to_array(frame: Any) -> np.ndarray:
 def integers(frame: Any) -> np.ndarray | None:
     """All columns as one C-contiguous array if all are integers, in one copy and in bytes if they fit; else None."""
     names = column_names(frame)
-    # A name that stands twice would name several columns; whoever takes the names says so.
+    # A name that occurs twice would select several columns; the caller raises the error.
     columns = [column(frame, name) for name in names] if len(set(names)) == len(names) else []
     if not columns or any(values.dtype.kind not in "iub" or not values.size for values in columns):
         return None

@@ -18,8 +18,8 @@ from ._signals import Signals
 class GeneralizedExpectation(SavedClassifier):
     """A linear classifier whose mean predictions match what is known of groups of rows.
 
-    Each labeler makes groups of rows, one a class that it votes for. G. S. Mann and A. McCallum, *Generalized expectation
-    criteria for semi-supervised learning with weakly labeled data*, 2010.
+    Each labeler defines groups of rows, one per class that it votes for. G. S. Mann and A. McCallum, *Generalized
+    expectation criteria for semi-supervised learning with weakly labeled data*, 2010.
 
     Parameters
     ----------
@@ -27,21 +27,21 @@ class GeneralizedExpectation(SavedClassifier):
         The share of each class (last axis) among the rows on which a labeler votes for a class (second axis); NaN if it
         is not known. "auto" estimates them from agreement between the labelers.
     form : {"full", "half"}, default="full"
-        How far predictions are from the reference: the whole divergence, or its term of class 1 alone.
+        The distance of predictions from the reference: the whole divergence, or its term of class 1 alone.
     scaling : {"standardize", "none"}, default="standardize"
-        What is done to the features first.
+        How features are scaled.
     penalty : float, default=1.0
         The weight of half the squared weights.
     max_iterations : int, default=1000
-        The most steps.
+        The largest number of steps.
     tolerance : float, default=1e-5
         It stops when no entry of the gradient is larger.
     random_state : int, generator of numpy or None, default=0
-        Where the first weights come from.
+        The seed of the initial weights.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
 

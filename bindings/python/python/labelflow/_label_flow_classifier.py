@@ -24,27 +24,26 @@ from ._warnings import warn
 
 
 class LabelFlowClassifier(FeatureClassifier):
-    """A label learning flow: the distribution of all labelings that the signals allow, given the features.
+    """A classifier on features that is trained on the signals of labelers: a label learning flow.
 
     Parameters
     ----------
     bounds : "auto", float, array or dict, default="auto"
-        How often each labeler may err: one for all, (n_labelers,), (n_labelers, n_classes), or a dict by the labelers'
-        names. "auto" estimates them from agreement between the labelers.
+        How often each labeler may err: one number, (n_labelers,), (n_labelers, n_classes), or a dict by labeler name.
+        "auto" estimates them from agreement between the labelers.
     constraints : sequence of dict, default=None
-        What must hold of the labels, each with its kind and its weight: ``{"kind": "range", "weight": 10.0}``,
+        Constraints on the labels, each with a kind and a weight: ``{"kind": "range", "weight": 10.0}``,
         ``"sum-to-one"``, ``"error-bound"``, ``"class-balance"`` with ``shares``, ``"group-mean"`` with ``feature``,
         ``threshold``, ``class``, ``above`` and ``below``. None: the first three with weight 10, as in the paper.
     preset : {"paper", "fast"}, default="paper"
-        How to train. "fast" takes an eleventh of the work.
+        How to train. "fast" does an eleventh of the work.
     max_epochs, min_epochs : int, default=None
-        The most passes over the data, and those before the stopping rule is looked at. None here and below: as the
-        preset says.
+        The epoch limit, and the epochs before the stopping rule applies. None here and below: the value of the preset.
     learning_rate, learning_rate_decay, learning_rate_floor, max_gradient_norm, tolerance : float, default=None
-        The step size, the factor on it after every epoch, the share of it at which the decay ends, the norm to which
-        longer gradients are shortened, and the change of the loss below which training stops.
+        The initial step size, the factor on it after every epoch, the share of it at which the decay ends, the norm
+        to which gradients are clipped, and the relative change of the loss below which training stops.
     betas : pair of float, default=None
-        How much of the last direction, and of its size, the optimiser (Adam) remembers from step to step.
+        Adam's decay rates of the two moments.
     batch_size : int, "auto" or "full", default=None
         The rows of one step.
     n_steps : int, default=8
@@ -58,22 +57,22 @@ class LabelFlowClassifier(FeatureClassifier):
     final_likelihood_weight : float, default=None
         The weight that it has moved to by the last epoch. None keeps it.
     scaling : {"standardize", "none"}, default="standardize"
-        What is done to the features first.
+        How features are scaled.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
-        Where to compute. The last two need a package that was built with them.
+        The device. The last two need a package that was built with them.
     random_state : int, generator of numpy or None, default=0
-        Where all randomness comes from.
+        The seed of all random numbers.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     verbose : int, default=0
         1 for a progress bar, 2 for lines.
     callback : callable, default=None
         Called after every epoch with a dict of its numbers (epoch, max_epochs, loss, terms, learning_rate,
-        gradient_norm). Training ends when it returns something true.
+        gradient_norm). Training ends when it returns a true value.
 
     Attributes
     ----------
@@ -166,7 +165,7 @@ class LabelFlowClassifier(FeatureClassifier):
         self.callback = callback
 
     def sample(self, X: Any, n: int = 1) -> np.ndarray:
-        """Labels drawn from p(y|x), as the flow gives them: not clipped to [0, 1], and adding up to about one.
+        """Samples of the labels from p(y|x): not clipped to [0, 1], and adding up to about one.
 
         Parameters
         ----------
@@ -184,7 +183,7 @@ class LabelFlowClassifier(FeatureClassifier):
         return self.model_.sample(features, int(n), threads_of(self.n_jobs))
 
     def calibrate(self, X: Any, y: Any, *, method: str | None = "auto", sets: float | None = None) -> Any:
-        """Learns how sure the model may be, from labelled rows that it was not trained on.
+        """Calibrates probabilities on labelled rows that the model was not trained on.
 
         Parameters
         ----------
@@ -192,11 +191,11 @@ class LabelFlowClassifier(FeatureClassifier):
         y : array (n_rows,)
             True labels, some of ``classes_``.
         method : {"auto", "temperature", "isotonic", None}, default="auto"
-            How :meth:`predict_proba` is calibrated: by one number, which changes no prediction, or by a curve for each
-            class, which wants a hundred rows or more; "auto" chooses by their number. None leaves probabilities as the
-            flow gives them.
+            How :meth:`predict_proba` is calibrated: by a temperature, which changes no prediction, or by isotonic
+            curves, one per class, which need a hundred rows or more; "auto" chooses by the number of rows. None
+            leaves probabilities as the flow gives them.
         sets : float, default=None
-            The share of rows whose true class :meth:`predict_set` shall hold, such as 0.9.
+            The coverage of the sets of :meth:`predict_set`, such as 0.9.
 
         Returns
         -------
@@ -230,7 +229,7 @@ class LabelFlowClassifier(FeatureClassifier):
         return self
 
     def predict_set(self, X: Any) -> np.ndarray:
-        """The classes that each row may have, after :meth:`calibrate` with ``sets``.
+        """Prediction sets, after :meth:`calibrate` with ``sets``.
 
         Parameters
         ----------
@@ -239,12 +238,12 @@ class LabelFlowClassifier(FeatureClassifier):
         Returns
         -------
         array (n_rows, n_classes) of bool
-            In the order of ``classes_``. A row without any looks like no class.
+            In the order of ``classes_``, True for each class in the set of a row. A set may be empty.
         """
         return self._at_samples().predict_sets(self._read(X), threads_of(self.n_jobs))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the model folder of the command line, replacing a model that is there.
+        """Saves a model folder, which the command line reads too. Replaces an existing model.
 
         Parameters
         ----------
@@ -255,7 +254,7 @@ class LabelFlowClassifier(FeatureClassifier):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
-        """Reads a model folder, of :meth:`save` or of the command line.
+        """Loads a model folder of :meth:`save` or of the command line.
 
         Parameters
         ----------
@@ -264,7 +263,7 @@ class LabelFlowClassifier(FeatureClassifier):
         Returns
         -------
         LabelFlowClassifier
-            With the settings in the folder. Classes whose names are integers are integers.
+            With the settings of the folder. Classes whose names are integers are integers.
         """
         model = FlowClassifier.load(os.fspath(folder))
         config = json.loads(model.config)
@@ -339,7 +338,7 @@ class LabelFlowClassifier(FeatureClassifier):
         n_jobs = threads_of(self.n_jobs)
         probabilities = np.empty((0, len(self.classes_)))
         if len(values):
-            # Rows of which nothing is known are equally probable for all classes; of a stream nobody is told of each.
+            # In rows far from the training rows all classes are equally probable; in a stream there is no warning for each.
             probabilities, _ = self._at_samples().predict_proba(values, n_jobs)
         columns = class_columns(self.classes_, probabilities)
         if self._has_sets():

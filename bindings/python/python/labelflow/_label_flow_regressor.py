@@ -26,48 +26,47 @@ _BATCH_QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
 
 
 class LabelFlowRegressor(BatchPrediction, Estimator):
-    """A label learning flow for regression: the distribution of all labels that rules about means allow.
+    """A regression that learns from rules about means: a label learning flow.
 
     Parameters
     ----------
     preset : {"paper", "fast"}, default="paper"
-        How to train. "fast" takes an eleventh of the work.
+        How to train. "fast" does an eleventh of the work.
     max_epochs, min_epochs : int, default=None
-        The most passes over the data, and those before the stopping rule is looked at. None here and below: as the
-        preset says.
+        The epoch limit, and the epochs before the stopping rule applies. None here and below: the value of the preset.
     learning_rate, learning_rate_decay, learning_rate_floor, max_gradient_norm, tolerance : float, default=None
-        The step size, the factor on it after every epoch, the share of it at which the decay ends, the norm to which
-        longer gradients are shortened, and the change of the loss below which training stops.
+        The initial step size, the factor on it after every epoch, the share of it at which the decay ends, the norm
+        to which gradients are clipped, and the relative change of the loss below which training stops.
     betas : pair of float, default=None
-        How much of the last direction, and of its size, the optimiser (Adam) remembers from step to step.
+        Adam's decay rates of the two moments.
     batch_size : int, "auto" or "full", default=None
         The rows of one step.
     n_steps : int, default=8
-        Affine maps one after another.
+        Number of affine maps in sequence.
     d_hidden : int, default=64
         Width of all hidden layers.
     activation : {"tanh", "relu", "normalized-silu"}, default="tanh"
-        What follows the hidden layers.
+        The activation of the hidden layers.
     likelihood_weight : float, default=1.0
         The weight of the likelihood term.
     range_weight, rules_weight : float, default=10.0
         The weight of the constraint that labels lie in their range, and that of the rules.
     weight_decay : float, default=10.0
-        The share of the step size by which weights shrink after every step, so that of all functions that satisfy the
-        rules a simple one is learned.
+        The share of the step size by which weights shrink after every step. It prefers simple functions among those
+        that satisfy the rules.
     scaling : {"standardize", "none"}, default="standardize"
-        What is done to the features first. Thresholds of rules are in the features' own units all the same.
+        How features are scaled. Thresholds of rules stay in the features' own units.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
-        Where to compute. The last two need a package that was built with them.
+        The device. The last two need a package that was built with them.
     random_state : int, generator of numpy or None, default=0
-        Where all randomness comes from.
+        The seed of all random numbers.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
     verbose : int, default=0
         1 for a progress bar, 2 for lines.
     callback : callable, default=None
         Called after every epoch with a dict of its numbers (epoch, max_epochs, loss, terms, learning_rate,
-        gradient_norm). Training ends when it returns something true.
+        gradient_norm). Training ends when it returns a true value.
 
     Attributes
     ----------
@@ -160,12 +159,11 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         X : array or data frame (n_rows, n_features)
             Finite numbers.
         y : list of rules, or array (n_rows,)
-            A list of :class:`MeanRule`, :class:`QuantileRule` and :class:`MaskRule`. Numbers are true labels, and there
-            for trying the method out: of them, the rules are used that an expert would state, which are for each feature
-            the mean label where it is at least its mean, and where it is below; and the range of the labels. Nothing
-            else of them is seen.
+            A list of :class:`MeanRule`, :class:`QuantileRule` and :class:`MaskRule`. Numbers are true labels, to try
+            the method: rules are measured on them, for each feature the mean label at or above the feature's mean and
+            below it, and the range of the labels. Nothing else of them is used.
         rules : list of rules
-            The same under its own name: give one of the two.
+            The same as a keyword; give one of the two.
         label_range : (float, float), default=None
             The lowest and the highest value that a label can have. None: from the rules, with a warning; with true
             labels, theirs.
@@ -195,7 +193,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         model = watched(
             self, lambda observer: _labelflow.fit_label_flow_regressor(config, raw, observer, n_jobs)
         )
-        # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
+        # Attributes are set only after training: an interrupted fit leaves the model as it was.
         self.model_ = model
         self.range_ = model.label_range
         set_course(self, model)
@@ -239,7 +237,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         return self.model_.predict_quantiles(features, shares.tolist(), threads_of(self.n_jobs))
 
     def sample(self, X: Any, n: int = 1) -> np.ndarray:
-        """Labels drawn from p(y|x), within the range of the labels.
+        """Samples of the labels from p(y|x), within their range.
 
         Parameters
         ----------
@@ -257,7 +255,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         return self.model_.sample(features, int(n), threads_of(self.n_jobs))
 
     def score(self, X: Any, y: Any) -> float:
-        """The coefficient of determination, R², of predictions: 1 at best, 0 for the mean of `y` everywhere.
+        """R², the coefficient of determination: 1 at best, 0 for the mean of `y`.
 
         Parameters
         ----------
@@ -273,7 +271,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         return r2(read_values(y, len(predicted)), predicted)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the model folder of the command line, replacing a model that is there.
+        """Saves a model folder, which the command line reads too. Replaces an existing model.
 
         Parameters
         ----------
@@ -284,7 +282,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
-        """Reads a model folder, of :meth:`save` or of the command line.
+        """Loads a model folder of :meth:`save` or of the command line.
 
         Parameters
         ----------
@@ -293,7 +291,7 @@ class LabelFlowRegressor(BatchPrediction, Estimator):
         Returns
         -------
         LabelFlowRegressor
-            With the settings in the folder.
+            With the settings of the folder.
         """
         model = FlowRegressor.load(os.fspath(folder))
         config = json.loads(model.config)

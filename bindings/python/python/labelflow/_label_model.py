@@ -1,4 +1,4 @@
-"""What all label models share. Each has a file-less class of its own in `_label_models.py`."""
+"""What all label models share. The models themselves are in `_label_models/`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ._settings import like, seed_of, threads_of
 from ._signals import Signals, as_signals
 from ._vote_counter import is_one_list, pattern_reader, read_counts
 
-#: Parameters that are about data and threads, and no settings of the method.
+#: Parameters about data and threads, which are not settings of the method.
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
 
 
 class LabelModel(BatchPrediction, Estimator):
-    """A label model: it turns the votes of labelers into labels, without features.
+    """A label model: combines the votes of labelers into labels, without features.
 
-    Subclasses have a name, as on the command line, and a constructor with the settings of the Rust type of the same name.
+    Subclasses have the name of the command line, and a constructor with the settings of the Rust type of the same name.
     """
 
     _name: str
@@ -40,14 +40,14 @@ class LabelModel(BatchPrediction, Estimator):
     n_jobs: int | None
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Learns how far each labeler can be trusted.
+        """Fits the label model to signals.
 
         Parameters
         ----------
         X : signals
-            Whatever :class:`Signals` takes.
+            Anything that :class:`Signals` takes.
         y : ignored
-            There for scikit-learn's conventions; true labels are never looked at.
+            For scikit-learn's conventions; true labels are never used.
 
         Returns
         -------
@@ -59,7 +59,8 @@ class LabelModel(BatchPrediction, Estimator):
     def fit_counts(
         self, X: Any, counts: Any = "count", *, bad_rows: str = "fail", report: BadRows | None = None
     ) -> Any:
-        """Learns from distinct rows of votes with how often each occurs: bit for bit the fit to the rows that were counted.
+        """Fits the label model to distinct rows of votes and their counts: bit for bit the fit to the rows that were
+        counted.
 
         The one exception are votes of which more than seven eighths of the rows differ: those are fitted row by row by
         :meth:`fit`, so that sums may differ in their last digits.
@@ -67,16 +68,16 @@ class LabelModel(BatchPrediction, Estimator):
         Parameters
         ----------
         X : VoteCounter, data frame or signals
-            One row a pattern: a :class:`VoteCounter`, a data frame with a column of counts beside those of the labelers, or
-            whatever :class:`Signals` takes. Patterns may come in any order and more than once, so the tables of several
-            machines can be written one below the other.
+            One row per pattern: a :class:`VoteCounter`, a data frame with a column of counts beside those of the
+            labelers, or anything that :class:`Signals` takes. Patterns may come in any order and more than once, so
+            tables of several machines can be concatenated.
         counts : str or array (n_patterns,), default="count"
             The name of the column of counts, or the counts.
         bad_rows : {"fail", "abstain", "skip"}, default="fail"
-            What becomes of rows with a vote that is no class: an error; that vote abstains; or they are left out. With the
-            last two, a warning has their number.
+            What to do with rows with a vote that is not a class: raise an error; let that vote abstain; or leave them
+            out. The last two warn with the number of such rows.
         report : BadRows, default=None
-            Counts such rows.
+            Collects such rows.
 
         Returns
         -------
@@ -100,7 +101,7 @@ class LabelModel(BatchPrediction, Estimator):
         else:
             signals, numbers = self._without_bad(values, numbers, bad_rows, report)
         if len(numbers) != len(signals):
-            raise DataError(f"counts: expected {len(signals)}, one a pattern, found {len(numbers)}")
+            raise DataError(f"counts: expected {len(signals)}, one per pattern, found {len(numbers)}")
         return self._fit(signals, numbers, self._known(signals, threads_of(self.n_jobs)))
 
     def _fit(self, signals: Signals, counts: np.ndarray | None, known: dict[str, Any]) -> Any:
@@ -116,10 +117,10 @@ class LabelModel(BatchPrediction, Estimator):
     def _without_bad(
         self, values: Any, counts: np.ndarray, rule: str, report: BadRows | None
     ) -> tuple[Signals, np.ndarray]:
-        """The patterns that can be used, as signals, and their counts."""
+        """The usable patterns, as signals, and their counts."""
         classes = None if self.classes is None else np.asarray(list(self.classes))
         if _frames.library(values) is None:
-            # A matrix has no names of columns; a table wants some.
+            # A matrix has no column names; a table needs some.
             matrix = np.asarray(values)
             names = [f"labeler{place}" for place in range(matrix.shape[1])]
             values = pyarrow().table(dict(zip(names, matrix.T)))
@@ -142,7 +143,7 @@ class LabelModel(BatchPrediction, Estimator):
         Parameters
         ----------
         X : signals
-            Of the same labelers: found by name if they have names, else by place.
+            Of the same labelers: found by name if they have names, else by position.
 
         Returns
         -------
@@ -191,7 +192,7 @@ class LabelModel(BatchPrediction, Estimator):
         return float(np.mean(predicted == labels))
 
     def doubts(self, X: Any) -> list[str]:
-        """What speaks against the labels of these signals, without knowing the truth, one sentence each.
+        """Reasons to doubt the labels of these signals, found without true labels, one sentence each.
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class LabelModel(BatchPrediction, Estimator):
         Returns
         -------
         label model
-            With default parameters: the file holds what was learned, not how.
+            With default parameters: the file holds the fitted model, not the settings of the fit.
         """
         model = RawLabelModel.load(os.fspath(path))
         if model.name != cls._name:
@@ -258,7 +259,7 @@ class LabelModel(BatchPrediction, Estimator):
         return config
 
     def _known(self, signals: Signals, n_jobs: int | None) -> dict[str, Any]:
-        """What is known of the labelers beside their votes."""
+        """Bounds or errors of the labelers."""
         if hasattr(self, "bounds"):
             return {"bounds": read_bounds(self.bounds, signals, n_jobs)}
         if not hasattr(self, "errors"):
@@ -280,12 +281,12 @@ class LabelModel(BatchPrediction, Estimator):
         return {"errors": np.ascontiguousarray(np.broadcast_to(rates, n_labelers))}
 
     def _read(self, X: Any) -> Signals:
-        """Signals to label, whose classes are those of the fit."""
+        """Signals to label, with the classes of the fit."""
         if isinstance(X, Signals):
             return X
         return Signals(X, abstain=self.abstain, classes=self.classes_)
 
-    _batch_abstention = "labelled without their votes that are no classes"
+    _batch_abstention = "labelled without those of their votes that are not classes"
 
     def _batch_reader(self, schema: Any, columns: Any) -> BatchVotes:
         return BatchVotes(schema, columns, self.labelers_, self.classes_, self.abstain)

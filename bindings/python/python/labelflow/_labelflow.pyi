@@ -1,4 +1,4 @@
-"""The compiled half: fitted models, and arrays in and out."""
+"""The compiled extension: fitted models, and arrays in and out."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -14,14 +14,14 @@ from ._settings import threads_of
 from ._signals import Signals
 from ._warnings import warn
 
-#: What a labeling function returns when it has no opinion; None says the same.
+#: What a labeling function returns to abstain; None does the same.
 ABSTAIN = -1
-#: Rows that a worker labels at a time.
+#: Rows per task of a worker.
 _CHUNK = 2000
 
 
 class LabelingFunctionError(RuntimeError):
-    """A labeling function raised an exception, or returned what is no vote.
+    """A labeling function raised an exception, or returned something that is not a vote.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def labeling_function(
     name: str | None = None,
     resources: dict[str, Any] | None = None,
 ) -> Any:
-    """Makes a labeling function of a function of a row.
+    """Turns a function of a row into a labeling function.
 
     Parameters
     ----------
@@ -132,30 +132,31 @@ def apply(
     n_jobs: int | None = 1,
     progress: bool = False,
 ) -> Signals:
-    """Lets labeling functions vote on every row.
+    """Applies labeling functions to every row.
 
     Parameters
     ----------
     functions : sequence of callables
         Labeling functions, or plain functions of a row.
     frame : data frame or sequence
-        A data frame of pandas, polars or pyarrow, whose rows are seen as :class:`Row`; or any sequence, whose items are.
+        A data frame of pandas, polars or pyarrow, whose rows are passed as :class:`Row`; or any sequence, whose items
+        are passed.
     classes : sequence, default=None
         The classes in order. Needed if functions return names and not all classes get a vote, or indices and the last
         class gets none.
     on_error : {"raise", "abstain"}, default="raise"
-        What becomes of a row on which a function raises an exception or returns what is no vote: an error with the name
-        of the function and the row, or an abstention, and a warning with the number of such rows.
+        What to do if a function raises an exception or returns something that is not a vote: raise an error with the
+        name of the function and the row, or abstain and warn with the number of such rows.
     n_jobs : int, default=1
-        Number of processes; None or -1: one a core. With more than one, functions must be importable where the system
-        starts processes afresh.
+        Number of processes; None or -1: one per core. With more than one, functions must be importable where the
+        system starts processes afresh.
     progress : bool, default=False
         Whether to show a bar.
 
     Returns
     -------
     Signals
-        One row a row, one labeler a function.
+        One row per row, one labeler per function.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def _signals(votes: np.ndarray, names: list[str], classes: Sequence[Any] | None)
     numbers = np.array([-1 if vote is None else int(vote) for vote in votes.flat], dtype=np.int64)
     largest = int(numbers.max())
     if classes is None:
-        # The functions' author counts classes from 0: rules for class 1 alone are common.
+        # Functions return class indices from 0, and functions for class 1 alone are common.
         classes = range(max(largest + 1, 2))
     indices = numbers.reshape(votes.shape)
     return Signals(indices.astype(np.int8) if largest <= 127 else indices, classes=classes, labelers=names)
@@ -260,7 +261,7 @@ def _label_chunks(
         for start, stop in chunks:
             yield _label(functions, rows.part(start, stop), start, on_error)
         return
-    # Imported here: it takes as long as a tenth of the package.
+    # Imported here, since it takes a tenth of the package's import time.
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(n_workers) as pool:
@@ -290,7 +291,7 @@ def _label(
 def vote_on(
     functions: Sequence[Callable[[Any], Any]], rows: Iterable[Any], failed: Callable[[int, int, str, Exception], None]
 ) -> np.ndarray:
-    """The votes on some rows, None for an abstention. `failed` hears of row, function and reason, and may raise."""
+    """The votes on some rows, None for an abstention. `failed` is called with row, function and reason, and may raise."""
     votes = []
     for place, row in enumerate(rows):
         cells: list[Any] = [None] * len(functions)

@@ -17,7 +17,7 @@ from ._labelflow import CloudCompleter, ConfigError
 from ._point_clouds import read_cloud, read_clouds, read_frame, read_names, read_parts
 from ._settings import like, plain, seed_of, threads_of
 
-#: Parameters whose value None means: as the preset says.
+#: Parameters whose value None means the preset's value.
 _PARAMETERS = (
     "n_points",
     "n_partial_points",
@@ -38,7 +38,7 @@ _PARAMETERS = (
     "jitter",
 )
 
-#: Likewise, of training.
+#: The same for training.
 _TRAINING_PARAMETERS = (
     "max_epochs",
     "batch_size",
@@ -52,53 +52,53 @@ _TRAINING_PARAMETERS = (
 )
 
 
-#: Parameters that other systems than the flow have too; max_epochs and batch_size are those of every stage.
+#: Parameters that systems other than the flow use too; max_epochs and batch_size are per stage.
 _SHARED_PARAMETERS = ("max_epochs", "batch_size", "n_points", "n_partial_points")
 
 
 class PointCloudCompleter(Estimator):
-    """A flow that completes partial point clouds, learned without pairs: from scans, and complete shapes that are not theirs.
+    """Completes partial point clouds. Learns without pairs, from scans and complete shapes that are not theirs.
 
-    The systems that it is compared with are here too, by name.
+    The default is a flow; the other systems of the paper's comparison are available by name.
 
     Parameters
     ----------
     system : {"llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im", "shape-inversion", "kt-net"}, default="llf"
-        What completes: the flow, or another system with its published settings. Of the parameters below, others than the
-        flow have preset, n_points, n_partial_points, max_epochs and batch_size (the last two of every stage), and settings.
+        The flow, or another system with its published settings. The others use only these parameters: preset,
+        n_points, n_partial_points, max_epochs and batch_size (the last two per stage), and settings.
     settings : dict, default=None
-        For systems other than "llf": what they have otherwise than as published, by the names that model.toml has, such as
-        ``{"d_noise": 32, "players": {"learning_rate": 1e-3}}``.
+        For systems other than "llf": settings that differ from the published ones, by their names in model.toml, such
+        as ``{"d_noise": 32, "players": {"learning_rate": 1e-3}}``.
     preset : {None, "paper", "small"}, default=None
-        What parameters are that are None. "paper": as in the paper. None: larger steps that fade, for a twentieth of the
-        epochs, averaged weights, and a further term that keeps the scan (fidelity_weight). "small" (`--preset fast` of the
-        command line): small networks for small clouds, which train in about a minute on two cores.
+        The values of parameters that are None. "paper": as in the paper. None: larger steps that decay, a twentieth
+        of the epochs, averaged weights, and a further term that keeps the scan (fidelity_weight). "small" (`--preset
+        fast` of the command line): small networks for small clouds, which train in about a minute on two cores.
     n_points, n_partial_points : int, default=None
         Points of complete and of partial clouds in training: 2048 and 1024; small: 256 and 128. A trained model takes scans
         of any size, and gives as many points as wanted.
     max_epochs : int, default=None
-        Passes over the partial clouds: 100; paper: 2000; small: 40.
+        Epochs over the partial clouds: 100; paper: 2000; small: 40.
     batch_size : int, default=None
-        Clouds of one step: 32; small: 16.
+        Clouds per step: 32; small: 16.
     learning_rate : float, default=None
-        Adam's step size, of both players: 5e-4; paper: 1e-4; small: 2e-3.
+        Adam's step size, of generator and discriminator: 5e-4; paper: 1e-4; small: 2e-3.
     discriminator_rate : float, default=None
         The discriminator's step size as a share of it: 1.
     warmup_steps : int, default=None
-        The step size grows over so many steps at the start: 100; paper: 0.
+        Steps over which the step size grows at the start: 100; paper: 0.
     final_rate : float, default=None
-        The share of the step size that is left at the end: 0.02; paper: 1.
+        The share of the step size at the end: 0.02; paper: 1.
     max_gradient_norm : float, default=None
-        Longer gradients are shortened to this norm: 1000.
+        Gradients are clipped to this norm: 1000.
     averaging : float, default=None
-        The share that the moving average of the generator's weights, which is kept, remembers from step to step: 0.999.
-        0 keeps the last weights; paper: 0.
+        The decay of the moving average of the generator's weights, which the model keeps: 0.999. 0 keeps the last
+        weights; paper: 0.
     statistics_batches : int, default=None
-        Batches under the final weights whose statistics normalise: 200; small: 40.
+        Batches over which normalisation statistics are recomputed with the final weights: 200; small: 40.
     likelihood_weight, divergence_weight : float, default=None
         The weights of the likelihood and of the latent's divergence from a standard normal: 0.1 and 1/128; paper: 1 each.
     adversarial_weight : float, default=None
-        The weight of the discriminator's judgement of the whole: 10.
+        The weight of the discriminator's score of a completion: 10.
     hausdorff_weight, fidelity_weight : float, default=None
         The weights of the largest and of the mean distance from a scan's points to its completion: 100 each; the second in
         the paper: 0.
@@ -108,25 +108,25 @@ class PointCloudCompleter(Estimator):
         Steps of the flow, of three couplings each, the width inside them, and that of the latent: 8, 64 and 128; small: 4, 16
         and 16.
     feature_widths, discriminator_widths, discriminator_head : sequence of int, default=None
-        Widths of the layers that look at partial clouds (64, 128, 256, 512), of the discriminator's layers for points
-        (64, 128, 128, 256, 128), and of those after them (256, 512); small: (16, 32, 64) twice and (64,).
+        Widths of the layers of the encoder of partial clouds (64, 128, 256, 512), of the discriminator's layers for
+        points (64, 128, 128, 256, 128), and of those after them (256, 512); small: (16, 32, 64) twice and (64,).
     discriminator_norm : bool, default=None
         Whether the discriminator's layers for points are normalised over the batch: True.
     discriminator_blur : float, default=None
-        The deviation of noise by which points are blurred before the discriminator sees them, of shapes and completions alike: 0.
+        The standard deviation of noise on the points that the discriminator sees, of shapes and completions alike: 0.
     base_deviation : float, default=None
-        The deviation of the density that points are drawn from: 0.2; paper: 1.
+        The standard deviation of the base density: 0.2; paper: 1.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
-        Where to compute. The last two need a package that was built with them.
+        The device. The last two need a package that was built with them.
     random_state : int, generator of numpy or None, default=0
-        Where all randomness of training comes from.
+        The seed of training.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
     verbose : int, default=0
         1 for a progress bar, 2 for lines.
     callback : callable, default=None
         Called after every epoch with a dict of its numbers (epoch, max_epochs, loss, terms, learning_rate,
-        gradient_norm). Training ends when it returns something true.
+        gradient_norm). Training ends when it returns a true value.
 
     Attributes
     ----------
@@ -234,8 +234,8 @@ class PointCloudCompleter(Estimator):
     def fit(self, shapes: Any, scans: Any = None, parts: Any = None, *, names: Any = None) -> Any:
         """Learns from complete shapes, and partial clouds that are not theirs.
 
-        All clouds are moved and scaled into the frame of their own box first, so that units do not matter. Their axes do: up
-        is up in all of them.
+        All clouds are moved and scaled into the frame of their own box first, so that units do not matter. Their axes
+        do: up must be the same in all of them.
 
         Parameters
         ----------
@@ -244,11 +244,11 @@ class PointCloudCompleter(Estimator):
         scans : list of arrays (n_points, 3), default=None
             Partial clouds, at least two. Without them, partial clouds are cut from the shapes.
         parts : list of integer arrays (n_points,), default=None
-            The part that each point of each shape belongs to. Partial clouds are what is left when some parts are taken away,
-            anew at every visit. Give scans or parts.
+            The part that each point of each shape belongs to. Partial clouds are cut by removing some parts, anew at
+            every epoch. Give scans or parts.
         names : list of str, default=None
-            Names of the shapes, which decide with the seed how they are cut; None: their places. The command line takes the
-            names of their files.
+            Names of the shapes, which decide with the seed how they are cut; None: their positions. The command line
+            takes the names of their files.
 
         Returns
         -------
@@ -258,7 +258,7 @@ class PointCloudCompleter(Estimator):
             raise TypeError("fit: expected scans or parts, found both")
         if scans is None and parts is None:
             raise ValueError(
-                "fit: expected scans, or the parts of the shapes, of which some can be taken away, found neither"
+                "fit: expected scans, or the parts of the shapes, of which some can be removed, found neither"
             )
         clouds = read_clouds("shapes", shapes)
         partial_clouds = None if scans is None else read_clouds("scans", scans)
@@ -272,7 +272,7 @@ class PointCloudCompleter(Estimator):
                 config, clouds, given_names, partial_clouds, part_numbers, observer, n_jobs, self.system
             ),
         )
-        # Nothing is stored before training has ended: an interrupted fit leaves the model as it was.
+        # Attributes are set only after training: an interrupted fit leaves the model as it was.
         self.model_ = model
         set_course(self, model)
         return self
@@ -288,27 +288,27 @@ class PointCloudCompleter(Estimator):
         frame: Any = "auto",
         random_state: Any = 0,
     ) -> np.ndarray:
-        """Several complete clouds that a scan may be part of, where the scan is and in its units.
+        """Completes a scan, in its own place and units.
 
         Parameters
         ----------
         scan : array (n_points, 3)
         n : int, default=10
-            Number of completions. A system that knows one completion of a scan ("pcl2pcl", "kt-net") gives that one,
-            with a warning when more are asked for.
+            Number of completions. Systems with one completion per scan ("pcl2pcl", "kt-net") give one, and warn if n
+            is larger.
         n_points : int, default=None
             Points of each; None: as many as in training.
         latent : {"posterior", "prior"}, default="posterior"
-            Where the latent comes from: from the scan, or from a standard normal, for more different completions of which some
-            fit less.
+            The distribution of the latent: given the scan, or a standard normal, with which completions differ more
+            and some fit less.
         temperature : float, default=1.0
-            A factor on the noise: below 1 completions are less different.
+            A factor on the noise: below 1 completions differ less.
         keep_input : bool, default=False
-            Whether points of the scan are among those of each completion.
+            Whether each completion contains points of the scan.
         frame : {"auto", "scan", "same"} or (center, radius), default="auto"
-            Where the scan lies in the whole: see :meth:`frame_of`.
+            The frame of the whole object: see :meth:`frame_of`.
         random_state : int, generator of numpy or None, default=0
-            Where the noise comes from.
+            The seed of the noise.
 
         Returns
         -------
@@ -327,18 +327,19 @@ class PointCloudCompleter(Estimator):
             "seed": seed_of(random_state),
         }
         if n > 1 and self.model_.is_deterministic:
-            warnings.warn(f"{self.model_.system} knows one completion of a scan, not {n}", stacklevel=2)
+            warnings.warn(f"{self.model_.system} gives one completion per scan, not {n}", stacklevel=2)
         return self.model_.complete(points, json.dumps(options), read_frame(frame), threads_of(self.n_jobs))
 
     def frame_of(self, scan: Any, frame: Any = "auto") -> tuple[np.ndarray, float]:
-        """Where the whole is that a scan belongs to: the middle of its box, and its radius around that.
+        """The frame of the whole object of a scan: the middle of its box, and its radius around that.
 
         Parameters
         ----------
         scan : array (n_points, 3)
         frame : {"auto", "scan", "same"} or (center, radius), default="auto"
-            "auto": the frame is searched whose completions fit the scan best. "scan": the scan's own box, as if nothing large
-            were missing. "same": the scan is in the frame of the networks already, in a ball of radius 0.5 around the origin.
+            "auto": searches the frame whose completions fit the scan best. "scan": the scan's own box, as if nothing
+            large were missing. "same": the scan is in the frame of the networks already, in a ball of radius 0.5
+            around the origin.
 
         Returns
         -------
@@ -350,7 +351,7 @@ class PointCloudCompleter(Estimator):
         return self.model_.frame_of(points, read_frame(frame), threads_of(self.n_jobs))
 
     def score_clouds(self, clouds: Any, frame: Any = "scan") -> np.ndarray:
-        """How much clouds look like complete shapes to the discriminator: about 1 if they do, about 0 if they do not.
+        """The discriminator's scores: about 1 for clouds that look like complete shapes, about 0 for others.
 
         Parameters
         ----------
@@ -367,7 +368,7 @@ class PointCloudCompleter(Estimator):
         return self.model_.scores(points, read_frame(frame, ("scan", "same")), threads_of(self.n_jobs))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the model folder of the command line, replacing a model that is there.
+        """Saves a model folder, which the command line reads too. Replaces an existing model.
 
         Parameters
         ----------
@@ -378,7 +379,7 @@ class PointCloudCompleter(Estimator):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
-        """Reads a model folder, of :meth:`save` or of the command line.
+        """Loads a model folder of :meth:`save` or of the command line.
 
         Parameters
         ----------
@@ -387,7 +388,7 @@ class PointCloudCompleter(Estimator):
         Returns
         -------
         PointCloudCompleter
-            With the settings in the folder.
+            With the settings of the folder.
         """
         model = CloudCompleter.load(os.fspath(folder))
         config = json.loads(model.config)
@@ -423,7 +424,7 @@ class PointCloudCompleter(Estimator):
         return {**config, **shared}
 
     def _config_of_another(self) -> dict[str, Any]:
-        """Those of a system that is not the flow."""
+        """The settings of a system other than the flow."""
         for name in (*_PARAMETERS, *_TRAINING_PARAMETERS):
             if name not in _SHARED_PARAMETERS and getattr(self, name) is not None:
                 raise ConfigError(
@@ -451,7 +452,7 @@ class PointCloudCompleter(Estimator):
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """A dict with the values of another one in place of its own, at any depth."""
+    """A dict with its values replaced by those of another one, at any depth."""
     merged = dict(base)
     for key, change in changes.items():
         inner = merged.get(key)

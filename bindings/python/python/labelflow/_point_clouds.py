@@ -1,4 +1,4 @@
-"""Point clouds: checked once, and turned into float64."""
+"""Point clouds: checks, and conversion to float64."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def _read_parts(name: str, parts: Any, shape: np.ndarray) -> np.ndarray:
         raise ValueError(f"{name}: expected numbers of parts from 0 to {2**32 - 1}, found {found}")
     if lowest == highest:
         raise ValueError(
-            f"{name}: expected several parts, of which some can be taken away, found one; "
+            f"{name}: expected several parts, of which some can be removed, found one; "
             "give partial clouds as scans"
         )
     return np.ascontiguousarray(numbers, dtype=np.uint32)
 
 
 def read_names(names: Any, n_shapes: int) -> list[str]:
-    """The names of the shapes: as given, or their places."""
+    """The names of the shapes: as given, or their positions."""
     if names is None:
         return [str(place) for place in range(n_shapes)]
     names = _listed("names", names, "names, one for each shape")
@@ -81,7 +81,7 @@ def read_names(names: Any, n_shapes: int) -> list[str]:
 
 
 def read_frame(frame: Any, names: tuple[str, ...] = ("auto", "scan", "same")) -> Any:
-    """One of these names, or the middle and the radius of the whole as plain numbers."""
+    """One of these names, or the middle and the radius of the whole object as plain numbers."""
     if isinstance(frame, str) and frame in names:
         return frame
     expected = f"frame: expected {', '.join(map(repr, names))} or (center, radius)"
@@ -101,7 +101,7 @@ def read_frame(frame: Any, names: tuple[str, ...] = ("auto", "scan", "same")) ->
 
 
 def _listed(name: str, values: Any, what: str) -> list[Any]:
-    """The items of what can be gone through; a text is not a list of letters."""
+    """The items of an iterable; a text is not a list of letters."""
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{name}: expected a list of {what}, found {values!r}")
     return list(values)

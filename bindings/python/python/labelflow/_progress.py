@@ -14,7 +14,7 @@ _PAUSE = 0.1
 class Progress:
     """A bar that counts to `total`.
 
-    `verbose` is 0 for silence, 1 for a bar (nothing where standard error is a file or a pipe), 2 for a line at every
+    `verbose` is 0 for nothing, 1 for a bar (nothing if standard error is a file or a pipe), 2 for a line at every
     tenth of the way.
     """
 
@@ -61,7 +61,7 @@ def _can_redraw() -> bool:
 
 
 class TrainingProgress:
-    """Called with the numbers of each epoch: shows progress, then asks the user's own callback."""
+    """Called with the numbers of each epoch: shows progress, then calls the user's callback."""
 
     def __init__(self, title: str, verbose: int, callback: Any) -> None:
         self._progress = Progress(title, verbose) if verbose else None

@@ -11,7 +11,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_hashes(batch: Any, columns: list[str], seed: int) -> np.ndarray:
-    """Sixty-four bits a row; rows with the same cells have the same."""
+    """A 64-bit hash per row; rows with the same cells have the same hash."""
     hashes = _mixed(np.full(batch.num_rows, seed, dtype=np.uint64))
     for name in columns:
         hashes = _mixed(hashes ^ _bits(batch.column(name)))
@@ -35,7 +35,7 @@ def _bits(values: Any) -> np.ndarray:
 
 
 def _encoded(values: Any) -> Any:
-    """Distinct cells and their places; lists and the like are taken as their text."""
+    """Distinct cells and their places; lists and the like are compared as text."""
     import pyarrow as pa
 
     if pa.types.is_nested(values.type):

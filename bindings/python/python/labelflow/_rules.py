@@ -1,4 +1,4 @@
-"""Rules about real-valued labels: as a user states them, and as the compiled half reads them."""
+"""Rules about real-valued labels: as users write them, and as the extension reads them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Union
 
 import numpy as np
 
-#: A number, or its lower and its upper end.
+#: A number, or a lower and an upper end.
 Value = Union[float, "tuple[float, float]"]
 
 
@@ -19,11 +19,11 @@ class MeanRule:
     Parameters
     ----------
     feature : str or int
-        The column, by its name or its place.
+        The column, by name or position.
     threshold : float
         In the feature's own units.
     above, below : float, (float, float) or None, default=None
-        The mean at or above the threshold, and below it: a number, its lower and its upper end, or None for no claim.
+        The mean at or above the threshold, and below it: a number, a lower and an upper end, or None for no claim.
 
     Examples
     --------
@@ -45,14 +45,13 @@ class QuantileRule:
     Parameters
     ----------
     feature : str or int
-        The column, by its name or its place.
+        The column, by name or position.
     threshold : float
         In the feature's own units.
     level : float
         The share of the labels below the quantile; 0.5 is the median.
     above, below : float, (float, float) or None, default=None
-        The quantile at or above the threshold, and below it: a number, its lower and its upper end, or None for no
-        claim.
+        The quantile at or above the threshold, and below it: a number, a lower and an upper end, or None for no claim.
 
     Examples
     --------
@@ -75,11 +74,11 @@ class MaskRule:
     Parameters
     ----------
     mask : array (n_rows,) of bool
-        The rows that the rule speaks of.
+        The rows that the rule is about.
     mean : float or (float, float)
-        Their mean: a number, or its lower and its upper end.
+        Their mean: a number, or a lower and an upper end.
     name : str, default=None
-        What messages call the rule.
+        The name of the rule in messages.
 
     Examples
     --------
@@ -97,14 +96,14 @@ Rule = (MeanRule, QuantileRule, MaskRule)
 
 
 def are_rules(value: Any) -> bool:
-    """Whether it is a rule or a list of things of which the first is one: truth never is."""
+    """Whether it is a rule or a list that starts with one; true labels never are."""
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and isinstance(value[0], Rule)
     return isinstance(value, Rule)
 
 
 def read_rules(rules: Any, n_features: int, names: list[str] | None) -> list[dict[str, Any]]:
-    """Rules as the compiled half reads them, one for each side of a threshold of which something is claimed."""
+    """Rules as the extension reads them, one for each side of a threshold with a claim."""
     rules = [rules] if isinstance(rules, Rule) else rules
     if isinstance(rules, (str, bytes, dict)) or not hasattr(rules, "__iter__"):
         raise TypeError(f"rules: expected a list of MeanRule, QuantileRule or MaskRule, found {type(rules).__name__}")
@@ -152,13 +151,13 @@ def _mask_rule(rule: MaskRule, where: str) -> dict[str, Any]:
 
 
 def _feature_name(feature: Any, where: str, n_features: int, names: list[str] | None) -> str:
-    """The name of a column; columns without names are called x0, x1, … by the compiled half."""
+    """The name of a column; the extension calls columns without names x0, x1, …"""
     if isinstance(feature, str):
         return feature
     if not isinstance(feature, (int, np.integer)) or isinstance(feature, bool):
-        raise TypeError(f"{where}: expected the name or the place of a column, found {feature!r}")
+        raise TypeError(f"{where}: expected the name or the position of a column, found {feature!r}")
     if not 0 <= feature < n_features:
-        raise ValueError(f"{where}: expected a place from 0 to {n_features - 1}, found {feature}")
+        raise ValueError(f"{where}: expected a position from 0 to {n_features - 1}, found {feature}")
     return f"x{feature}" if names is None else names[feature]
 
 

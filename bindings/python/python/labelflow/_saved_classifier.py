@@ -1,4 +1,4 @@
-"""Fitted classifiers that are no flows, as one JSON file."""
+"""Fitted classifiers other than flows, as one JSON file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SavedClassifier(FeatureClassifier):
         Returns
         -------
         classifier
-            With default parameters: the file holds what was learned, not how.
+            With default parameters: the file holds the fitted model, not the settings of the fit.
         """
         place = os.fspath(path)
         with open(place, encoding="utf-8") as file:
@@ -82,7 +82,7 @@ class SavedClassifier(FeatureClassifier):
 
 
 def _write_whole(path: str, text: str) -> None:
-    """Writes beside the file, then renames: whatever happens, there is the old or the new one."""
+    """Writes a temporary file and renames it, so that a crash leaves the old or the new one."""
     folder = os.path.dirname(path) or "."
     handle, partial = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path), suffix=".partial")
     try:

@@ -1,4 +1,4 @@
-"""Parameters on their way to the compiled half, where all but their kind is checked."""
+"""Conversion of parameters for the extension, which checks everything but their type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
 
 
 def like(name: str, value: Any, example: Any) -> Any:
-    """A parameter of the same kind as `example`, where that is a number."""
+    """A parameter of the same type as `example`, if that is a number."""
     if isinstance(example, bool) or not isinstance(example, _NUMBER):
         return plain(value)
     is_whole = isinstance(example, _WHOLE)
@@ -40,7 +40,7 @@ def like(name: str, value: Any, example: Any) -> Any:
 
 
 def pair_like(name: str, value: Any, example: Any) -> Any:
-    """A parameter that is two numbers, each of the same kind as its `example`."""
+    """A parameter that is two numbers, each of the same type as its `example`."""
     value = plain(value)
     if not isinstance(value, list) or len(value) != 2:
         raise ConfigError(f"{name}: expected 2 numbers, found {value!r}")

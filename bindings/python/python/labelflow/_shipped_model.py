@@ -1,4 +1,4 @@
-"""Models and labeling functions on their way to the processes of a cluster."""
+"""Models and labeling functions, serialized for the processes of a cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._arrow import pyarrow
 from ._bad_rows import BadRows
 from ._labeling import LabelingFunction, LabelingFunctionError, Row, function_names, vote_on
 
-#: The models that this process has loaded, by their hash; the last few, for those who predict with several.
+#: The models that this process has loaded, by their hash; the last few, for jobs that predict with several.
 _LOADED: dict[str, Any] = {}
 _KEPT = 4
 
@@ -37,7 +37,7 @@ def loaded(key: str, data: Callable[[], bytes], n_jobs: int) -> Any:
 
 
 class ShippedFunctions:
-    """Labeling functions that travel by value: those of a notebook are in no module that a worker could import.
+    """Labeling functions, pickled by value: a worker cannot import those of a notebook.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class ShippedFunctions:
         self._on_error = on_error
 
     def votes(self, batch: Any, first: int, place: Callable[[int], str], report: BadRows) -> list[Any]:
-        """One column a function, of class indices, -1 for an abstention. `first` is the number of the first row."""
+        """One column per function, of class indices, -1 for an abstention. `first` is the number of the first row."""
         pa = pyarrow()
         places = {name: column for column, name in enumerate(batch.schema.names)}
         rows = (Row(places, values) for values in zip(*(column.to_pylist() for column in batch.columns)))

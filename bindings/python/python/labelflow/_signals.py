@@ -1,4 +1,4 @@
-"""Weak signals: whatever a user has, as votes or probabilities of named labelers about named classes."""
+"""Weak signals: votes or probabilities of named labelers about named classes, from many types of input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG_COLUMNS = {"task", "worker", "label"}
 class Signals:
     """Votes or probabilities of several labelers, any of which may abstain.
 
-    Every ``fit`` takes what this takes, so it is needed only to convert once and use often, or to keep names.
+    Every ``fit`` takes the same input, so you need this only to convert once and use often, or to keep names.
 
     Parameters
     ----------
@@ -29,16 +29,17 @@ class Signals:
         - floats (n_rows, n_labelers): probabilities of class 1, NaN abstains;
         - floats (n_rows, n_labelers, n_classes): probabilities, NaN abstains;
         - names (n_rows, n_labelers): votes for named classes; None, NaN or an empty text abstains;
-        - a data frame of pandas, polars or pyarrow, one column a labeler, of any of the above. As in a csv file,
+        - a data frame of pandas, polars or pyarrow, one column per labeler, of any of the above. As in a csv file,
           numbers are votes if all of them are whole;
-        - a data frame with the columns task, worker and label, one row a vote: tasks become rows in the order in which
+        - a data frame with the columns task, worker and label, one row per vote: tasks become rows in the order in
+        which
           they first appear, workers become labelers;
         - a sparse matrix of scipy, with ``abstain="zero"`` or ``"signed"``;
         - labels (n_rows,): one labeler. All values are classes, as in scikit-learn, but -1 abstains if
           there are two other values.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers: -1; 0, where classes count from 1; missing values alone; 0, where the
-        classes are -1 and 1; or whichever of these alone fits.
+        How an abstention is written in votes that are numbers: -1; 0, where classes count from 1; missing values
+        alone; 0, where the classes are -1 and 1; or whichever of these alone fits.
     classes : sequence, default=None
         The classes in order. Without it they are 0, 1, … up to the largest vote, or the names found, sorted.
     labelers : sequence of str, default=None
@@ -51,7 +52,7 @@ class Signals:
     labelers_ : list of str
         The labelers.
     tasks_ : array or None
-        The tasks, one a row, of a data frame of tasks, workers and labels.
+        The tasks, one per row, of a data frame of tasks, workers and labels.
 
     Examples
     --------
@@ -87,11 +88,11 @@ class Signals:
         self.labelers_ = self._raw.labelers
 
     def votes(self) -> np.ndarray:
-        """The index of the class that each labeler holds most probable, -1 where it abstains, (n_rows, n_labelers)."""
+        """Class indices: the most probable class of each labeler, -1 where it abstains, (n_rows, n_labelers)."""
         return self._raw.votes()
 
     def to_pandas(self) -> Any:
-        """The votes as a pandas data frame, one column a labeler."""
+        """The votes as a pandas data frame, one column per labeler."""
         import pandas
 
         return pandas.DataFrame(self.votes(), columns=self.labelers_, index=self.tasks_)
@@ -158,7 +159,7 @@ def as_signals(values: Any, abstain: str, classes: Any) -> Signals:
 
 
 class _Reader:
-    """Reads one value and keeps what is found beside the numbers."""
+    """Reads one value and keeps the names that are found beside the numbers."""
 
     def __init__(self, abstain: str, classes: Any) -> None:
         self.abstain = abstain
@@ -317,7 +318,7 @@ class _Reader:
         return self._objects(array.astype(object))
 
     def _long(self, frame: Any) -> tuple[RawSignals, np.ndarray]:
-        """One row a vote: task, worker, label."""
+        """One row per vote: task, worker, label."""
         columns = [_frames.column(frame, name) for name in ("task", "worker", "label")]
         if not len(columns[0]):
             raise DataError("signals: expected at least one vote, found an empty data frame")
@@ -349,7 +350,7 @@ class _Reader:
         return self._whole(dense) if dense.dtype.kind == "f" else dense
 
     def _labels(self, labels: np.ndarray) -> tuple[RawSignals, np.ndarray]:
-        """One label a row, as scikit-learn has them."""
+        """One label per row, as in scikit-learn."""
         self.is_one_label_a_row = True
         missing = _frames.is_missing(labels)
         if labels.dtype.kind == "f":
@@ -395,7 +396,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _codes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values that occur, in the order of their first appearance, and the place of each."""
+    """The values that occur, in the order of their first appearance, and the index of each."""
     places: dict[Any, int] = {}
     codes = np.array([places.setdefault(value, len(places)) for value in values.tolist()])
     return np.array(list(places), dtype=object if values.dtype.kind == "O" else None), codes

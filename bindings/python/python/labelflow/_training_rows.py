@@ -1,4 +1,4 @@
-"""Training of flows from rows that an engine gave, within a number of rows."""
+"""Training of flows on a sample of rows from an engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._batch_features import BatchFeatures
 from ._batch_votes import BatchVotes
 from ._signals import Signals
 
-#: Rows that are trained on unless the user says otherwise.
+#: The default size of the sample.
 MAX_ROWS = 1_000_000
 
 
@@ -58,7 +58,7 @@ def _signals(
     if classes is None and not isinstance(columns, str):
         table = pyarrow().Table.from_batches([batch]).select(list(columns))
         if any(pyarrow().types.is_string(kind) or pyarrow().types.is_large_string(kind) for kind in table.schema.types):
-            # Whatever is there is the name of a class.
+            # Any value that is there is the name of a class.
             return Signals(table), np.zeros(batch.num_rows, dtype=bool)
     reader = BatchVotes(batch.schema, columns, None, classes, model.abstain)
     votes, wrong, reason = reader.read(batch)

@@ -35,8 +35,8 @@ _END_MODELS: dict[str, dict[str, Any]] = {
 class TwoStageClassifier(SavedClassifier):
     """A classifier on features from the labels of another model.
 
-    Features that hold more than the signals let the second stage correct the first. Rows that no labeler speaks of are
-    left out, unless the first stage is a classifier on features itself.
+    The second stage can correct the first where features tell more than votes. Rows without votes are left out,
+    unless the first stage is itself a classifier on features.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ class TwoStageClassifier(SavedClassifier):
         The second stage: "mlp", "mlp-cll-public", "mlp-llf-1hidden", "logistic-regression"; a dict with the settings of
         one, ``{"kind": "multilayer-perceptron", "n_epochs": 5}``; or any classifier with scikit-learn's conventions.
     labels : {"hard", "soft"}, default="hard"
-        What the second stage is told: the most probable class of each row, or the probabilities.
+        What the second stage learns from: the most probable class of each row, or the probabilities.
     ties : "lowest", "abstain", "hash" or dict, default="lowest"
-        What becomes of rows whose most probable classes are equally probable, when labels are hard;
-        ``{"random": {"seed": 0}}`` draws. Rows that abstain are left out.
+        The class of rows with several most probable classes, when labels are hard; ``{"random": {"seed": 0}}`` draws.
+        Rows that abstain are left out.
     random_state : int, generator of numpy or None, default=0
         The seed of the second stage.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core.
+        Number of threads; None or -1: one per core.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
 

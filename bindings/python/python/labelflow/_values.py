@@ -1,4 +1,4 @@
-"""Real-valued labels: checked as scikit-learn checks them, and the rules that an expert would state of them."""
+"""Real-valued labels: scikit-learn's checks, and rules measured on them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ._warnings import warn
 
 
 def read_values(y: Any, n_rows: int) -> np.ndarray:
-    """One number a row, as float64."""
+    """One number per row, as float64."""
     values = np.asarray(y)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: expected real labels y.")
     try:
         values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y: expected rules or one number a row, found {error}") from error
+        raise ValueError(f"y: expected rules or one number per row, found {error}") from error
     if values.ndim == 2 and values.shape[1] == 1:
         _warn_of_column()
         values = values[:, 0]
@@ -38,10 +38,10 @@ def read_values(y: Any, n_rows: int) -> np.ndarray:
 
 
 def measured_rules(features: np.ndarray, values: np.ndarray) -> list[MeanRule]:
-    """For each feature, the mean label where it is at least its mean, and where it is below."""
+    """For each feature, the mean label at or above the feature's mean, and below it."""
     rules = []
     for place, column in enumerate(features.T):
-        # Thresholds are compared in single precision, as features are kept.
+        # Features are kept in single precision, so thresholds are compared in it.
         threshold = np.float32(column.mean(dtype=np.float64))
         is_above = column >= threshold
         above, below = (
@@ -52,7 +52,7 @@ def measured_rules(features: np.ndarray, values: np.ndarray) -> list[MeanRule]:
 
 
 def measured_range(values: np.ndarray) -> tuple[float, float]:
-    """The lowest and the highest label; around a single value, a range to lie in."""
+    """The lowest and the highest label; if they are equal, a range around them."""
     lower, upper = float(values.min()), float(values.max())
     if lower < upper:
         return lower, upper
@@ -70,7 +70,7 @@ def r2(values: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _warn_of_column() -> None:
-    """The warning that scikit-learn gives; its own kind of it where scikit-learn is in use."""
+    """scikit-learn's warning; of its own type where scikit-learn is in use."""
     theirs = sys.modules.get("sklearn.exceptions")
     warn(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,).",

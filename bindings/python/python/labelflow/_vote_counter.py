@@ -1,4 +1,4 @@
-"""Distinct rows of votes counted as they come: all that label models learn from."""
+"""Counts of distinct rows of votes, which are all that label models learn from."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ._signals import Signals
 COUNT = "count"
 #: Rows of partial counts that are kept before they are added up.
 _PATIENCE = 1 << 18
-#: Above this, counts would no longer be whole numbers in a float.
+#: Above this, a float no longer holds every whole number.
 _MAX_ROWS = 1 << 53
 
 
 class VoteCounter:
-    """Counts distinct rows of votes, batch by batch, in memory for the distinct rows alone. Needs pyarrow.
+    """Counts distinct rows of votes, batch by batch. Keeps only the distinct rows in memory. Needs pyarrow.
 
-    Cells are counted as they are; what they mean (names or numbers, which of them abstain) is decided by the label model that is
-    fitted, from all of them together, as it would be from the rows.
+    Cells are counted as they are; what they mean (names or numbers, which of them abstain) is decided when a label
+    model is fitted, from all of them together.
 
     Parameters
     ----------
     columns : list of str or str, default=None
         The labelers' columns, or the name of one column that has their votes as lists. None: all columns.
     max_patterns : int, default=None
-        With more distinct rows an error; None: as many as there are.
+        The limit on distinct rows, above which an error is raised. None: no limit.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class VoteCounter:
         Parameters
         ----------
         votes : stream of record batches or data frame
-            Whatever ``predict_batches`` takes.
+            Anything that ``predict_batches`` takes.
         """
         for batch in as_reader(votes):
             self._add(_vote_table(batch, self.columns))
 
     def merge(self, other: VoteCounter) -> None:
-        """Adds what another has counted. The result does not depend on the order.
+        """Adds the counts of another. The result does not depend on the order.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class VoteCounter:
         Parameters
         ----------
         table : stream of record batches or data frame
-            One row a pattern, with a column of counts.
+            One row per pattern, with a column of counts.
         counts : str, default="count"
             That column.
         """
@@ -97,7 +97,7 @@ class VoteCounter:
         self._add_counts(votes.append_column(COUNT, whole.column(counts).cast(pyarrow().int64())))
 
     def table(self) -> Any:
-        """The distinct rows with their counts: one column a labeler, then ``count``.
+        """The distinct rows with their counts: one column per labeler, then ``count``.
 
         Returns
         -------
@@ -157,11 +157,11 @@ def count_votes(source: Any, columns: Any = None, *, max_patterns: int | None = 
     Parameters
     ----------
     source : stream of record batches or data frame
-        Whatever ``predict_batches`` takes.
+        Anything that ``predict_batches`` takes.
     columns : list of str or str, default=None
         The labelers' columns, or the name of one column that has their votes as lists. None: all columns.
     max_patterns : int, default=None
-        With more distinct rows an error; None: as many as there are.
+        The limit on distinct rows, above which an error is raised. None: no limit.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def count_votes(source: Any, columns: Any = None, *, max_patterns: int | None = 
 
 
 def too_many(max_patterns: int) -> str:
-    """What is said of votes that hardly repeat."""
+    """The error for votes that hardly repeat."""
     return (
         f"votes: expected at most {max_patterns} distinct rows (max_patterns), found more; label models that need no counts, "
         "MajorityVote and AverageSignals, can be fitted to any few rows"
@@ -201,7 +201,7 @@ def read_counts(X: Any, counts: Any) -> tuple[Any, np.ndarray]:
     else:
         numbers = np.asarray(counts)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
-        raise DataError(f"counts: expected whole numbers, one a pattern, found {numbers.dtype} of shape {numbers.shape}")
+        raise DataError(f"counts: expected whole numbers, one per pattern, found {numbers.dtype} of shape {numbers.shape}")
     wrong = ~((numbers >= 0) & (numbers == np.round(numbers)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -216,7 +216,7 @@ def is_one_list(values: Any) -> bool:
 
 
 def pattern_reader(batch: Any, counts: np.ndarray, classes: Any, abstain: str) -> BatchVotes:
-    """What reads the votes of patterns. Of lists, there are as many labelers as the lists of most rows have votes."""
+    """The reader of the votes of patterns. For lists, the most common length is the number of labelers."""
     if not is_one_list(batch):
         return BatchVotes(batch.schema, batch.schema.names, None, classes, abstain)
     import pyarrow.compute as compute
@@ -235,7 +235,7 @@ def _total(numbers: np.ndarray) -> int:
 
 
 def _vote_table(batch: Any, columns: Any) -> Any:
-    """The votes of a batch, one column a labeler."""
+    """The votes of a batch, one column per labeler."""
     pa = pyarrow()
     table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
     chosen = choose_columns("votes", table.schema, columns, None, None)
@@ -247,7 +247,7 @@ def _vote_table(batch: Any, columns: Any) -> Any:
 
 
 def spread(lists: Any, name: str) -> Any:
-    """A column of lists as one column a labeler, labeler0, labeler1, …"""
+    """A column of lists as one column per labeler, labeler0, labeler1, …"""
     import pyarrow.compute as compute
 
     pa = pyarrow()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-#: Doubts that are told in full; of more, only the number.
+#: Doubts that are listed; of more, only the number.
 _SHOWN = 3
 
 
@@ -19,7 +19,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_of_doubts(about: str, doubts: list[str]) -> None:
-    """Warns once of everything that is doubtful about something."""
+    """Warns once with all doubts about something."""
     if doubts:
         more = f"; and {len(doubts) - _SHOWN} more doubts" if len(doubts) > _SHOWN else ""
         warn(f"{about}: " + "; ".join(doubts[:_SHOWN]) + more)

@@ -1,6 +1,6 @@
 """labelflow on Ray Data: labeling functions, label models from counts, training on a sample, prediction by actors.
 
-Ray reads, moves and spreads rows; labelflow must be installed where its workers run.
+Ray reads, moves and distributes rows. labelflow must be installed where the workers run.
 """
 
 from __future__ import annotations
@@ -26,32 +26,33 @@ try:
 except ImportError as error:
     raise ImportError("labelflow.ray needs Ray Data: pip install 'ray[data]'") from error
 
-#: Distinct rows of votes that are brought to the driver at most, unless the user says otherwise.
+#: The default limit on distinct rows of votes that the driver receives.
 MAX_PATTERNS = 5_000_000
-#: Rows that an actor predicts at a time.
+#: Rows per batch of an actor.
 BATCH_SIZE = 65_536
-#: How many standard deviations a sample may be larger than meant before it is cut.
+#: How many standard deviations a sample may be larger than expected before it is cut.
 _MARGIN = 6
 _HASH = "labelflow_hash"
-#: The task that this process is at, and the number of its batches so far.
+#: The current task of this process, and the number of its batches so far.
 _TASK: dict[str, Any] = {"id": None, "n_batches": 0}
 
 
 class BadRows:
-    """Rows that workers could not use, counted by an actor while a dataset is computed. Give each prediction its own.
+    """Rows that workers could not use, counted by an actor while a dataset is computed. Use a new one for each
+    prediction.
 
-    Counted task by task, so that tasks that Ray runs again after a failure count once.
+    Counts are kept per task, so that tasks that Ray repeats after a failure count once.
 
     Attributes
     ----------
     n_rows : int
         Their number, of the batches that were computed so far.
     places : list of str
-        Where some of them are, and what is wrong with them.
+        The positions of some of them, and the reasons.
     """
 
     def __init__(self) -> None:
-        # It outlives no driver and takes no core.
+        # It ends with the driver and takes no core.
         self._actor = ray.remote(num_cpus=0)(_Counter).remote()
 
     @property
@@ -89,21 +90,21 @@ def apply(
     keep: Sequence[str] | None = None,
     report: BadRows | None = None,
 ) -> Any:
-    """Lets labeling functions vote on every row of a Ray dataset.
+    """Applies labeling functions to every row of a Ray dataset.
 
     Parameters
     ----------
     functions : sequence of callables
-        Labeling functions, or plain functions of a row (a :class:`labelflow.Row`). They travel by value.
+        Labeling functions, or plain functions of a row (a :class:`labelflow.Row`). They are pickled by value.
     dataset : ray.data.Dataset
     classes : sequence, default=None
         The classes in order, needed if functions return names: votes are their indices.
     on_error : {"raise", "abstain"}, default="raise"
-        What becomes of a row on which a function raises an exception or returns what is no vote.
+        What to do if a function raises an exception or returns something that is not a vote.
     keep : list of str, default=None
-        The columns that go along. None: all.
+        Columns to keep. None: all.
     report : BadRows, default=None
-        Counts rows on which a function failed.
+        Collects rows on which a function failed.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def apply(
 
 
 def count_votes(dataset: Any, votes: Sequence[str] | str, *, max_patterns: int = MAX_PATTERNS) -> Any:
-    """Distinct rows of votes with how often each occurs, counted by Ray block by block and added up.
+    """Counts the distinct rows of votes, block by block.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def count_votes(dataset: Any, votes: Sequence[str] | str, *, max_patterns: int =
     votes : list of str or str
         The labelers' columns, or the name of one column of lists.
     max_patterns : int, default=5000000
-        With more distinct rows an error.
+        The limit on distinct rows, above which an error is raised.
 
     Returns
     -------
@@ -203,12 +204,12 @@ def fit(
     rules, label_range
         Those of ``LabelFlowRegressor.fit``.
     bad_rows : {"fail", "abstain", "skip"}, default="fail"
-        What becomes of a row with a vote that is no class or a feature that is no finite number: an error; the vote abstains, and a
-        row with such a feature is left out; or all such rows are.
+        What to do with a row whose vote is not a class or whose feature is not a finite number: raise an error; let
+        the vote abstain, and leave out a row with such a feature; or leave out all such rows.
     id_column : str, default=None
-        A column that names a row: in messages, and to choose the sample by.
+        A column that identifies rows: in messages, and to choose the sample.
     report : labelflow.BadRows, default=None
-        Counts such rows.
+        Collects such rows.
     max_patterns : int, default=5000000
         See :func:`count_votes`.
     max_rows : int, default=1000000
@@ -219,7 +220,7 @@ def fit(
     Returns
     -------
     model
-        Itself, fitted.
+        The same model, fitted.
     """
     if isinstance(model, LabelModel):
         if votes is None:
@@ -254,7 +255,7 @@ def predict(
     concurrency: Any = None,
     gpus: float | str = "auto",
 ) -> Any:
-    """Predictions for every row, computed by actors that load the model once each.
+    """Predicts every row with actors, each of which loads the model once.
 
     Parameters
     ----------
@@ -263,13 +264,13 @@ def predict(
     columns : list of str or str, default=None
         The columns that the model reads, or the name of one column of lists or tensors. None: those with the names of the fit.
     keep : list of str, default=None
-        The columns that go along. None: all that the model does not read.
+        Columns to keep. None: all that the model does not read.
     bad_rows : {"fail", "abstain", "skip"}, default="fail"
         As for ``predict_batches``. Rows have no numbers in Ray: name an ``id_column``.
     id_column : str, default=None
-        A column that names a row in messages.
+        A column that identifies rows in messages.
     report : BadRows, default=None
-        Counts such rows.
+        Collects such rows.
     batch_size : int, default=65536
         Rows that an actor predicts at a time.
     concurrency : int or (int, int), default=None
@@ -282,7 +283,7 @@ def predict(
     Returns
     -------
     ray.data.Dataset
-        The columns of ``predict_batches``. On CPUs bit for bit its numbers.
+        The columns of ``predict_batches``. With the same numbers on CPUs, bit for bit.
     """
     model._check_is_fitted()
     n_gpus = _gpus(model, gpus)
@@ -290,7 +291,7 @@ def predict(
         resources = ray.cluster_resources()
         n_most = resources.get("GPU", 1) / n_gpus if n_gpus else resources.get("CPU", 1)
         most = max(1, int(n_most))
-        # Ray adds actors to a pool only when several batches wait for each, which large batches hardly ever do. Its own tasks want a core, but no GPU.
+        # Ray adds actors to a pool only when several batches wait for each, which is rare with large batches. Its own tasks need a core, but no GPU.
         concurrency = (most if n_gpus else max(1, most - 1), most)
     least, most = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     settings = (columns, None if keep is None else list(keep), bad_rows, id_column)
@@ -311,7 +312,7 @@ class _Predictor:
     """An actor's model."""
 
     def __init__(self, sent: list[Any], key: str, settings: tuple[Any, ...], actor: Any, on_gpu: bool) -> None:
-        # One core an actor: Ray places as many as there are.
+        # One core per actor, so that Ray places as many as there are cores.
         self._estimator = loaded(key, lambda: ray.get(sent[0]), 1)
         if on_gpu:
             self._estimator.model_ = self._estimator.model_.to_device("cuda")
@@ -362,7 +363,7 @@ def _sample(dataset: Any, features: Any, votes: Any, id_column: str | None, max_
         parts.append(part)
         n_taken += part.num_rows
         if n_taken > 2 * max_rows + 100:
-            # Rows that are alike have one hash: more of them than were meant.
+            # Equal rows have one hash, so there may be more of them than max_rows.
             break
     if not n_taken:
         raise DataError("expected at least one row, found none")
@@ -398,7 +399,7 @@ def _actor(report: Any) -> Any:
 
 
 def _tell(actor: Any, found: _BadRows) -> None:
-    """Tells of one batch. A task that runs again has the same id, and its batches come in the same order."""
+    """Reports one batch. A repeated task has the same id, and its batches come in the same order."""
     task = ray.get_runtime_context().get_task_id()
     if task != _TASK["id"]:
         _TASK.update(id=task, n_batches=0)

@@ -1,6 +1,6 @@
 """labelflow on Spark 3.5 and 4: labeling functions, label models from counts, training on a sample, prediction on executors.
 
-Spark does what it is good at, reading, counting and spreading rows; labelflow must be installed where its executors run.
+Spark reads, counts and distributes rows. labelflow must be installed where the executors run.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ try:
 except ImportError as error:
     raise ImportError("labelflow.spark needs Spark and pyarrow: pip install pyspark pyarrow") from error
 
-#: Distinct rows of votes that are brought to the driver at most, unless the user says otherwise.
+#: The default limit on distinct rows of votes that the driver receives.
 MAX_PATTERNS = 5_000_000
-#: How many standard deviations a sample may be larger than meant before it is cut.
+#: How many standard deviations a sample may be larger than expected before it is cut.
 _MARGIN = 6
 _PLACE, _HASH = "labelflow_place", "labelflow_hash"
 
 
 class BadRows:
-    """Rows that executors could not use, counted while a job runs. Give each prediction its own.
+    """Rows that executors could not use, counted while a job runs. Use a new one for each prediction.
 
-    Counted partition by partition, so that tasks that Spark runs again, after a failure or to be quicker, count once.
+    Counts are kept per partition, so that tasks that Spark repeats, after a failure or to be faster, count once.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class BadRows:
     n_rows : int
         Their number, of the partitions that were computed so far.
     places : list of str
-        Where the first of each partition are, and what is wrong with them.
+        The positions of the first ones of each partition, and the reasons.
     """
 
     def __init__(self, spark: Any) -> None:
@@ -84,21 +84,21 @@ def apply(
     keep: Sequence[str] | None = None,
     report: BadRows | None = None,
 ) -> Any:
-    """Lets labeling functions vote on every row of a Spark data frame.
+    """Applies labeling functions to every row of a Spark data frame.
 
     Parameters
     ----------
     functions : sequence of callables
-        Labeling functions, or plain functions of a row (a :class:`labelflow.Row`). They travel by value.
+        Labeling functions, or plain functions of a row (a :class:`labelflow.Row`). They are pickled by value.
     frame : pyspark.sql.DataFrame
     classes : sequence, default=None
         The classes in order, needed if functions return names: votes are their indices.
     on_error : {"raise", "abstain"}, default="raise"
-        What becomes of a row on which a function raises an exception or returns what is no vote.
+        What to do if a function raises an exception or returns something that is not a vote.
     keep : list of str, default=None
-        The columns that go along. None: all.
+        Columns to keep. None: all.
     report : BadRows, default=None
-        Counts rows on which a function failed.
+        Collects rows on which a function failed.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def apply(
 
 
 def count_votes(frame: Any, votes: Sequence[str] | str, *, max_patterns: int = MAX_PATTERNS) -> Any:
-    """Distinct rows of votes with how often each occurs, counted by Spark in one job.
+    """Counts the distinct rows of votes, in one Spark job.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def count_votes(frame: Any, votes: Sequence[str] | str, *, max_patterns: int = M
     votes : list of str or str
         The labelers' columns, or the name of one column of arrays.
     max_patterns : int, default=5000000
-        With more distinct rows an error, before the driver's memory is full.
+        The limit on distinct rows, above which an error is raised before the driver's memory is full.
 
     Returns
     -------
@@ -187,12 +187,12 @@ def fit(
     rules, label_range
         Those of ``LabelFlowRegressor.fit``.
     bad_rows : {"fail", "abstain", "skip"}, default="fail"
-        What becomes of a row with a vote that is no class or a feature that is no finite number: an error with its place; the vote
-        abstains, and a row with such a feature is left out; or all such rows are.
+        What to do with a row whose vote is not a class or whose feature is not a finite number: raise an error with
+        its position; let the vote abstain, and leave out a row with such a feature; or leave out all such rows.
     id_column : str, default=None
-        A column that names a row: in messages, and to choose the sample by.
+        A column that identifies rows: in messages, and to choose the sample.
     report : labelflow.BadRows, default=None
-        Counts such rows.
+        Collects such rows.
     max_patterns : int, default=5000000
         See :func:`count_votes`.
     max_rows : int, default=1000000
@@ -200,13 +200,13 @@ def fit(
     seed : int, default=0
         Another seed chooses other rows.
     staging : str, default=None
-        A folder that executors and driver can reach: the sample goes through Parquet files there, not through the driver's JVM.
-        It must not exist; it is left there.
+        A folder that executors and driver can reach: the sample goes through Parquet files there, not through the
+        driver's JVM. It must not exist yet, and is not removed.
 
     Returns
     -------
     model
-        Itself, fitted.
+        The same model, fitted.
     """
     if isinstance(model, LabelModel):
         if votes is None:
@@ -239,7 +239,7 @@ def predict(
     id_column: str | None = None,
     report: BadRows | None = None,
 ) -> Any:
-    """Predictions for every row, computed by the executors, each of which is sent the model once.
+    """Predicts every row on the executors. The model is sent once to each.
 
     Parameters
     ----------
@@ -248,18 +248,18 @@ def predict(
     columns : list of str or str, default=None
         The columns that the model reads, or the name of one column of arrays or vectors. None: those with the names of the fit.
     keep : list of str, default=None
-        The columns that go along. None: all that the model does not read.
+        Columns to keep. None: all that the model does not read.
     bad_rows : {"fail", "abstain", "skip"}, default="fail"
-        As for ``predict_batches``; places are partitions and rows in them.
+        As for ``predict_batches``; positions are partitions and rows in them.
     id_column : str, default=None
-        A column that names a row in messages.
+        A column that identifies rows in messages.
     report : BadRows, default=None
-        Counts such rows.
+        Collects such rows.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        The columns of ``predict_batches``. Bit for bit its numbers, on as many threads as ``spark.task.cpus``.
+        The columns of ``predict_batches``. With the same numbers, bit for bit. Uses ``spark.task.cpus`` threads.
     """
     frame = _without_vectors(frame, columns)
     settings = (columns, None if keep is None else list(keep), bad_rows, id_column)
@@ -278,10 +278,10 @@ def predict(
 
 
 def _ship(frame: Any, model: Any) -> Callable[[int], Any]:
-    """What gives an executor the model: broadcast to each once, and loaded once by each of its worker processes."""
+    """The model on executors: broadcast once to each, and loaded once by each of its worker processes."""
     data, key = packed(model)
     if "connect" in type(frame).__module__:
-        # Spark Connect has no broadcasts: the model goes with the function.
+        # Spark Connect has no broadcasts, so the model is pickled with the function.
         return lambda n_jobs: loaded(key, lambda: data, n_jobs)
     sent = frame.sparkSession.sparkContext.broadcast(data)
     return lambda n_jobs: loaded(key, lambda: sent.value, n_jobs)
@@ -301,7 +301,7 @@ def _fit_counts(
 
 
 def _first_bad(model: LabelModel, frame: Any, table: Any, id_column: str | None) -> str | None:
-    """Where a row with the first pattern that is bad is, looked up in a job of its own."""
+    """The position of a row with the first bad pattern, found by a separate job."""
     import numpy as np
 
     counts = table.column(COUNT).to_numpy()
@@ -369,7 +369,7 @@ def _collect(frame: Any) -> Any:
     """All rows as a table of pyarrow."""
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
-    # Spark 3.5 has it for itself only.
+    # In Spark 3.5 this is private.
     batches = frame._collect_as_arrow()
     return pyarrow().Table.from_batches(batches, to_arrow_schema(frame.schema) if not batches else None)
 
@@ -390,7 +390,7 @@ def _place(partition: int, first: int) -> Callable[[int], str]:
 
 
 def _number(place: int) -> str:
-    """The partition and row that a number of `monotonically_increasing_id` stands for."""
+    """The partition and row of a number of `monotonically_increasing_id`."""
     return f"partition {place >> 33}, row {place & (1 << 33) - 1}"
 
 

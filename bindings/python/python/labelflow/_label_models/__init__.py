@@ -1,4 +1,4 @@
-"""Every label model, one file each, with the settings and the names of the Rust types."""
+"""The label models, one file each, with the names and settings of the Rust types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._minimax_entropy import MinimaxEntropy
 from ._performance_guaranteed_vote import PerformanceGuaranteedVote
 from ._snorkel import SnorkelLabelModel
 
-#: All of them, by the names that the command line has for them.
+#: All of them, by their names on the command line.
 LABEL_MODELS: dict[str, type[LabelModel]] = {
     "majority-vote": MajorityVote,
     "average": AverageSignals,

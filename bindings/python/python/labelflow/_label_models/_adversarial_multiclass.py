@@ -16,18 +16,19 @@ class AdversarialMulticlass(LabelModel):
     Parameters
     ----------
     errors : "auto", float, sequence of float or dict, default="auto"
-        The share of each labeler's votes that are wrong: one for all, one a labeler, or by the labelers' names. "auto"
-        estimates them from agreement between the labelers.
+        The share of each labeler's votes that are wrong: one number, one per labeler, or a dict by labeler name.
+        "auto" estimates them from agreement between the labelers.
     n_steps : int, default=500
         Steps of projected subgradient descent.
     n_labelled_rows : int, default=None
-        The number of labelled rows on which the errors were measured: errors may then be off by what sampling explains.
+        The number of labelled rows on which the errors were measured: the given errors may then differ from the true
+        ones by sampling error.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class AdversarialMulticlass(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -16,7 +16,7 @@ class ConstrainedLabels(LabelModel):
     Parameters
     ----------
     bounds : "auto", float, array or dict, default="auto"
-        How often each labeler may err: one for all, (n_labelers,), (n_labelers, n_classes), or by the labelers' names.
+        How often each labeler may err: one number, (n_labelers,), (n_labelers, n_classes), or a dict by labeler name.
         "auto" estimates them from agreement between the labelers.
     n_steps : int, default=300
         Adagrad steps from each start.
@@ -27,11 +27,11 @@ class ConstrainedLabels(LabelModel):
     random_state : int, generator of numpy or None, default=0
         The seed of random draws.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class ConstrainedLabels(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

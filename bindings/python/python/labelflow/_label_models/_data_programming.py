@@ -1,4 +1,4 @@
-"""Each labeler is right with one probability of its own."""
+"""One accuracy per labeler, the same for all classes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from .._label_model import LabelModel
 
 
 class DataProgramming(LabelModel):
-    """Each labeler is right with one probability of its own.
+    """One accuracy per labeler, the same for all classes.
 
     A. Ratner et al., *Data programming: creating large training sets, quickly*, 2016.
 
     Parameters
     ----------
     coverage : {"separate", "coupled"}, default="separate"
-        How coverage enters the model.
+        Whether a labeler's coverage and accuracy have separate parameters or share one.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given.
+        The class balance: estimated from the votes alone, the same for all classes, or given.
     max_iterations : int, default=1000
-        The most rounds of expectation and maximisation, or steps along the gradient.
+        The largest number of EM iterations, or of gradient steps.
     tolerance : float, default=1e-8
-        It stops when no parameter changes by as much, or no entry of the gradient is larger.
+        It stops when no parameter changes by more, or no entry of the gradient is larger.
     regularization : float, default=0.1
-        The pull of the weights towards one, in the coupled form only.
+        The strength of the regularization of the weights towards one, in the coupled form only.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class DataProgramming(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Each labeler has a confusion matrix, found together with the labels by expectation maximisation."""
+"""One confusion matrix per labeler, estimated by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from .._label_model import LabelModel
 
 
 class DawidSkene(LabelModel):
-    """Each labeler has a confusion matrix, found together with the labels by expectation maximisation.
+    """One confusion matrix per labeler, estimated by expectation maximisation.
 
     A. P. Dawid and A. M. Skene, *Maximum likelihood estimation of observer error-rates using the EM algorithm*, 1979.
 
     Parameters
     ----------
     max_iterations : int, default=10000
-        The most rounds of expectation and maximisation.
+        The largest number of EM iterations.
     tolerance : float, default=1e-5
         The sum of absolute changes of the parameters below which it stops.
     smoothing : float, default=0.01
         Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible.
     abstentions : {"automatic", "ignored", "answer"}, default="automatic"
-        What an abstention says.
+        Whether abstentions are ignored or count as one more answer.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given.
+        The class balance: estimated from the votes alone, the same for all classes, or given.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class DawidSkene(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -17,19 +17,19 @@ class FlyingSquid(LabelModel):
     Parameters
     ----------
     triplets : {"mean", "median"}, default="mean"
-        How the estimates of a labeler's triplets become one.
+        How the estimates of a labeler's triplets are combined.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given.
+        The class balance: estimated from the votes alone, the same for all classes, or given.
     negative_probabilities : {"absolute", "clamped"}, default="absolute"
-        What becomes of a probability that comes out negative.
+        How negative estimates of probabilities are treated.
     one_versus_rest : {"softmax", "shares"}, default="softmax"
         How classes are combined when there are more than two.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FlyingSquid(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -16,13 +16,13 @@ class MajorityVote(LabelModel):
     Parameters
     ----------
     share : {"votes", "winners"}, default="votes"
-        What probability is shared out among: all votes, or the classes with the most.
+        Whether probabilities are shares of all votes, or equal among the classes with the most votes.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class MajorityVote(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -16,27 +16,27 @@ class MeTaL(LabelModel):
     Parameters
     ----------
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given.
+        The class balance: estimated from the votes alone, the same for all classes, or given.
     dependencies : sequence of pairs of int, default=()
         Labelers, counted from 0, that depend on each other beyond the true class.
     n_epochs : int, default=1000
-        Steps along the full gradient.
+        Number of full-batch gradient steps.
     learning_rate : float, default=0.01
-        The length of a step.
+        The step size.
     momentum : float, default=0.9
-        How much of its speed a step keeps for the next.
+        The momentum of the gradient steps.
     l2 : float, default=0.0
-        The pull towards the first guess.
+        The strength of the regularization towards the initial guess.
     init_scale : float, default=None
-        What the guess is multiplied by to start from. None: drawn between 0 and 1.
+        The factor on the initial guess. None: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0
         The seed of random draws.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class MeTaL(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -18,24 +18,24 @@ class MinimaxEntropy(LabelModel):
     labeler_penalty : float, default=None
         The penalty on the labelers' parameters. None: a quarter of the squared number of classes.
     row_penalty : float, default=None
-        The penalty on the rows' parameters. None: that of the labelers times the mean number of votes a labeler, over
-        the mean number of votes a row.
+        The penalty on the rows' parameters. None: that of the labelers times the mean number of votes per labeler,
+        over the mean number of votes per row.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given.
+        The class balance: estimated from the votes alone, the same for all classes, or given.
     max_iterations : int, default=50
-        The most rounds.
+        The largest number of rounds.
     tolerance : float, default=5e-3
         The change of the labels below which it stops.
     inner_iterations : int, default=25
-        The most steps of L-BFGS for one labeler or row, in each round.
+        The largest number of L-BFGS steps for one labeler or row, in each round.
     inner_tolerance : float, default=1e-3
-        The largest entry of the gradient with which L-BFGS is content.
+        The largest entry of the gradient at which L-BFGS stops.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class MinimaxEntropy(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -17,19 +17,19 @@ class PerformanceGuaranteedVote(LabelModel):
     Parameters
     ----------
     errors : "auto", float, sequence of float or dict, default="auto"
-        The share of each labeler's votes that are wrong: one for all, one a labeler, or by the labelers' names. "auto"
-        estimates them from agreement between the labelers.
+        The share of each labeler's votes that are wrong: one number, one per labeler, or a dict by labeler name.
+        "auto" estimates them from agreement between the labelers.
     statistics : {"pairs", "patterns"}, default="pairs"
-        What the bound makes use of, beside the labelers' errors: how often each two disagree, or how often each
-        pattern of votes occurs.
+        What the bound uses beside the labelers' errors: how often each pair disagrees, or how often each pattern of
+        votes occurs.
     min_size : int, default=1
         The fewest labelers that vote, an odd number up to 9.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PerformanceGuaranteedVote(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------

@@ -17,36 +17,37 @@ class SnorkelLabelModel(LabelModel):
     Parameters
     ----------
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        How common each class is: estimated from the votes alone, the same for all, or given. (Snorkel: "uniform" unless given.)
+        The class balance: estimated from the votes alone, the same for all classes, or given. (Snorkel: "uniform"
+        unless given.)
     n_epochs : int, default=100
-        Steps along the full gradient.
+        Number of full-batch gradient steps.
     learning_rate : float, default=0.01
-        The length of a step.
+        The step size.
     schedule : {"constant", "linear"} or dict, default="constant"
         How the learning rate falls; ``{"exponential": {"factor": 0.9}}`` and
         ``{"step": {"factor": 0.9, "every": 5}}`` are dicts.
     warm_up_epochs : int, default=0
-        Over so many epochs the learning rate rises from zero.
+        Epochs over which the learning rate rises from zero.
     min_learning_rate : float, default=0.0
-        The schedule does not bring the learning rate below this.
+        The lower limit of the learning rate.
     momentum : float, default=0.9
-        How much of its speed a step keeps for the next.
+        The momentum of the gradient steps.
     l2 : float, default=0.0
-        As in Snorkel, squared as the pull towards the first guess, and as it is as a decay towards zero.
+        As in Snorkel: its square regularizes towards the initial guess, and the value itself is a decay towards zero.
     precision : float or sequence of float, default=0.7
-        How often a labeler is guessed to be right when it votes.
+        The initial guess of the accuracy of each labeler's votes.
     rate_margin : float, default=None
-        Rates are kept so far from 0 and 1. None: one over the number of rows, rounded down to a power of ten.
+        The distance that rates keep from 0 and 1. None: one over the number of rows, rounded down to a power of ten.
     init_scale : float, default=None
-        What the guess is multiplied by to start from. None: drawn between 0 and 1.
+        The factor on the initial guess. None: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0
         The seed of random draws.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
-        What abstains in votes that are numbers, see :class:`Signals`.
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None
         The classes in order; None: as found in the votes.
     n_jobs : int, default=None
-        Number of threads; None or -1: one a core. Results do not depend on it.
+        Number of threads; None or -1: one per core. Results do not depend on it.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class SnorkelLabelModel(LabelModel):
     labelers_ : list of str
         The labelers.
     parameters_ : dict
-        What was learned.
+        The fitted parameters.
 
     Examples
     --------
