@@ -31,7 +31,7 @@ pub enum CalibrationMethod {
     Isotonic,
 }
 
-/// Labelled rows from which on curves are better than one number; docs/uncertainty.md compares them.
+/// Labelled rows from which on curves are better than one number; docs/measurements/calibration.md compares them.
 const ENOUGH_FOR_CURVES: usize = 100;
 
 /// What turns probabilities into calibrated ones.

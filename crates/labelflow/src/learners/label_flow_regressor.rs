@@ -8,7 +8,7 @@
 //! Labels are learned on the scale where their range is [0, 1].
 
 // Deviation: a few means leave most of a function free, and the paper does not say what decides. Here weights decay, so that the
-// simplest function is learned that satisfies the rules; docs/regression.md has the comparison on planted problems.
+// simplest function is learned that satisfies the rules; docs/measurements/regression.md has the comparison on planted problems.
 // Deviation: the paper predicts the mean of ten clipped samples. The distribution is known in closed form, so that the mean of all
 // samples, their deviation and their quantiles are too.
 

@@ -8,7 +8,7 @@
 //! scan's points.
 
 // Deviation: by default a narrower base, larger steps that fade, averaged weights and a denser fidelity term, since a standard normal
-// base has far to contract at the paper's step size; `PointCloudCompleter::paper` has none of them. docs/completion.md compares.
+// base has far to contract at the paper's step size; `PointCloudCompleter::paper` has none of them. docs/method/completion.md compares.
 
 use burn::tensor::{Tensor, TensorData};
 use labelflow::training::{DeviceKind, Report, stream};
