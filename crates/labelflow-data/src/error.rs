@@ -158,15 +158,6 @@ impl Error {
         move |source| Self::Weak { path, source }
     }
 
-    /// The same error in another file.
-    #[must_use]
-    pub(crate) fn of_file(mut self, file: &Path) -> Self {
-        if let Self::Content { path, .. } = &mut self {
-            *path = file.into();
-        }
-        self
-    }
-
     /// The same error at a place of its file.
     #[must_use]
     pub fn at(mut self, new: Place) -> Self {

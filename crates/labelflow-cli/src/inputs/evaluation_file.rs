@@ -7,8 +7,6 @@
 //!
 //! Epochs count from 0, as in `metrics.jsonl`. The file is always written whole.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
@@ -69,20 +67,14 @@ pub(crate) fn read_evaluations(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// Replaces the file by one with these lines: written beside it, flushed to the disk, then renamed. The file beside it has always the
-/// same name, so that what a killed run leaves is overwritten by the next.
+/// Replaces the file by one with these lines, whole or not at all.
 pub(crate) fn write_evaluations(path: &Path, evaluations: &[Evaluation]) -> std::io::Result<()> {
     let mut lines = Vec::new();
     for evaluation in evaluations {
         serde_json::to_writer(&mut lines, evaluation)?;
         lines.push(b'\n');
     }
-    let partial = path.with_added_extension("partial");
-    let mut file = File::create(&partial)?;
-    file.write_all(&lines)?;
-    file.sync_all()?;
-    drop(file);
-    std::fs::rename(&partial, path)
+    labelflow_files::replace(path, &lines)
 }
 
 #[cfg(test)]

@@ -358,6 +358,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn parquet_is_read_as_csv_is() {
         let folder = tempfile::tempdir().unwrap();
@@ -482,6 +483,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_table_is_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),

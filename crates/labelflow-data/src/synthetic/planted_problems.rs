@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::stream::stream;
+use labelflow_weak::numerics::stream;
 use crate::{Error, Result};
 
 /// A problem of votes alone.

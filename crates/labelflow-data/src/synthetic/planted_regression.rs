@@ -17,7 +17,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RuleProblem, ValueTable, measure_rules};
-use crate::stream::stream;
+use labelflow_weak::numerics::stream;
 use crate::{Error, Result};
 
 /// Rules are measured on so many rows.

@@ -15,8 +15,8 @@ use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::{AnyCompletionLearner, PointCloudCompleter};
 use labelflow_clouds::shapes::ShapeSet;
 use labelflow_data::catalog::{load, load_rules};
+use labelflow_files::sha256_hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::complete::completion_sheets::CompletionSheets;
 use crate::Outcome;
@@ -350,9 +350,8 @@ impl Run<'_> {
     fn file_name(&self) -> String {
         let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
         let time = self.max_minutes.map(|minutes| minutes.to_string()).unwrap_or_default();
-        let digest = Sha256::digest(self.task.settings() + &data + &time);
-        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
+        let digest = sha256_hex(self.task.settings() + &data + &time);
+        format!("{}-{}-{}-{}.json", self.file.set, self.system, self.seed, &digest[..12])
     }
 }
 

@@ -18,12 +18,11 @@
 use std::path::Path;
 
 use super::texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each, polarity,
 };
 use crate::catalog::catalog_entry::Loader;
 use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};
 use crate::tables::packed_text::visit_lines;
-use crate::texts::clean_text::first_of_each;
 use crate::texts::{KeywordLabelers, clean_text};
 use crate::{Error, Result};
 

@@ -1,13 +1,17 @@
 //! What the sets of texts have in common: keywords vote, word vectors are averaged, bounds are constant.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use labelflow_weak::labelers::Bounds;
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Truth, WeakDataset};
 use rand::seq::SliceRandom;
 
 use crate::catalog::{BoundsFrom, CatalogFile, Checksum, EvaluatedRows, LoadOptions, WeakProblem};
-use crate::stream::stream;
+use crate::inputs::features_file::two_dimensions;
+use crate::tables::npy_file::NpyArray;
+use crate::tables::packed_text::visit_lines;
 use crate::texts::{KeywordLabelers, WordVectors};
 use crate::{Error, Result};
 
@@ -40,6 +44,9 @@ pub(super) const VECTORS_FILE: CatalogFile = CatalogFile {
 
 /// The length of the vectors in the data folder.
 pub(super) const D_FEATURES: usize = 100;
+
+/// The longest line worth reading in the list of words.
+const LONGEST_WORD: u64 = 1 << 20;
 
 /// The bound of every labeler.
 const BOUND: f64 = 0.01;
@@ -80,7 +87,7 @@ impl VectorizedTexts {
     ) -> Result<Self> {
         let vectors = match &options.word_vectors {
             Some(path) => WordVectors::read_for(path, documents)?,
-            None => WordVectors::from_array(&dir.join(WORDS), &dir.join(VECTORS))?,
+            None => read_word_array(&dir.join(WORDS), &dir.join(VECTORS))?,
         };
         let averaged = vectors.average(documents)?;
         let signals = labelers.vote(&texts.raw)?;
@@ -131,6 +138,37 @@ impl VectorizedTexts {
     }
 }
 
+/// The rows of the texts that are not empty and have not come before.
+pub(super) fn first_of_each(texts: &[String]) -> Vec<usize> {
+    let mut known = HashSet::new();
+    let is_new = |row: &usize| !texts[*row].is_empty() && known.insert(texts[*row].as_str());
+    (0..texts.len()).filter(is_new).collect()
+}
+
+/// Vectors as a list of words and an array of as many rows.
+fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
+    let array = NpyArray::read(vectors, &[])?;
+    let values = two_dimensions(vectors, array.numbers(), "[n_words, d_features]")?;
+    let mut places = HashMap::new();
+    let mut n_words = 0;
+    visit_lines(words, LONGEST_WORD, |_, line| {
+        let word = std::str::from_utf8(line)
+            .map_err(|_| Error::content(words, "text in UTF-8", "other bytes"))?;
+        places.entry(word.to_owned()).or_insert(n_words);
+        n_words += 1;
+        Ok(())
+    })?;
+    if n_words != values.nrows() || values.is_empty() {
+        let expected = format!("one word per row of the {} vectors", values.nrows());
+        return Err(Error::content(words, expected, n_words));
+    }
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(Error::content(vectors, "finite numbers", "others"));
+    }
+    let d_features = values.ncols();
+    Ok(WordVectors { d_features, places, values: values.into_iter().collect() })
+}
+
 /// Which of `n` texts are among `n_drawn` drawn at random.
 pub(super) fn draw(n: usize, n_drawn: usize, seed: u64, consumer: &str) -> Vec<bool> {
     let mut order = (0..n).collect::<Vec<_>>();
@@ -156,6 +194,12 @@ pub(super) fn polarity(path: &Path, label: &str) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeated_and_empty_texts_go() {
+        let texts = ["a b", "", "c", "a b", ""].map(str::to_owned);
+        assert_eq!(first_of_each(&texts), [0, 2]);
+    }
 
     #[test]
     fn as_many_are_drawn_as_asked_and_the_seed_decides() {

@@ -16,13 +16,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each, polarity,
 };
 use crate::Result;
 use crate::catalog::catalog_entry::Loader;
 use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};
 use crate::tables::packed_text::read_json;
-use crate::texts::clean_text::first_of_each;
 use crate::texts::{KeywordLabelers, clean_text};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {

@@ -1,10 +1,8 @@
 //! One process at a time in a folder.
 
 use std::fs::{File, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-
-use crate::{Error, Result};
 
 /// The file that is locked while a process works in a folder.
 const WORK: &str = ".lock";
@@ -17,7 +15,7 @@ const SAVE: &str = ".save.lock";
 /// was killed leaves a file but no lock. Where the file system has no locks there is no protection, and no error either.
 ///
 /// ```
-/// use labelflow::storage::FolderLock;
+/// use labelflow_files::FolderLock;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let lock = FolderLock::acquire(folder.path())?;
@@ -30,40 +28,41 @@ const SAVE: &str = ".save.lock";
 pub struct FolderLock {
     path: PathBuf,
     /// Locked while it is open.
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
     /// Locks a folder that is there, or says who else works in it.
-    pub fn acquire(folder: &Path) -> Result<Self> {
-        let path = folder.join(WORK);
-        loop {
-            let mut file = open(&path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let other = match read_process(&mut file) {
-                        Some(process) => format!("process {process}"),
-                        None => "another process".to_owned(),
-                    };
-                    let expected = "a folder that no other process works in";
-                    let found = format!("{other} at work (wait for it, or name another folder)");
-                    return Err(Error::format(folder, expected, found));
-                }
-                Err(TryLockError::Error(error)) => allow_unsupported(&path, error)?,
-            }
-            if is_at(&path, &file) {
-                // For the message above, which can do without it.
-                let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-                return Ok(Self { path, _file: file });
-            }
-        }
+    pub fn acquire(folder: &Path) -> io::Result<Self> {
+        let mut lock = Self::lock(folder.join(WORK), |file| match file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => Err(taken(file)),
+            Err(TryLockError::Error(error)) => Err(error),
+        })?;
+        // For the message to others, which can do without it.
+        let _ = lock.file.set_len(0).and_then(|()| write!(lock.file, "{}", std::process::id()));
+        Ok(lock)
     }
 
     /// Waits until no other save is under way in a folder.
-    pub(crate) fn wait_to_save(folder: &Path) -> Result<Self> {
-        let path = folder.join(SAVE);
-        Ok(Self { _file: open_locked(&path)?, path })
+    pub fn wait_to_save(folder: &Path) -> io::Result<Self> {
+        Self::lock(folder.join(SAVE), |file| file.lock())
+    }
+
+    fn lock(path: PathBuf, lock: impl Fn(&mut File) -> io::Result<()>) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        loop {
+            let mut file = options.open(&path)?;
+            match lock(&mut file) {
+                // Some file systems have no locks.
+                Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
+                _ => {}
+            }
+            if is_at(&path, &file) {
+                return Ok(Self { path, file });
+            }
+        }
     }
 }
 
@@ -74,37 +73,16 @@ impl Drop for FolderLock {
     }
 }
 
-/// Opens a file for writing and waits until nobody else has it locked; what is in it stays.
-pub(crate) fn open_locked(path: &Path) -> Result<File> {
-    loop {
-        let file = open(path)?;
-        if let Err(error) = file.lock() {
-            allow_unsupported(path, error)?;
-        }
-        if is_at(path, &file) {
-            return Ok(file);
-        }
-    }
-}
-
-fn open(path: &Path) -> Result<File> {
-    let mut options = File::options();
-    let opened = options.read(true).write(true).create(true).truncate(false).open(path);
-    opened.map_err(Error::io(path, "opening"))
-}
-
-/// Some file systems have no locks.
-fn allow_unsupported(path: &Path, error: std::io::Error) -> Result<()> {
-    match error.kind() {
-        ErrorKind::Unsupported => Ok(()),
-        _ => Err(Error::io(path, "locking")(error)),
-    }
-}
-
-fn read_process(file: &mut File) -> Option<u32> {
+/// The error that names the process that has locked the file.
+fn taken(file: &mut File) -> io::Error {
     let mut text = String::new();
-    file.take(20).read_to_string(&mut text).ok()?;
-    text.parse().ok()
+    let process = match file.take(20).read_to_string(&mut text).map(|_| text.parse::<u32>()) {
+        Ok(Ok(process)) => format!("process {process}"),
+        _ => "another process".to_owned(),
+    };
+    let found = format!("{process} at work (wait for it, or name another folder)");
+    let message = format!("expected a folder that no other process works in, found {found}");
+    io::Error::new(ErrorKind::ResourceBusy, message)
 }
 
 /// Whether the open file still has this name: whoever held the lock before may have moved or removed it.
