@@ -38,13 +38,8 @@ pub use atomic_file::write_atomically;
 pub use error::{Error, Place, Result};
 pub use labelflow_weak::numerics::stream;
 
-/// The folder with the real datasets, or nothing and a loud line when it is not named.
+/// The folder with the real datasets, for tests in modules called `real_data`.
 #[cfg(test)]
-#[allow(clippy::print_stderr)]
-pub(crate) fn data_dir_for_tests() -> Option<std::path::PathBuf> {
-    let dir = std::env::var_os("LABELFLOW_DATA").map(Into::into);
-    if dir.is_none() {
-        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
-    }
-    dir
+pub(crate) fn real_data_dir() -> std::path::PathBuf {
+    std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets").into()
 }

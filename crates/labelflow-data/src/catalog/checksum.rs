@@ -3,8 +3,8 @@
 use std::io;
 
 use flate2::read::MultiGzDecoder;
-use serde::Serialize;
 use labelflow_files::Sha256;
+use serde::Serialize;
 
 /// Which bytes of a file are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

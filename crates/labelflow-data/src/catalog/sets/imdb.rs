@@ -18,7 +18,8 @@
 use std::path::Path;
 
 use super::texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each, polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
+    polarity,
 };
 use crate::catalog::catalog_entry::Loader;
 use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};

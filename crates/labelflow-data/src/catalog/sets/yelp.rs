@@ -16,7 +16,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each, polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
+    polarity,
 };
 use crate::Result;
 use crate::catalog::catalog_entry::Loader;

@@ -1,4 +1,4 @@
-//! Real chairs: `LABELFLOW_DATA=DIR cargo test -p labelflow-data`. Without it the tests say so and pass.
+//! Real chairs: `LABELFLOW_DATA=DIR cargo nextest run --profile real-data`. Without that profile they are skipped.
 
 #![allow(missing_docs, clippy::print_stderr, clippy::unwrap_used)]
 
@@ -8,12 +8,10 @@ use labelflow_clouds::geometry::{NearestTree, PartialCut, PointSet, resample, sh
 use labelflow_clouds::metrics::{Chamfer, CompletionScores, SamplingFloor};
 use labelflow_clouds::shapes::{ArrayParts, PartNetArrays, PartNetShapes, read_partnet_arrays};
 
-fn folder() -> Option<PathBuf> {
-    let dir = std::env::var_os("LABELFLOW_DATA").map(PathBuf::from);
-    if dir.is_none() {
-        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
-    }
-    dir.map(|dir| dir.join("pointclouds/partnet-chair"))
+fn folder() -> PathBuf {
+    let data =
+        std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets");
+    PathBuf::from(data).join("pointclouds/partnet-chair")
 }
 
 fn read(folder: &std::path::Path, split: &str) -> PartNetShapes {
@@ -22,7 +20,7 @@ fn read(folder: &std::path::Path, split: &str) -> PartNetShapes {
 
 #[test]
 fn chairs_are_counted() {
-    let Some(folder) = folder() else { return };
+    let folder = folder();
     for (split, n_all, n_dropped) in [("train", 3387, 27), ("val", 451, 5), ("test", 917, 6)] {
         let shapes = read(&folder, split);
         assert_eq!(shapes.shapes.len() + shapes.dropped.len(), n_all, "{split}");
@@ -41,7 +39,7 @@ fn chairs_are_counted() {
 /// The trivial methods score what they should: copying the input is faithful and looks like no chair, a retrieved chair the reverse.
 #[test]
 fn trivial_methods_on_a_few_chairs() {
-    let Some(folder) = folder() else { return };
+    let folder = folder();
     let (train, test) = (read(&folder, "train"), read(&folder, "test"));
     let (train, test) = (&train.shapes[..60], &test.shapes[..20]);
     let tree = |points: &PointSet| NearestTree::new(points);
