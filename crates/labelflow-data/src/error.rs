@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::tables::shown;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -140,6 +142,11 @@ impl Error {
             found: found.to_string().into(),
             hint: None,
         }
+    }
+
+    /// A cell or word of a file that cannot be used, shown in quotes and not too long.
+    pub fn cell(path: &Path, expected: impl Display, cell: &str) -> Self {
+        Self::content(path, expected, format!("'{}'", shown(cell)))
     }
 
     /// A file that the system could not read.

@@ -3,24 +3,20 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::catalog::catalog_entry::Loader;
 use crate::catalog::formats::number_lines::read_number_lines;
-use crate::catalog::sets::{UCI_LICENCE, numbered_names, two_class_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem, simulate,
-};
+use crate::catalog::sets::number_table::{numbered_names, two_class_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::{LoadOptions, WeakProblem, simulate};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "credit-card",
     title: "Statlog German Credit",
-    files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/german.data-numeric",
-        sha256: "2752b044394958ab6dd193a0b56ca0f0b3a2d8bc7cb8c008e35a5e84bbec02f8",
-        bytes: 102_000,
-        checksum: Checksum::File,
-        other_sha256: &[],
-    }],
+    files: &[CatalogFile::new(
+        FILE,
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/german.data-numeric",
+        "2752b044394958ab6dd193a0b56ca0f0b3a2d8bc7cb8c008e35a5e84bbec02f8",
+        102_000,
+    )],
     licence: UCI_LICENCE,
     citation: "H. Hofmann (1994), https://doi.org/10.24432/C5NC77",
     n_rows: 700,
@@ -38,15 +34,11 @@ fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     simulate(&read(dir, options)?, &[0, 7, 15], seed, options.bounds)
 }
 
-pub(super) fn read(dir: &Path, options: &LoadOptions) -> Result<LabelledTable> {
+fn read(dir: &Path, options: &LoadOptions) -> Result<LabelledTable> {
     let path = dir.join(FILE);
     let table = read_number_lines(&path, 25)?;
-    let all =
-        two_class_table(&path, &table, numbered_names(24), ["good", "bad"], |row| match row[24] {
-            1.0 => Some(0),
-            2.0 => Some(1),
-            _ => None,
-        })?;
+    let classes = [("good", 1.0), ("bad", 2.0)];
+    let all = two_class_table(&path, &table, numbered_names(24), classes)?;
     if options.keep_all_rows {
         return Ok(all);
     }

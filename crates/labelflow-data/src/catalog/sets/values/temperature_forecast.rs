@@ -2,32 +2,27 @@
 
 use std::path::Path;
 
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::sets::{UCI_LICENCE, places_of, value_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, RuleProblem, ValueTable, simulate_rules,
-};
-use crate::tables::cells::parse_number;
-use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::catalog::sets::number_table::{number, owned, places_of, value_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader, UCI_LICENCE, ValueTable};
+use crate::tables::cells::{into_table, parse_number};
+use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "temperature-forecast",
     title: "Bias correction of numerical prediction model temperature forecast",
-    files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00514/Bias_correction_ucl.csv",
-        sha256: "f1e630ba9a637e9dae3e2c75c9ec46c50c7f3a54377fc177dce6557f08676552",
-        bytes: 1_650_766,
-        checksum: Checksum::File,
-        other_sha256: &[],
-    }],
+    files: &[CatalogFile::new(
+        FILE,
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/00514/Bias_correction_ucl.csv",
+        "f1e630ba9a637e9dae3e2c75c9ec46c50c7f3a54377fc177dce6557f08676552",
+        1_650_766,
+    )],
     licence: UCI_LICENCE,
     citation: "D. Cho, C. Yoo, J. Im, D.-H. Cha (2020), https://doi.org/10.24432/C59K76",
     n_rows: 7588,
     d_features: 24,
     n_classes: 0,
-    load: Loader::Values(load),
+    load: Loader::ValueTable(read, &RULE_FEATURES),
 };
 
 const FILE: &str = "uci/temperature-forecast/Bias_correction_ucl.csv";
@@ -63,10 +58,6 @@ const COLUMNS: [&str; 23] = [
 const RULE_FEATURES: [&str; 5] =
     ["Present_Tmax", "LDAPS_WS", "LDAPS_CC1", "LDAPS_PPT1", "Solar radiation"];
 
-fn load(dir: &Path, seed: u64) -> Result<RuleProblem> {
-    simulate_rules(&read(dir)?, &RULE_FEATURES, seed)
-}
-
 /// Rows with a missing cell in any column are dropped.
 ///
 /// Deviation: the paper has 24 features, which are all other columns and so tomorrow's lowest temperature too. Here the date
@@ -88,22 +79,18 @@ fn read(dir: &Path) -> Result<ValueTable> {
         let cell = |place: usize| record.get(place).unwrap_or("");
         let text = cell(*date);
         let day = parse_date(text).ok_or_else(|| {
-            let found = format!("'{}'", shown(text));
-            Error::content(&path, "a date such as 2013-06-30", found).in_column("Date")
+            Error::cell(&path, "a date such as 2013-06-30", text).in_column("Date")
         })?;
         for (index, (name, &place)) in COLUMNS.iter().zip(places).enumerate() {
             if index == COLUMNS.len() - 1 {
                 values.extend(day);
             }
-            values.push(parse_number(cell(place)).ok_or_else(|| {
-                let found = format!("'{}'", shown(cell(place)));
-                Error::content(&path, "a number", found).in_column(name)
-            })?);
+            values.push(number(&path, cell(place)).map_err(|error| error.in_column(name))?);
         }
         Ok(Visit::Next)
     })?;
-    let names = COLUMNS[..22].iter().copied().chain(["year", "day of year"]);
-    value_table(&path, values, names.map(str::to_owned).collect())
+    let names = [&COLUMNS[..22], &["year", "day of year"]].concat();
+    value_table(&path, &into_table(values, names.len() + 1), owned(&names))
 }
 
 /// The year and the day of the year, counted from 1.

@@ -2,35 +2,31 @@
 
 use std::path::Path;
 
-use ndarray::Array2;
-
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::sets::{UCI_LICENCE, two_class_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem, simulate,
-};
-use crate::tables::cells::parse_number;
-use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::catalog::sets::number_table::{owned, two_class_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::tables::cells::{into_table, parse_number};
+use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "obs-network",
     title: "Burst Header Packet flooding in an Optical Burst Switching network",
     files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00404/OBS-Network-DataSet_2_Aug27.arff",
-        sha256: "d72e9d742ce7e4c066070f5f81bfca19561bb2fb8d49e6c39d0928174ef93e91",
-        bytes: 181_574,
-        checksum: Checksum::File,
-        // The publisher\'s file still has the ARFF declarations that copies in circulation lack; both are read.
+        // The publisher's file still has the ARFF declarations that copies in circulation lack; both are read.
         other_sha256: &["c573b83a9b8db30658be8dd53ef5769a94bc03a0695e78d6c130306c60cc69de"],
+        ..CatalogFile::new(
+            FILE,
+            "https://archive.ics.uci.edu/ml/machine-learning-databases/00404/OBS-Network-DataSet_2_Aug27.arff",
+            "d72e9d742ce7e4c066070f5f81bfca19561bb2fb8d49e6c39d0928174ef93e91",
+            181_574,
+        )
     }],
     licence: UCI_LICENCE,
     citation: "A. Rajab (2017), https://doi.org/10.24432/C51C81",
     n_rows: 795,
     d_features: 21,
     n_classes: 2,
-    load: Loader::Classes(load),
+    load: Loader::ClassTable(read, &[1, 2, 20]),
 };
 
 const FILE: &str = "uci/obs-network/obs_network.data";
@@ -61,12 +57,8 @@ const COLUMNS: [&str; 21] = [
 
 const NODE_STATUS: usize = 19;
 
-fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    simulate(&read(dir)?, &[1, 2, 20], seed, options.bounds)
-}
-
 /// Of the four classes two are kept; rows with an unknown value (`?`) are dropped.
-pub(super) fn read(dir: &Path) -> Result<LabelledTable> {
+fn read(dir: &Path) -> Result<LabelledTable> {
     let path = dir.join(FILE);
     let mut values = Vec::new();
     visit_records(&path, b',', |_, record| {
@@ -89,19 +81,17 @@ pub(super) fn read(dir: &Path) -> Result<LabelledTable> {
         }
         for (column, cell) in cells[..COLUMNS.len()].iter().enumerate() {
             let value = if column == NODE_STATUS { node_status(cell) } else { parse_number(cell) };
-            values.push(value.ok_or_else(|| {
-                Error::content(&path, "a number", format!("'{}'", shown(cell)))
-                    .in_column(COLUMNS[column])
-            })?);
+            values.push(
+                value.ok_or_else(|| {
+                    Error::cell(&path, "a number", cell).in_column(COLUMNS[column])
+                })?,
+            );
         }
         values.push(class);
         Ok(Visit::Next)
     })?;
-    let width = COLUMNS.len() + 1;
-    let table = Array2::from_shape_vec((values.len() / width, width), values)
-        .expect("every kept line gave as many numbers");
-    let names = COLUMNS.map(str::to_owned).to_vec();
-    two_class_table(&path, &table, names, ["no block", "wait"], |row| Some(row[21] as usize))
+    let table = into_table(values, COLUMNS.len() + 1);
+    two_class_table(&path, &table, owned(&COLUMNS), [("no block", 0.0), ("wait", 1.0)])
 }
 
 /// Behaving, not behaving, potentially not behaving, in the numbers the source of the weak signals gave them.

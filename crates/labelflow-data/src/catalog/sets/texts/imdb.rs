@@ -17,12 +17,12 @@
 
 use std::path::Path;
 
-use super::texts::{
+use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
     polarity,
 };
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::visit_lines;
 use crate::texts::{KeywordLabelers, clean_text};
 use crate::{Error, Result};
@@ -31,14 +31,12 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "imdb",
     title: "IMDB movie reviews with 10 keywords",
     files: &[
-        CatalogFile {
-            path: FILE,
-            url: "",
-            sha256: "180d73f3cbc9a9f5c537ffca1682064f3c23eab8d1502fa9f135d77134b702c8",
-            bytes: 25_474_228,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
+        CatalogFile::new(
+            FILE,
+            "",
+            "180d73f3cbc9a9f5c537ffca1682064f3c23eab8d1502fa9f135d77134b702c8",
+            25_474_228,
+        ),
         WORDS_FILE,
         VECTORS_FILE,
     ],
@@ -97,7 +95,7 @@ fn read(path: &Path) -> Result<LabelledTexts> {
 
 fn wrong_fields(path: &Path, line: &str) -> Error {
     let expected = "the fields split, label, id, rating and text, separated by tabs";
-    Error::content(path, expected, format!("'{}'", crate::tables::csv_file::shown(line)))
+    Error::cell(path, expected, line)
 }
 
 #[cfg(test)]

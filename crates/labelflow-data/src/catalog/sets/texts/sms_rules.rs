@@ -10,15 +10,13 @@
 use std::path::Path;
 
 use labelflow_weak::labelers::Bounds;
-use labelflow_weak::rows::{Truth, WeakDataset};
+use labelflow_weak::rows::Truth;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
 use regex::Regex;
 
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::{
-    BoundsFrom, CatalogEntry, CatalogFile, Checksum, EvaluatedRows, LoadOptions, WeakProblem,
-};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::{EvaluatedRows, LoadOptions, WeakProblem};
 use crate::tables::csv_file::{Visit, shown, visit_records};
 use crate::texts::HashedWords;
 use crate::{Error, Place, Result};
@@ -27,38 +25,30 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "sms-rules",
     title: "SMS Spam Collection with 73 rules",
     files: &[
-        CatalogFile {
-            path: "votes/sms-rules/rule.txt",
-            url: "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/rule.txt",
-            sha256: "2dad40fd3caf91e69968ef702e437b31b969f6c2eb52b63849cd4fc65291e17c",
-            bytes: 11_390,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "votes/sms-rules/train.csv",
-            url: "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/train.csv",
-            sha256: "ea4a8e46199dfeb199d6d55f6c0b6e209905a55c5b8b86308f9097763ed431ac",
-            bytes: 390_499,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "votes/sms-rules/valid.csv",
-            url: "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/valid.csv",
-            sha256: "afbde3e1d58f01de389aa5a5f14c215832465aac62f77a79832eb1b7cec5272b",
-            bytes: 44_098,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "votes/sms-rules/test.csv",
-            url: "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/test.csv",
-            sha256: "86df6eddd6bb1d60be73f8f077b6e798470013ad02096328c53508ee8d40981e",
-            bytes: 42_506,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
+        CatalogFile::new(
+            "votes/sms-rules/rule.txt",
+            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/rule.txt",
+            "2dad40fd3caf91e69968ef702e437b31b969f6c2eb52b63849cd4fc65291e17c",
+            11_390,
+        ),
+        CatalogFile::new(
+            "votes/sms-rules/train.csv",
+            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/train.csv",
+            "ea4a8e46199dfeb199d6d55f6c0b6e209905a55c5b8b86308f9097763ed431ac",
+            390_499,
+        ),
+        CatalogFile::new(
+            "votes/sms-rules/valid.csv",
+            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/valid.csv",
+            "afbde3e1d58f01de389aa5a5f14c215832465aac62f77a79832eb1b7cec5272b",
+            44_098,
+        ),
+        CatalogFile::new(
+            "votes/sms-rules/test.csv",
+            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/test.csv",
+            "86df6eddd6bb1d60be73f8f077b6e798470013ad02096328c53508ee8d40981e",
+            42_506,
+        ),
     ],
     licence: "rules: Apache-2.0; messages: CC BY 4.0 (UCI Machine Learning Repository)",
     citation: "A. Awasthi, S. Ghosh, R. Goyal, S. Sarawagi (2020), https://arxiv.org/abs/2004.06025; \
@@ -77,17 +67,7 @@ fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let rules = read_rules(&folder.join("rule.txt"))?;
     let part = |name: &str| read_part(&folder.join(name), &rules);
     let (train, simulation, test) = (part("train.csv")?, part("valid.csv")?, part("test.csv")?);
-    let measured = match options.bounds {
-        BoundsFrom::Simulation => &simulation,
-        BoundsFrom::TrainOracle => &train,
-    };
-    let bounds = smoothed_bounds(&measured.signals, &measured.truth)?;
-    Ok(WeakProblem {
-        train: WeakDataset::new(train.features, train.signals, bounds)?,
-        train_truth: train.truth,
-        simulation: Some(simulation),
-        test,
-    })
+    WeakProblem::measured(train, simulation, test, options.bounds, smoothed_bounds)
 }
 
 /// A regular expression and the class it votes for.
@@ -123,7 +103,7 @@ fn class_of(path: &Path, name: &str) -> Result<usize> {
     CLASSES
         .iter()
         .position(|class| *class == name)
-        .ok_or_else(|| Error::content(path, "ham or spam", format!("'{}'", shown(name))))
+        .ok_or_else(|| Error::cell(path, "ham or spam", name))
 }
 
 /// Features, votes and classes of the messages in one file, whose columns are the class and the text.
@@ -156,7 +136,7 @@ fn read_part(path: &Path, rules: &[Rule]) -> Result<EvaluatedRows> {
     Ok(EvaluatedRows { features, signals, truth })
 }
 
-fn smoothed_bounds(signals: &WeakSignals, truth: &Truth) -> Result<Bounds> {
+fn smoothed_bounds(EvaluatedRows { signals, truth, .. }: &EvaluatedRows) -> Result<Bounds> {
     let bounds = (0..signals.n_signals()).map(|signal| {
         let votes = (0..signals.n_rows())
             .filter_map(|row| Some((signals.vote(row, signal)?, truth.labels()[row])));

@@ -2,33 +2,26 @@
 
 use std::path::Path;
 
-use ndarray::Axis;
-
 use crate::Result;
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::sets::{UCI_LICENCE, places_of, value_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, RuleProblem, ValueTable, simulate_rules,
-};
+use crate::catalog::sets::number_table::{owned, places_of, value_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader, UCI_LICENCE, ValueTable};
 use crate::tables::csv_file::CsvFile;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "bike-sharing",
     title: "Bike Sharing (hourly)",
-    files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00275/Bike-Sharing-Dataset.zip#hour.csv",
-        sha256: "e03de4ee4ef4dc376ac6e04bf829673c6269e8eba5c60fa121640fa2f829504f",
-        bytes: 1_156_736,
-        checksum: Checksum::File,
-        other_sha256: &[],
-    }],
+    files: &[CatalogFile::new(
+        FILE,
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/00275/Bike-Sharing-Dataset.zip#hour.csv",
+        "e03de4ee4ef4dc376ac6e04bf829673c6269e8eba5c60fa121640fa2f829504f",
+        1_156_736,
+    )],
     licence: UCI_LICENCE,
     citation: "H. Fanaee-T (2013), https://doi.org/10.24432/C5W894",
     n_rows: 17_379,
     d_features: 12,
     n_classes: 0,
-    load: Loader::Values(load),
+    load: Loader::ValueTable(read, &RULE_FEATURES),
 };
 
 const FILE: &str = "uci/bike-sharing/hour.csv";
@@ -52,17 +45,12 @@ const COLUMNS: [&str; 13] = [
 
 const RULE_FEATURES: [&str; 5] = ["season", "hr", "workingday", "atemp", "windspeed"];
 
-fn load(dir: &Path, seed: u64) -> Result<RuleProblem> {
-    simulate_rules(&read(dir)?, &RULE_FEATURES, seed)
-}
-
 fn read(dir: &Path) -> Result<ValueTable> {
     let path = dir.join(FILE);
     let csv = CsvFile::open(&path, b',')?;
     let places = places_of(&path, csv.names(), &COLUMNS)?;
     let values = csv.numbers::<f64>(&places)?.or_error()?;
-    let names = COLUMNS[..12].iter().map(|name| (*name).to_owned()).collect();
-    value_table(&path, values.axis_iter(Axis(0)).flatten().copied().collect(), names)
+    value_table(&path, &values, owned(&COLUMNS[..12]))
 }
 
 #[cfg(test)]

@@ -4,31 +4,27 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::catalog::catalog_entry::Loader;
 use crate::catalog::formats::XlsSheet;
-use crate::catalog::sets::{UCI_LICENCE, two_class_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem, simulate,
-};
+use crate::catalog::sets::number_table::{owned, two_class_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::tables::cells::into_table;
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "cardiotocography",
     title: "Cardiotocography",
-    files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00193/CTG.xls",
-        sha256: "58e98895589377b51f77fb6e0d1603417c86872a2d7638263039e0b7b9ca42c7",
-        bytes: 1_743_872,
-        checksum: Checksum::File,
-        other_sha256: &[],
-    }],
+    files: &[CatalogFile::new(
+        FILE,
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/00193/CTG.xls",
+        "58e98895589377b51f77fb6e0d1603417c86872a2d7638263039e0b7b9ca42c7",
+        1_743_872,
+    )],
     licence: UCI_LICENCE,
     citation: "D. Campos, J. Bernardes (2010), https://doi.org/10.24432/C51S4N",
     n_rows: 963,
     d_features: 21,
     n_classes: 2,
-    load: Loader::Classes(load),
+    load: Loader::ClassTable(read, &[1, 10, 18]),
 };
 
 const FILE: &str = "uci/cardiotocography/CTG.xls";
@@ -38,19 +34,10 @@ const COLUMNS: [&str; 21] = [
     "Max", "Nmax", "Nzeros", "Mode", "Mean", "Median", "Variance", "Tendency",
 ];
 
-fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    simulate(&read(dir)?, &[1, 10, 18], seed, options.bounds)
-}
-
 fn read(dir: &Path) -> Result<LabelledTable> {
     let path = dir.join(FILE);
-    let table = read_all_classes(&path)?;
-    let names = COLUMNS.map(str::to_owned).to_vec();
-    two_class_table(&path, &table, names, ["calm sleep", "REM sleep"], |row| match row[21] {
-        1.0 => Some(0),
-        2.0 => Some(1),
-        _ => None,
-    })
+    let classes = [("calm sleep", 1.0), ("REM sleep", 2.0)];
+    two_class_table(&path, &read_all_classes(&path)?, owned(&COLUMNS), classes)
 }
 
 /// All rows: the 21 features, then the pattern from 1 to 10.
@@ -83,9 +70,7 @@ fn read_all_classes(path: &Path) -> Result<Array2<f64>> {
         }
         values.push(sheet.required_number(row, class, "CLASS")?);
     }
-    let width = COLUMNS.len() + 1;
-    Ok(Array2::from_shape_vec((values.len() / width, width), values)
-        .expect("every row gave as many numbers"))
+    Ok(into_table(values, COLUMNS.len() + 1))
 }
 
 #[cfg(test)]

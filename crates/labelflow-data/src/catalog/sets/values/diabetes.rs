@@ -1,10 +1,7 @@
 //! Diabetes: the progression of the disease, known through five rules. It is embedded and needs no file.
 
-use std::path::Path;
-
-use crate::Result;
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::{CatalogEntry, RuleProblem, embedded, simulate_rules};
+use crate::catalog::embedded;
+use crate::catalog::sets::{CatalogEntry, Loader};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "diabetes",
@@ -15,12 +12,8 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     n_rows: 442,
     d_features: 10,
     n_classes: 0,
-    load: Loader::Values(load),
+    load: Loader::ValueTable(|_| Ok(embedded::diabetes()), &RULE_FEATURES),
 };
 
 /// Body mass index, blood pressure, and the serum measurements that say most of the label.
 const RULE_FEATURES: [&str; 5] = ["bmi", "bp", "s3", "s5", "s6"];
-
-fn load(_dir: &Path, seed: u64) -> Result<RuleProblem> {
-    simulate_rules(&embedded::diabetes(), &RULE_FEATURES, seed)
-}

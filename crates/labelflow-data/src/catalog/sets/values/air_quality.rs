@@ -2,32 +2,27 @@
 
 use std::path::Path;
 
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::sets::{UCI_LICENCE, places_of, value_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, RuleProblem, ValueTable, simulate_rules,
-};
-use crate::tables::cells::parse_number;
-use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::catalog::sets::number_table::{owned, places_of, value_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader, UCI_LICENCE, ValueTable};
+use crate::tables::cells::{into_table, parse_number};
+use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "air-quality",
     title: "Air Quality",
-    files: &[CatalogFile {
-        path: FILE,
-        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/00360/AirQualityUCI.zip#AirQualityUCI.csv",
-        sha256: "edcba3469f7e4a13c4897b64f412ebc06914a55c86ffb9af03ad0fa9d0858722",
-        bytes: 785_065,
-        checksum: Checksum::File,
-        other_sha256: &[],
-    }],
+    files: &[CatalogFile::new(
+        FILE,
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/00360/AirQualityUCI.zip#AirQualityUCI.csv",
+        "edcba3469f7e4a13c4897b64f412ebc06914a55c86ffb9af03ad0fa9d0858722",
+        785_065,
+    )],
     licence: UCI_LICENCE,
     citation: "S. Vito (2008), https://doi.org/10.24432/C59K5F",
     n_rows: 8991,
     d_features: 12,
     n_classes: 0,
-    load: Loader::Values(load),
+    load: Loader::ValueTable(read, &RULE_FEATURES),
 };
 
 const FILE: &str = "uci/air-quality/AirQualityUCI.csv";
@@ -55,10 +50,6 @@ const RULE_FEATURES: [&str; 5] = ["CO(GT)", "C6H6(GT)", "NOx(GT)", "PT08.S4(NO2)
 /// What the file has where a sensor was silent.
 const SILENT: f64 = -200.0;
 
-fn load(dir: &Path, seed: u64) -> Result<RuleProblem> {
-    simulate_rules(&read(dir)?, &RULE_FEATURES, seed)
-}
-
 /// Cells are separated by semicolons and have decimal commas; blank lines of semicolons end the file. Rows without a label
 /// are dropped. Features keep their −200: of the rows with a label, few have all others.
 fn read(dir: &Path) -> Result<ValueTable> {
@@ -79,8 +70,7 @@ fn read(dir: &Path) -> Result<ValueTable> {
             let cell = record.get(place).unwrap_or("");
             let value = parse_number(&cell.replace(',', ".")).filter(|value| value.is_finite());
             values.push(value.ok_or_else(|| {
-                let found = format!("'{}'", shown(cell));
-                Error::content(&path, "a number with a decimal comma", found).in_column(name)
+                Error::cell(&path, "a number with a decimal comma", cell).in_column(name)
             })?);
         }
         if values.last() == Some(&SILENT) {
@@ -88,8 +78,7 @@ fn read(dir: &Path) -> Result<ValueTable> {
         }
         Ok(Visit::Next)
     })?;
-    let names = COLUMNS[..12].iter().map(|name| (*name).to_owned()).collect();
-    value_table(&path, values, names)
+    value_table(&path, &into_table(values, COLUMNS.len()), owned(&COLUMNS[..12]))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Truth, WeakDataset};
 use rand::seq::SliceRandom;
 
-use crate::catalog::{BoundsFrom, CatalogFile, Checksum, EvaluatedRows, LoadOptions, WeakProblem};
+use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
 use crate::inputs::features_file::two_dimensions;
 use crate::tables::npy_file::NpyArray;
 use crate::tables::packed_text::visit_lines;
@@ -24,26 +24,22 @@ const VECTORS: &str = "text/glove-100d-subset/vectors_f16.npy";
 /// in `word_vectors` to have them.
 pub(crate) const WORD_VECTOR_FILES: &[CatalogFile] = &[WORDS_FILE, VECTORS_FILE];
 
-pub(super) const WORDS_FILE: CatalogFile = CatalogFile {
-    path: WORDS,
-    url: "",
-    sha256: "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167",
-    bytes: 471_060,
-    checksum: Checksum::File,
-    other_sha256: &[],
-};
+pub(crate) const WORDS_FILE: CatalogFile = CatalogFile::new(
+    WORDS,
+    "",
+    "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167",
+    471_060,
+);
 
-pub(super) const VECTORS_FILE: CatalogFile = CatalogFile {
-    path: VECTORS,
-    url: "",
-    sha256: "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301",
-    bytes: 11_459_928,
-    checksum: Checksum::File,
-    other_sha256: &[],
-};
+pub(crate) const VECTORS_FILE: CatalogFile = CatalogFile::new(
+    VECTORS,
+    "",
+    "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301",
+    11_459_928,
+);
 
 /// The length of the vectors in the data folder.
-pub(super) const D_FEATURES: usize = 100;
+pub(crate) const D_FEATURES: usize = 100;
 
 /// The longest line worth reading in the list of words.
 const LONGEST_WORD: u64 = 1 << 20;
@@ -53,16 +49,16 @@ const BOUND: f64 = 0.01;
 
 /// Labelled texts.
 #[derive(Debug, Default)]
-pub(super) struct LabelledTexts {
+pub(crate) struct LabelledTexts {
     /// What the labelers read.
-    pub(super) raw: Vec<String>,
+    pub(crate) raw: Vec<String>,
     /// 0 is negative, 1 is positive.
-    pub(super) labels: Vec<usize>,
+    pub(crate) labels: Vec<usize>,
 }
 
 impl LabelledTexts {
     /// The texts with these indices, in this order.
-    pub(super) fn select(self, rows: &[usize]) -> Self {
+    pub(crate) fn select(self, rows: &[usize]) -> Self {
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
         let mut raw = self.raw;
         Self { raw: rows.iter().map(|&row| std::mem::take(&mut raw[row])).collect(), labels }
@@ -70,7 +66,7 @@ impl LabelledTexts {
 }
 
 /// Texts with votes and vectors, those without a vector left out.
-pub(super) struct VectorizedTexts {
+pub(crate) struct VectorizedTexts {
     rows: EvaluatedRows,
     /// Which text each row is.
     texts: Vec<usize>,
@@ -78,7 +74,7 @@ pub(super) struct VectorizedTexts {
 
 impl VectorizedTexts {
     /// `documents` are what the vectors are computed from, one a text.
-    pub(super) fn new(
+    pub(crate) fn new(
         dir: &Path,
         texts: &LabelledTexts,
         documents: &[String],
@@ -104,7 +100,7 @@ impl VectorizedTexts {
 
     /// The problem whose training rows are the covered ones of these texts. Test rows are as `is_test` says of a text and
     /// of whether its row is covered.
-    pub(super) fn problem(
+    pub(crate) fn problem(
         self,
         path: &Path,
         options: &LoadOptions,
@@ -139,7 +135,7 @@ impl VectorizedTexts {
 }
 
 /// The rows of the texts that are not empty and have not come before.
-pub(super) fn first_of_each(texts: &[String]) -> Vec<usize> {
+pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
     let mut known = HashSet::new();
     let is_new = |row: &usize| !texts[*row].is_empty() && known.insert(texts[*row].as_str());
     (0..texts.len()).filter(is_new).collect()
@@ -170,7 +166,7 @@ fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
 }
 
 /// Which of `n` texts are among `n_drawn` drawn at random.
-pub(super) fn draw(n: usize, n_drawn: usize, seed: u64, consumer: &str) -> Vec<bool> {
+pub(crate) fn draw(n: usize, n_drawn: usize, seed: u64, consumer: &str) -> Vec<bool> {
     let mut order = (0..n).collect::<Vec<_>>();
     order.shuffle(&mut stream(seed, consumer));
     let mut is_drawn = vec![false; n];
@@ -179,15 +175,11 @@ pub(super) fn draw(n: usize, n_drawn: usize, seed: u64, consumer: &str) -> Vec<b
 }
 
 /// The class of a label 0 or 1.
-pub(super) fn polarity(path: &Path, label: &str) -> Result<usize> {
+pub(crate) fn polarity(path: &Path, label: &str) -> Result<usize> {
     match label {
         "0" => Ok(0),
         "1" => Ok(1),
-        other => Err(Error::content(
-            path,
-            "0 or 1",
-            format!("'{}'", crate::tables::csv_file::shown(other)),
-        )),
+        other => Err(Error::cell(path, "0 or 1", other)),
     }
 }
 

@@ -6,12 +6,10 @@ use labelflow_weak::linear::StandardScaler;
 use labelflow_weak::rows::{Features, Truth};
 use ndarray::{Array2, Axis};
 
-use crate::catalog::catalog_entry::Loader;
 use crate::catalog::formats::read_idx;
+use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader};
 use crate::catalog::simulated_problem::{SimulatedParts, scale};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem,
-};
+use crate::catalog::{Checksum, LoadOptions, WeakProblem};
 use crate::{Error, Result};
 
 pub(crate) const DRESS_SNEAKER: CatalogEntry = CatalogEntry {
@@ -40,38 +38,30 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
     name: "",
     title: "",
     files: &[
-        CatalogFile {
-            path: "images/fashion-mnist/train-images-idx3-ubyte.gz",
-            url: "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/train-images-idx3-ubyte.gz",
-            sha256: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-            bytes: 47_040_016,
-            checksum: Checksum::Unpacked,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "images/fashion-mnist/train-labels-idx1-ubyte.gz",
-            url: "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/train-labels-idx1-ubyte.gz",
-            sha256: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-            bytes: 60_008,
-            checksum: Checksum::Unpacked,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "images/fashion-mnist/t10k-images-idx3-ubyte.gz",
-            url: "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/t10k-images-idx3-ubyte.gz",
-            sha256: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-            bytes: 7_840_016,
-            checksum: Checksum::Unpacked,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: "images/fashion-mnist/t10k-labels-idx1-ubyte.gz",
-            url: "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/t10k-labels-idx1-ubyte.gz",
-            sha256: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-            bytes: 10_008,
-            checksum: Checksum::Unpacked,
-            other_sha256: &[],
-        },
+        unpacked(
+            "images/fashion-mnist/train-images-idx3-ubyte.gz",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/train-images-idx3-ubyte.gz",
+            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            47_040_016,
+        ),
+        unpacked(
+            "images/fashion-mnist/train-labels-idx1-ubyte.gz",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/train-labels-idx1-ubyte.gz",
+            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            60_008,
+        ),
+        unpacked(
+            "images/fashion-mnist/t10k-images-idx3-ubyte.gz",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/t10k-images-idx3-ubyte.gz",
+            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            7_840_016,
+        ),
+        unpacked(
+            "images/fashion-mnist/t10k-labels-idx1-ubyte.gz",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/t10k-labels-idx1-ubyte.gz",
+            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+            10_008,
+        ),
     ],
     licence: "MIT, copyright (c) 2017 Zalando SE",
     citation: "H. Xiao, K. Rasul, R. Vollgraf (2017), https://arxiv.org/abs/1708.07747",
@@ -80,6 +70,15 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
     n_classes: 2,
     load: Loader::Classes(|dir, _, options| load(dir, [0, 1], ["t-shirt", "trouser"], options)),
 };
+
+const fn unpacked(
+    path: &'static str,
+    url: &'static str,
+    sha256: &'static str,
+    bytes: u64,
+) -> CatalogFile {
+    CatalogFile { checksum: Checksum::Unpacked, ..CatalogFile::new(path, url, sha256, bytes) }
+}
 
 const N_PIXELS: usize = 784;
 

@@ -15,13 +15,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::texts::{
+use crate::Result;
+use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
     polarity,
 };
-use crate::Result;
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::read_json;
 use crate::texts::{KeywordLabelers, clean_text};
 
@@ -29,22 +29,18 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "yelp",
     title: "Yelp reviews (a published sample) with 14 groups of keywords",
     files: &[
-        CatalogFile {
-            path: FILES[0],
-            url: "",
-            sha256: "18c54f081d1d7cca6fbd206b55013a363381642a9a7a1c3133ef3ce1e6d3757c",
-            bytes: 1_114_118,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: FILES[1],
-            url: "",
-            sha256: "432aabceb9dca56e69672a7b5fff9287670ce8adb860629f514353608c2dc660",
-            bytes: 1_065_670,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
+        CatalogFile::new(
+            FILES[0],
+            "",
+            "18c54f081d1d7cca6fbd206b55013a363381642a9a7a1c3133ef3ce1e6d3757c",
+            1_114_118,
+        ),
+        CatalogFile::new(
+            FILES[1],
+            "",
+            "432aabceb9dca56e69672a7b5fff9287670ce8adb860629f514353608c2dc660",
+            1_065_670,
+        ),
         WORDS_FILE,
         VECTORS_FILE,
     ],

@@ -4,11 +4,9 @@ use std::path::Path;
 
 use ndarray::{Axis, concatenate};
 
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::sets::{UCI_LICENCE, two_class_table};
-use crate::catalog::{
-    CatalogEntry, CatalogFile, Checksum, LabelledTable, LoadOptions, WeakProblem, simulate,
-};
+use crate::catalog::sets::number_table::two_class_table;
+use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::{LoadOptions, WeakProblem, simulate};
 use crate::tables::csv_file::CsvFile;
 use crate::{Error, Result};
 
@@ -16,22 +14,18 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "wine-quality",
     title: "Wine Quality",
     files: &[
-        CatalogFile {
-            path: FILES[0],
-            url: "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-white.csv",
-            sha256: "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
-            bytes: 264_426,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: FILES[1],
-            url: "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-red.csv",
-            sha256: "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
-            bytes: 84_199,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
+        CatalogFile::new(
+            FILES[0],
+            "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-white.csv",
+            "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
+            264_426,
+        ),
+        CatalogFile::new(
+            FILES[1],
+            "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-red.csv",
+            "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
+            84_199,
+        ),
     ],
     licence: UCI_LICENCE,
     citation: "P. Cortez, A. Cerdeira, F. Almeida, T. Matos, J. Reis (2009), https://doi.org/10.24432/C56S3T",
@@ -52,7 +46,7 @@ fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
 }
 
 /// White wines, then red ones; of the qualities only 5 and 6 are kept.
-pub(super) fn read(dir: &Path) -> Result<LabelledTable> {
+fn read(dir: &Path) -> Result<LabelledTable> {
     let paths = FILES.map(|file| dir.join(file));
     let mut tables = Vec::new();
     let mut names = Vec::new();
@@ -66,9 +60,5 @@ pub(super) fn read(dir: &Path) -> Result<LabelledTable> {
     }
     let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()])
         .expect("both tables have 12 columns");
-    two_class_table(&paths[0], &table, names, ["quality 5", "quality 6"], |row| match row[11] {
-        5.0 => Some(0),
-        6.0 => Some(1),
-        _ => None,
-    })
+    two_class_table(&paths[0], &table, names, [("quality 5", 5.0), ("quality 6", 6.0)])
 }

@@ -7,11 +7,11 @@
 
 use std::path::Path;
 
-use super::texts::{
+use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, polarity,
 };
-use crate::catalog::catalog_entry::Loader;
-use crate::catalog::{CatalogEntry, CatalogFile, Checksum, LoadOptions, WeakProblem};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::csv_file::{Visit, visit_records};
 use crate::texts::{KeywordLabelers, clean_text};
 use crate::{Error, Result};
@@ -20,22 +20,18 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "sst-2",
     title: "Stanford Sentiment Treebank with 14 groups of keywords",
     files: &[
-        CatalogFile {
-            path: TRAIN,
-            url: "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-train.csv",
-            sha256: "6003623bcb35aad3a446a265b8931b7ccab61fcc10f2e9c1fec916ff67c7be35",
-            bytes: 726_331,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
-        CatalogFile {
-            path: TEST,
-            url: "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-test.csv",
-            sha256: "519cea7ed4d22fe7ec4eccbb3d5ba6d88902a3b15ce129f476aa8364463a9fc7",
-            bytes: 190_431,
-            checksum: Checksum::File,
-            other_sha256: &[],
-        },
+        CatalogFile::new(
+            TRAIN,
+            "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-train.csv",
+            "6003623bcb35aad3a446a265b8931b7ccab61fcc10f2e9c1fec916ff67c7be35",
+            726_331,
+        ),
+        CatalogFile::new(
+            TEST,
+            "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-test.csv",
+            "519cea7ed4d22fe7ec4eccbb3d5ba6d88902a3b15ce129f476aa8364463a9fc7",
+            190_431,
+        ),
         WORDS_FILE,
         VECTORS_FILE,
     ],

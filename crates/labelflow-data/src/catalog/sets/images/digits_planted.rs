@@ -4,16 +4,12 @@
 
 use std::path::Path;
 
-use labelflow_weak::labelers::Bounds;
 use labelflow_weak::linear::StandardScaler;
-use labelflow_weak::rows::WeakDataset;
 
 use crate::Result;
-use crate::catalog::catalog_entry::Loader;
+use crate::catalog::sets::{CatalogEntry, Loader};
 use crate::catalog::simulated_problem::scale;
-use crate::catalog::{
-    BoundsFrom, CatalogEntry, EvaluatedRows, LoadOptions, Split, WeakProblem, embedded,
-};
+use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
 use crate::synthetic::planted_votes_for;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -45,18 +41,14 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
         signals: signals.select_rows(rows),
         truth: table.truth.select_rows(rows),
     };
-    let (train, simulation) = (part(&split.train), part(&split.simulation));
-    let measured = match options.bounds {
-        BoundsFrom::Simulation => &simulation,
-        BoundsFrom::TrainOracle => &train,
-    };
-    let bounds = Bounds::measured(&measured.signals, &measured.truth)?;
-    Ok(WeakProblem {
-        train: WeakDataset::new(train.features, train.signals, bounds)?,
-        train_truth: train.truth,
-        simulation: Some(simulation),
-        test: part(&split.test),
-    })
+    let simulation = part(&split.simulation);
+    WeakProblem::measured(
+        part(&split.train),
+        simulation,
+        part(&split.test),
+        options.bounds,
+        EvaluatedRows::bounds,
+    )
 }
 
 #[cfg(test)]
