@@ -93,8 +93,12 @@ wheel: ## Build the Python wheel for users, in target/wheels (FEATURES=cuda or w
 nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 
+# cargo fmt does not see modules that a macro declares.
+FILES_OF_MACROS = $(wildcard crates/labelflow-data/src/catalog/sets/*/*.rs)
+
 check: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
+	rustfmt --check --edition 2024 $(FILES_OF_MACROS)
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 	$(MAKE) deny
