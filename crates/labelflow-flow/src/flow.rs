@@ -10,10 +10,10 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::conditioner_bank::{ConditionerBankConfig, SecondLayerInit};
 use crate::{
-    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling,
-    CouplingConfig, Initializer, Mode, PointCoupling, PointCouplingConfig,
+    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank,
+    ConditionerBankConfig, Coupling, CouplingConfig, Initializer, Mode, PointCoupling,
+    PointCouplingConfig, SecondLayerInit,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.

@@ -11,8 +11,7 @@ use super::buffers::{give_back, take};
 use super::float::Float;
 use super::head::{Condition, Head, HeadGradients, HeadRows, KeptLabels};
 use super::rows::{Moments, dot};
-use crate::bounded_scale::FLOOR;
-use crate::coupling::N_HEADS;
+use crate::bijections::{FLOOR, N_HEADS};
 
 /// The weights of all couplings, one after another, in each of them scale before shift.
 #[derive(Debug, Clone, Copy)]

@@ -50,7 +50,7 @@ use burn::tensor::{DType, Device, Tensor};
 use self::backend::{FlowWeights, FusedSampling, FusedTraining};
 pub use self::buffers::release_buffers;
 use self::networks_operation::FusedNetworks;
-use crate::coupling::N_HEADS;
+use crate::bijections::N_HEADS;
 use crate::{
     AffineMap, ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder,
 };

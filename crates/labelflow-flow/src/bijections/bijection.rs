@@ -3,8 +3,7 @@
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
-use crate::chain::fold_inverse;
-use crate::{Flow, StatisticsRecorder};
+use crate::{Flow, StatisticsRecorder, fold_inverse};
 
 /// An invertible map between labels and noise, given what the features of each row say.
 ///

@@ -18,8 +18,8 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use serde::{Deserialize, Serialize};
 
-use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use crate::point_layer::per_point;
+use crate::bijections::{GAIN_FLOOR, N_HEADS};
+use crate::layers::per_point;
 use crate::{
     Bijection, Initializer, Linear, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale,
 };

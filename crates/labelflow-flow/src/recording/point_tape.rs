@@ -21,11 +21,8 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bounded_scale::FLOOR;
-use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use crate::normalization::EPSILON;
-use crate::parts::{sum_of_products, sum_points};
-use crate::point_coupling::{Axes, N_AXES, to_axes, to_points, to_rows};
+use crate::bijections::{Axes, FLOOR, GAIN_FLOOR, N_AXES, N_HEADS, to_axes, to_points, to_rows};
+use crate::layers::{EPSILON, sum_of_products, sum_points};
 use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
 /// What the way back needs of a pass through all couplings.

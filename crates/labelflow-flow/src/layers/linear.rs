@@ -4,7 +4,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::Initializer;
-use crate::parts::n_parts;
+use super::parts::n_parts;
 
 /// `n_groups` independent linear layers y = x W + c.
 #[derive(Module, Debug)]

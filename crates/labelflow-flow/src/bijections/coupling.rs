@@ -20,8 +20,9 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
-use crate::chain::fold_inverse;
-use crate::{Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fused};
+use crate::{
+    Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fold_inverse, fused,
+};
 
 /// Keeps a gain above zero where the exponential underflows.
 pub(crate) const GAIN_FLOOR: f64 = 1e-6;
