@@ -22,8 +22,8 @@ mod recording;
 mod state;
 
 pub use bijections::{
-    AffineMap, AffineMapConfig, Bijection, Chain, Composed, Coupling, CouplingConfig, Mode, N_AXES,
-    PointCoupling, PointCouplingConfig, bounded_scale, fold_inverse,
+    AffineMap, AffineMapConfig, Bijection, Chain, Composed, Coupling, CouplingConfig, Mapped, Mode,
+    N_AXES, PointCoupling, PointCouplingConfig, bounded_scale, fold_inverse,
 };
 pub use flow::{
     AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,

@@ -1,4 +1,4 @@
-//! How sure predicted classes are, and how right they are where true labels are known.
+//! How certain predicted classes are and, where true labels are known, how accurate.
 //!
 //! ```text
 //! certainty = the probability of the predicted class
@@ -11,9 +11,7 @@ use labelflow::rows::Truth;
 use labelflow_data::inputs::ClassPredictions;
 
 use super::page::{Block, Figure, PageTable, Section};
-use crate::chart::{
-    Axis, Chart, ChartSize, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number,
-};
+use crate::chart::{Axis, Chart, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number};
 use crate::terminal::output::percent;
 
 /// Bins of certainty.
@@ -37,7 +35,8 @@ pub(crate) fn predictions_section(
     if let Some(truth) = truth {
         let metrics = classification_metrics(&predictions.labels, truth)?;
         figures.push(Figure::new("accuracy", format!("{} %", percent(metrics.accuracy))));
-        figures.push(Figure::new("calibration error", format!("{} %", percent(metrics.ece))));
+        figures
+            .push(Figure::new("expected calibration error", format!("{} %", percent(metrics.ece))));
         figures.push(Figure::new("Brier score", format!("{:.4}", metrics.brier)));
         figures.push(Figure::new("log loss", format!("{:.4}", metrics.log_loss)));
     }
@@ -102,7 +101,7 @@ impl Rows {
             let certainty =
                 100.0 * members.iter().map(|&row| self.certainty[row]).sum::<f64>() / n_rows;
             let value = format!(
-                "certainty {certainty:.1} %: {accuracy:.1} % right, {} rows",
+                "certainty {certainty:.1} %: accuracy {accuracy:.1} %, {} rows",
                 members.len()
             );
             let left = bin as f64 * 10.0;
@@ -121,22 +120,21 @@ impl Rows {
             ]);
         }
         marks.push(Mark::Guide { from: [0.0, 0.0], to: [100.0, 100.0] });
-        let key = |text: &str, style, symbol| Key { text: text.to_owned(), style, symbol };
+        let description = "Reliability diagram: for each bin of certainty, the accuracy against the mean \
+                           certainty. On the diagonal both are equal.";
+        let axes = [Axis::percent("certainty, %"), Axis::percent("accuracy, %")];
+        let name = "predictions-reliability";
         Chart {
-            name: "predictions-reliability".to_owned(),
-            title: "Reliability".to_owned(),
-            description: "Reliability diagram: for each tenth of certainty, the share of rows that is right against their mean \
-                          certainty. On the diagonal both are equal."
-                .to_owned(),
-            x: Axis::percent("certainty, %"),
-            y: Axis::percent("right, %"),
-            size: ChartSize::Usual,
             marks,
             legend: vec![
-                key("right rows of a bin", 0, Symbol::Bar),
-                key("at their mean certainty", 1, Symbol::Point),
+                Key::new("accuracy in each bin", 0, Symbol::Bar),
+                Key::new("at the mean certainty", 1, Symbol::Point),
             ],
-            data: DataTable::new(["certainty, %", "rows", "mean certainty, %", "right, %"], rows),
+            data: DataTable::new(
+                ["certainty, %", "rows", "mean certainty, %", "accuracy, %"],
+                rows,
+            ),
+            ..Chart::new(name, "Reliability", description.to_owned(), axes)
         }
     }
 
@@ -222,16 +220,11 @@ pub(super) fn histogram(
         format!(" Most rows, {count}, are from {}.", range(start))
     });
     let rows = counts.iter().map(|&(start, count)| vec![range(start), count.to_string()]);
+    let axes = [Axis::of_values(unit, &ends), Axis::from_zero("rows", &heights)];
     Chart {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        description: format!("Histogram of rows by {unit}.{largest}"),
-        x: Axis::of_values(unit, &ends),
-        y: Axis::from_zero("rows", &heights),
-        size: ChartSize::Usual,
         marks: counts.iter().map(bar).collect(),
-        legend: Vec::new(),
-        data: DataTable { header: vec![unit.to_owned(), "rows".to_owned()], rows: rows.collect() },
+        data: DataTable::new([unit, "rows"], rows.collect()),
+        ..Chart::new(name, title, format!("Histogram of rows by {unit}.{largest}"), axes)
     }
 }
 

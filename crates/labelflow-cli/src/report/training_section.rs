@@ -83,9 +83,12 @@ fn evaluation_charts(folders: &[ModelFolder]) -> Vec<Chart> {
         chart("accuracy", "Accuracy", "accuracy, %", |scores| {
             scores.accuracy().map(|share| 100.0 * share)
         }),
-        chart("calibration-error", "Calibration error", "calibration error, %", |scores| {
-            scores.ece().map(|share| 100.0 * share)
-        }),
+        chart(
+            "calibration-error",
+            "Expected calibration error",
+            "expected calibration error, %",
+            |scores| scores.ece().map(|share| 100.0 * share),
+        ),
         chart("rmse", "Root mean squared error", "RMSE", Scores::rmse),
     ];
     charts.into_iter().flatten().collect()
@@ -97,7 +100,7 @@ fn models_table(folders: &[ModelFolder]) -> PageTable {
         "task",
         "epochs",
         "ended",
-        "loss at the end",
+        "final loss",
         "classes",
         "features",
         "seed",
@@ -128,12 +131,12 @@ fn models_table(folders: &[ModelFolder]) -> PageTable {
 
 fn show_evaluation(evaluation: &Evaluation) -> String {
     match evaluation.scores {
-        Scores::Classification { accuracy, .. } => format!("{} % right", percent(accuracy)),
+        Scores::Classification { accuracy, .. } => format!("accuracy {} %", percent(accuracy)),
         Scores::Regression { rmse } => format!("RMSE {}", show_number(rmse, None)),
     }
 }
 
-/// One line a setting; those in which models differ are bold.
+/// One line per setting; those in which models differ are bold.
 fn settings_table(folders: &[ModelFolder]) -> PageTable {
     let settings: Vec<Vec<(String, String)>> = folders.iter().map(ModelFolder::settings).collect();
     let mut names: Vec<&String> = Vec::new();
@@ -178,7 +181,7 @@ fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
         vec![folder.name.clone(), classes, list(&manifest.features), manifest.labelflow.clone()]
     };
     let data = DataTable::new(
-        ["model", "classes", "features", "written by version"],
+        ["model", "classes", "features", "labelflow version"],
         folders.iter().map(row).collect(),
     );
     (!folders.is_empty()).then(|| PageTable::new("Features and classes", data))

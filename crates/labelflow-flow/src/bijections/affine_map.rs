@@ -12,7 +12,8 @@ use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fused,
+    Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale,
+    fused,
 };
 
 /// Scale and shift.
@@ -124,7 +125,7 @@ impl Bijection for AffineMap {
         noise: Tensor<2>,
         features: Tensor<2>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         let Composed { scale, log_scale, shift } = flow.composed(features, mode);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
@@ -139,22 +140,12 @@ impl Bijection for AffineMap {
         N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
         ((labels - shift) / scale, -log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }

@@ -21,7 +21,8 @@ use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fold_inverse, fused,
+    Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale, fold_inverse,
+    fused,
 };
 
 /// Keeps a gain above zero where the exponential underflows.
@@ -139,7 +140,7 @@ impl Bijection for Coupling {
         noise: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         match mode {
             Mode::Train(recorder) if fused::applies(&noise) => {
                 fused::couplings(maps, noise, condition, recorder)
@@ -161,23 +162,13 @@ impl Bijection for Coupling {
         2 * N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (warped, kept) = self.split(labels);
         let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
         (self.join((warped - shift) / scale, kept), -log_scale.squeeze_dim::<1>(1))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (warped, kept) = self.split(noise);
         let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
         (self.join(warped * scale + shift, kept), log_scale.squeeze_dim::<1>(1))

@@ -8,11 +8,11 @@ mod coupling;
 mod point_coupling;
 
 pub use affine_map::{AffineMap, AffineMapConfig, Composed};
-pub use bijection::{Bijection, Mode};
-pub use bounded_scale::bounded_scale;
+pub use bijection::{Bijection, Mapped, Mode};
 pub(crate) use bounded_scale::FLOOR;
+pub use bounded_scale::bounded_scale;
 pub use chain::{Chain, fold_inverse};
 pub use coupling::{Coupling, CouplingConfig};
 pub(crate) use coupling::{GAIN_FLOOR, N_HEADS};
-pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
 pub(crate) use point_coupling::{Axes, to_axes, to_points, to_rows};
+pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};

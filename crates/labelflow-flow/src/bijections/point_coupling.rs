@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::bijections::{GAIN_FLOOR, N_HEADS};
 use crate::layers::per_point;
 use crate::{
-    Bijection, Initializer, Linear, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale,
+    Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm,
+    bounded_scale, fold_inverse,
 };
 
 /// The axes of a point.
@@ -151,10 +152,9 @@ impl Bijection for PointCoupling {
         noise: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         if maps.is_empty() {
-            let log_det = Tensor::zeros([noise.dims()[0]], &noise.device());
-            return (noise, log_det);
+            return fold_inverse(maps, noise, condition, mode);
         }
         let mut axes = to_axes(noise, condition.dims()[1]);
         let mut log_det = None;
@@ -171,12 +171,7 @@ impl Bijection for PointCoupling {
         2 * N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let mut axes = to_axes(labels, condition.dims()[1]);
         let mut log_det = None;
         let parts = self.scales_and_shifts(&axes, condition, mode);
@@ -187,12 +182,7 @@ impl Bijection for PointCoupling {
         (to_points(axes), to_rows(log_det.expect("a coupling warps at least one axis")))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let axes = to_axes(noise, condition.dims()[1]);
         let (axes, log_det) = self.generate(axes, condition, mode);
         (to_points(axes), to_rows(log_det))

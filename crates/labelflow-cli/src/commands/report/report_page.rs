@@ -10,7 +10,7 @@ use labelflow_data::inputs::{
 };
 
 use super::args::ReportArgs;
-use crate::chart::{Chart, SvgPlace, svg, write_png};
+use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
 use crate::commands::report::{Inputs, write as write_text};
 use crate::inputs::labeler_report::LabelerReport;
 use crate::inputs::signals_input::SignalsInput;
@@ -145,7 +145,7 @@ fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> a
     let mut n_charts = 0;
     for chart in charts {
         let path = folder.join(&chart.name).with_added_extension("svg");
-        let text = svg(chart, SvgPlace::File);
+        let text = printable(svg(chart, SvgPlace::File));
         labelflow_data::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
         write_png(&path.with_extension("png"), chart)?;
         n_charts += 1;
