@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, Text, fitting, fitting_ends, text_width};
 use super::palette::{Ink, corners, dashes};
-use crate::chart::{Chart, ChartSize, Key, Mark, Symbol};
+use crate::chart::{Chart, Key, Mark, Symbol};
 
 /// The width of every chart.
 const WIDTH: f64 = 400.0;
@@ -51,11 +51,7 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     // Names that do not fit side by side run upwards.
     let is_upright = chart.x.has_names()
         && widest(&ticks[0]) + 6.0 > (right - left) / ticks[0].len().max(1) as f64;
-    let height = match chart.size {
-        ChartSize::Usual => 200.0,
-        ChartSize::Height(height) => height,
-    };
-    let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + height };
+    let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + chart.height };
     let below = if is_upright { widest(&ticks[0]) } else { LETTERS };
     draw_axes(chart, &plot, &ticks, is_upright, below, &mut shapes);
     for mark in &chart.marks {

@@ -19,6 +19,8 @@ pub(crate) use palette::Palette;
 pub(crate) use png::write_png;
 pub(crate) use svg::{SvgPlace, printable, svg};
 
+/// The height of charts, which are wider than high, unless there is a reason for another.
+const USUAL_HEIGHT: f64 = 200.0;
 /// The most points that a curve is drawn with.
 const MOST_POINTS: usize = 400;
 /// The most points of a curve whose values can be asked for, and rows of its table.
@@ -34,20 +36,12 @@ pub(crate) struct Chart {
     pub(crate) description: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    pub(crate) size: ChartSize,
+    /// How high the marks are, in pixels.
+    pub(crate) height: f64,
     pub(crate) marks: Vec<Mark>,
     pub(crate) legend: Vec<Key>,
     /// The same numbers as a table.
     pub(crate) data: DataTable,
-}
-
-/// How much room the marks have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum ChartSize {
-    /// Wider than high.
-    Usual,
-    /// So high, in pixels.
-    Height(f64),
 }
 
 /// What stands for data. Places are in the units of the axes; on an axis of names the first name is from 0 to 1.
@@ -118,7 +112,7 @@ impl Chart {
             description,
             x,
             y,
-            size: ChartSize::Usual,
+            height: USUAL_HEIGHT,
             marks: Vec::new(),
             legend: Vec::new(),
             data: DataTable::default(),

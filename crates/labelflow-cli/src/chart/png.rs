@@ -39,7 +39,7 @@ fn picture(chart: &Chart) -> Pixmap {
     let [width, height] = [drawing.width, drawing.height].map(|side| (side as f32 * SCALE) as u32);
     let mut picture =
         Pixmap::new(width.max(1), height.max(1)).expect("charts have a small, positive size");
-    let [red, green, blue] = channels(Palette::LIGHT.paper);
+    let [red, green, blue] = channels(Palette::Light.color(Ink::Paper));
     picture.fill(tiny_skia::Color::from_rgba8(red, green, blue, 255));
     for shape in &drawing.shapes {
         draw_shape(&mut picture, shape);
@@ -137,7 +137,7 @@ fn lines(lines: &[Vec<[f64; 2]>], is_closed: bool) -> Option<tiny_skia::Path> {
 
 fn paint(ink: Ink, opacity: f64) -> Paint<'static> {
     let mut paint = Paint { anti_alias: true, ..Paint::default() };
-    let [red, green, blue] = channels(Palette::LIGHT.color(ink));
+    let [red, green, blue] = channels(Palette::Light.color(ink));
     paint.set_color_rgba8(red, green, blue, (opacity * 255.0).round() as u8);
     paint
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn n_pixels(picture: &Pixmap, ink: Ink) -> usize {
-        let color = channels(Palette::LIGHT.color(ink));
+        let color = channels(Palette::Light.color(ink));
         picture.data().chunks(4).filter(|pixel| pixel[..3] == color).count()
     }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::drawing::{Anchor, Drawing, Shape, Text};
 use super::layout::draw;
-use super::palette::{Ink, Palette, variable};
+use super::palette::{Ink, Palette};
 use crate::chart::Chart;
 
 /// Where the SVG will be.
@@ -27,7 +27,7 @@ pub(crate) fn svg(chart: &Chart, place: SvgPlace) -> Markup {
             title id={ (name) "-title" } { (chart.title) }
             desc id={ (name) "-text" } { (chart.description) }
             @if place == SvgPlace::File {
-                rect width=(width) height=(height) fill=(Palette::LIGHT.paper) {}
+                rect width=(width) height=(height) fill=(Palette::Light.color(Ink::Paper)) {}
             }
             @for shape in &shapes { "\n" (shape_svg(shape, place)) }
         }
@@ -37,8 +37,8 @@ pub(crate) fn svg(chart: &Chart, place: SvgPlace) -> Markup {
 
 fn shape_svg(shape: &Shape, place: SvgPlace) -> Markup {
     let color = |ink: &Ink| match place {
-        SvgPlace::Page => format!("var({})", variable(*ink)),
-        SvgPlace::File => Palette::LIGHT.color(*ink).to_owned(),
+        SvgPlace::Page => format!("var({})", ink.variable()),
+        SvgPlace::File => Palette::Light.color(*ink).to_owned(),
     };
     // Marks are found by their class, and quiet ones are hidden by it.
     let class = |value: &Option<String>, is_quiet: bool| {
@@ -103,7 +103,7 @@ pub(crate) fn printable(markup: Markup) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::curve;
-    use super::super::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+    use super::super::{Axis, Chart, DataTable, Key, Mark, Symbol};
     use super::*;
 
     fn text(chart: &Chart, place: SvgPlace) -> String {
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn files_have_colours_of_their_own_and_pages_those_of_the_reader() {
         let file = text(&everything(), SvgPlace::File);
-        assert!(file.contains(Palette::LIGHT.series[0]) && !file.contains("var("));
+        assert!(file.contains(Palette::Light.color(Ink::Series(0))) && !file.contains("var("));
         assert!(!file.contains("quiet"));
         let page = text(&everything(), SvgPlace::Page);
         assert!(page.contains("var(--series-0)") && page.contains("quiet"));
@@ -223,7 +223,7 @@ mod tests {
             let chart = Chart {
                 x: Axis::names("", names.clone()),
                 y: Axis::names("names", names),
-                size: ChartSize::Height(100.0),
+                height: 100.0,
                 data: DataTable::default(),
                 ..everything()
             };

@@ -14,7 +14,7 @@ const POLICY: &str =
 
 /// A whole page.
 pub(crate) fn html(page: &Page) -> String {
-    let (light, dark) = (Palette::LIGHT.css(), Palette::DARK.css());
+    let (light, dark) = (Palette::Light.css(), Palette::Dark.css());
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -9,11 +9,10 @@ pub(crate) fn latex(tables: &[ReportTable]) -> String {
 }
 
 fn one(table: &ReportTable) -> String {
-    let (_, columns) = table.rows_and_columns();
-    let header: Vec<String> = columns.iter().map(|name| escaped(name)).collect();
+    let header: Vec<String> = table.header().iter().skip(1).map(|name| escaped(name)).collect();
     let mut lines = vec![
         format!("% {}", table.name.replace('\n', " ")),
-        format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(columns.len())),
+        format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(header.len())),
         "\\toprule".to_owned(),
         format!(" & {} \\\\", header.join(" & ")),
         "\\midrule".to_owned(),

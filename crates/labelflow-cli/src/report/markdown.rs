@@ -9,9 +9,6 @@ pub(crate) fn markdown(tables: &[ReportTable]) -> String {
 }
 
 fn one(table: &ReportTable) -> String {
-    let (_, columns) = table.rows_and_columns();
-    let corner = if table.is_transposed() { "system" } else { "set" };
-    let header = std::iter::once(corner.to_owned()).chain(columns.iter().cloned());
     let measured = |cell: &ReportCell| {
         let text = cell.shown(table.metric);
         if cell.is_best { format!("**{text}**") } else { text }
@@ -24,7 +21,7 @@ fn one(table: &ReportTable) -> String {
             lines.push(line("paper (difference)", &cells, published));
         }
     }
-    let numbers = table_of(header.collect(), lines);
+    let numbers = table_of(table.header(), lines);
     let mut text = format!("{}: {}\n\n{numbers}", table.name, table.metric.title());
     if let Some(intervals) = table.intervals() {
         let intervals = table_of(intervals.header, intervals.rows);

@@ -81,16 +81,23 @@ impl ReportTable {
     }
 
     /// Whether a row is a system: the shorter list goes across the page.
-    pub(crate) fn is_transposed(&self) -> bool {
+    fn is_transposed(&self) -> bool {
         self.systems.len() > self.sets.len()
     }
 
     /// The names that go down the page, and those that go across it.
-    pub(crate) fn rows_and_columns(&self) -> (&[String], &[String]) {
+    fn rows_and_columns(&self) -> (&[String], &[String]) {
         match self.is_transposed() {
             true => (&self.systems, &self.sets),
             false => (&self.sets, &self.systems),
         }
+    }
+
+    /// What stands above the columns of the page.
+    pub(crate) fn header(&self) -> Vec<String> {
+        let corner = if self.is_transposed() { "system" } else { "set" };
+        let (_, columns) = self.rows_and_columns();
+        std::iter::once(corner.to_owned()).chain(columns.iter().cloned()).collect()
     }
 
     /// The cells of each row of the page, by its name.

@@ -44,13 +44,43 @@ pub(crate) fn predictions_section(
         charts.insert(0, rows.reliability(is_right));
         charts.push(rows.selective_accuracy(is_right));
     }
+    Ok(section(figures, charts, least_certain(predictions, &rows, truth)))
+}
+
+/// The section of predictions of any kind.
+pub(super) fn section(
+    figures: Vec<Figure>,
+    charts: Vec<Chart>,
+    least_certain: DataTable,
+) -> Section {
+    let title = "Least certain rows";
     let blocks = vec![
         Block::Figures(figures),
         Block::Charts(charts),
-        Block::Heading("Least certain rows".to_owned()),
-        Block::Table(least_certain(predictions, &rows, truth)),
+        Block::Heading(title.to_owned()),
+        Block::Table(PageTable::new(title, least_certain)),
     ];
-    Ok(Section { name: "predictions", title: "Predictions", blocks })
+    Section { name: "predictions", title: "Predictions", blocks }
+}
+
+/// A mean over the rows kept, for each share of rows that can be kept; `order` starts with the most certain one. Rows of the same
+/// certainty are kept or left out together.
+pub(super) fn mean_of_kept(
+    order: &[usize],
+    certainty: &[f64],
+    value: impl Fn(usize) -> f64,
+) -> Vec<[f64; 2]> {
+    let mut total = 0.0;
+    let mut points = Vec::new();
+    for (index, &row) in order.iter().enumerate() {
+        total += value(row);
+        let next = order.get(index + 1).map(|&next| certainty[next]);
+        if next != Some(certainty[row]) {
+            let n_kept = (index + 1) as f64;
+            points.push([100.0 * n_kept / order.len() as f64, total / n_kept]);
+        }
+    }
+    points
 }
 
 /// What is known of each row.
@@ -140,38 +170,22 @@ impl Rows {
 
     fn selective_accuracy(&self, is_right: &[bool]) -> Chart {
         let order = by_descending(&self.certainty);
-        let n_rows = order.len();
-        let mut n_right = 0;
-        let mut points = Vec::new();
-        for (index, &row) in order.iter().enumerate() {
-            n_right += usize::from(is_right[row]);
-            // Rows of the same certainty are kept or left out together.
-            let next = order.get(index + 1).map(|&next| self.certainty[next]);
-            if next != Some(self.certainty[row]) {
-                let n_kept = (index + 1) as f64;
-                points.push([100.0 * n_kept / n_rows as f64, 100.0 * n_right as f64 / n_kept]);
-            }
-        }
-        let curve = Curve { name: "accuracy".to_owned(), points };
-        let title = "Accuracy when the least certain rows are left out";
-        let points = &curve.points;
-        let band = |&[kept, accuracy]: &[f64; 2]| {
-            let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * n_rows as f64);
+        let percent_right = |row: usize| if is_right[row] { 100.0 } else { 0.0 };
+        let points = mean_of_kept(&order, &self.certainty, percent_right);
+        let band = |[kept, accuracy]: [f64; 2]| {
+            let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * order.len() as f64);
             ([kept, 100.0 * low], [kept, 100.0 * high])
         };
         let (low, high): (Vec<_>, Vec<_>) =
-            evenly_chosen(points, MOST_BAND).iter().map(band).unzip();
+            evenly_chosen(&points, MOST_BAND).into_iter().map(band).unzip();
         let band: Vec<[f64; 2]> = low.into_iter().chain(high.into_iter().rev()).collect();
         let heights: Vec<f64> = band.iter().map(|place| place[1]).collect();
-        let mut chart = Chart::of_curves(
-            "predictions-coverage",
-            title,
-            "rows kept, %",
-            "accuracy, %",
-            std::slice::from_ref(&curve),
-        );
-        chart.x = Axis::percent("rows kept, %");
-        chart.y = Axis::of_values("accuracy, %", &heights);
+        let curve = Curve { name: "accuracy".to_owned(), points };
+        let title = "Accuracy when the least certain rows are left out";
+        let (x, y) = ("rows kept, %", "accuracy, %");
+        let mut chart = Chart::of_curves("predictions-coverage", title, x, y, &[curve]);
+        chart.x = Axis::percent(x);
+        chart.y = Axis::of_values(y, &heights);
         chart.description += " The band is a 95 percent interval.";
         chart.marks.insert(0, Mark::Area { points: band, style: 0 });
         chart
@@ -232,7 +246,7 @@ pub(super) fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Truth>) -> PageTable {
+fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Truth>) -> DataTable {
     let doubt: Vec<f64> = rows.certainty.iter().map(|certainty| 1.0 - certainty).collect();
     let mut order = by_descending(&doubt);
     order.truncate(N_ROWS);
@@ -259,8 +273,7 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
             .map(str::to_owned)
             .to_vec();
     header.extend(truth.map(|_| "true label".to_owned()));
-    let rows = order.iter().map(line).collect();
-    PageTable::new("Least certain rows", DataTable { header, rows })
+    DataTable { header, rows: order.iter().map(line).collect() }
 }
 
 #[cfg(test)]
@@ -307,10 +320,9 @@ mod tests {
         let kept = rows.selective_accuracy(&is_right).data.rows;
         assert_eq!(kept, [["50", "50"], ["75", "66.67"], ["100", "50"]]);
         let table = least_certain(&predictions, &rows, Some(&truth));
-        let order: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
+        let order: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(order, ["2", "3", "0", "1"]);
-        let first: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(first, ["2", "b", "60.0", "a", "40.0", "a"]);
+        assert_eq!(table.rows[0], ["2", "b", "60.0", "a", "40.0", "a"]);
     }
 
     #[test]

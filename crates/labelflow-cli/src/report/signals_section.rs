@@ -5,7 +5,7 @@ use labelflow::labelers::{LabelerPair, labeler_pairs};
 use labelflow::rows::Truth;
 
 use super::page::{Block, Figure, PageTable, Section};
-use crate::chart::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+use crate::chart::{Axis, Chart, DataTable, Key, Mark, Symbol};
 use crate::inputs::labeler_report::LabelerReport;
 use crate::terminal::output::percent;
 
@@ -93,7 +93,7 @@ fn shares_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
     let axes = [Axis::percent("share of all rows, %"), Axis::names("", names(report, chosen))];
     let title = "Coverage, overlaps and conflicts";
     Chart {
-        size: height(chosen.len()),
+        height: height(chosen.len()),
         marks,
         legend: SHARES.into_iter().enumerate().map(key).collect(),
         data: DataTable::new(["labeler", "coverage %", "overlaps %", "conflicts %"], rows),
@@ -102,9 +102,9 @@ fn shares_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
 }
 
 /// Less room for each of many labelers.
-fn height(n_labelers: usize) -> ChartSize {
+fn height(n_labelers: usize) -> f64 {
     let room = if n_labelers > 12 { 24.0 } else { 36.0 };
-    ChartSize::Height((n_labelers as f64 * room).max(60.0))
+    (n_labelers as f64 * room).max(60.0)
 }
 
 fn names(report: &SignalsReport<'_>, chosen: &[usize]) -> Vec<String> {
@@ -141,7 +141,7 @@ fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
     let axes = [Axis::of_values("right votes, %", &shares), Axis::names("", names(report, chosen))];
     let title = "Accuracy of each labeler";
     Chart {
-        size: height(chosen.len()),
+        height: height(chosen.len()),
         marks,
         legend,
         data: DataTable::new(["labeler", "estimated %", "by true labels %"], rows),
@@ -205,7 +205,7 @@ impl Pairs {
         let header = std::iter::once("% of rows".to_owned()).chain(self.names.iter().cloned());
         let axes = [Axis::names("", self.names.clone()), Axis::names("", self.names.clone())];
         Chart {
-            size: ChartSize::Height((self.names.len() as f64 * 36.0).clamp(60.0, 320.0)),
+            height: (self.names.len() as f64 * 36.0).clamp(60.0, 320.0),
             marks,
             data: DataTable { header: header.collect(), rows },
             ..Chart::new(name, &format!("{title}, %"), format!("{description}."), axes)

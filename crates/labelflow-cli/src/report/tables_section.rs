@@ -22,8 +22,6 @@ pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
 }
 
 fn numbers(table: &ReportTable) -> PageTable {
-    let (_, columns) = table.rows_and_columns();
-    let corner = if table.is_transposed() { "system" } else { "set" };
     let row = |(row, cells): (&str, Vec<Option<&ReportCell>>)| {
         let cells = cells
             .into_iter()
@@ -32,7 +30,7 @@ fn numbers(table: &ReportTable) -> PageTable {
     };
     PageTable {
         caption: format!("{}: {}", table.name, table.metric.title()),
-        header: std::iter::once(corner.to_owned()).chain(columns.iter().cloned()).collect(),
+        header: table.header(),
         rows: table.lines().map(row).collect(),
     }
 }

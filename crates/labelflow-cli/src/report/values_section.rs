@@ -9,8 +9,8 @@ use labelflow::evaluation::point_metrics;
 use labelflow::rows::TrueValues;
 use labelflow_data::inputs::ValueLabels;
 
-use super::page::{Block, Figure, PageTable, Section};
-use super::predictions_section::{by_descending, histogram, mean};
+use super::page::{Figure, Section};
+use super::predictions_section::{by_descending, histogram, mean, mean_of_kept, section};
 use crate::chart::{Axis, Chart, Curve, DataTable, Mark, show_number};
 use crate::terminal::output::percent;
 
@@ -43,13 +43,7 @@ pub(crate) fn values_section(
         charts.push(selective_error(labels, truth));
     }
     charts.push(deviations(labels));
-    let blocks = vec![
-        Block::Figures(figures),
-        Block::Charts(charts),
-        Block::Heading("Least certain rows".to_owned()),
-        Block::Table(least_certain(labels, truth)),
-    ];
-    Ok(Section { name: "predictions", title: "Predictions", blocks })
+    Ok(section(figures, charts, least_certain(labels, truth)))
 }
 
 /// The share of true values between the quantiles of 5 and 95 %.
@@ -105,27 +99,13 @@ fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
 fn selective_error(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     let mut order = by_descending(&labels.std);
     order.reverse();
-    let n_rows = order.len() as f64;
-    let mut squares = 0.0;
-    let mut points = Vec::new();
-    for (index, &row) in order.iter().enumerate() {
-        squares += (labels.mean[row] - truth.values()[row]).powi(2);
-        // Rows of the same deviation are kept or left out together.
-        let next = order.get(index + 1).map(|&next| labels.std[next]);
-        if next != Some(labels.std[row]) {
-            let n_kept = (index + 1) as f64;
-            points.push([100.0 * n_kept / n_rows, (squares / n_kept).sqrt()]);
-        }
-    }
-    let curve = Curve { name: "root mean squared error".to_owned(), points };
+    let square = |row: usize| (labels.mean[row] - truth.values()[row]).powi(2);
+    let mut points = mean_of_kept(&order, &labels.std, square);
+    points.iter_mut().for_each(|[_, error]| *error = error.sqrt());
+    let y = "root mean squared error";
+    let curve = Curve { name: y.to_owned(), points };
     let title = "Error when the least certain rows are left out";
-    Chart::of_curves(
-        "predictions-coverage",
-        title,
-        "rows kept, %",
-        "root mean squared error",
-        &[curve],
-    )
+    Chart::of_curves("predictions-coverage", title, "rows kept, %", y, &[curve])
 }
 
 fn deviations(labels: &ValueLabels) -> Chart {
@@ -148,7 +128,7 @@ fn deviations(labels: &ValueLabels) -> Chart {
     histogram("predictions-deviations", "How uncertain values are", "deviation", width, &counts)
 }
 
-fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable {
+fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> DataTable {
     let order = by_descending(&labels.std);
     let show = |number: f64| show_number(number, None);
     let line = |&row: &usize| {
@@ -159,8 +139,7 @@ fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable 
     let mut header: Vec<String> =
         ["row", "mean", "deviation", "5 % quantile", "95 % quantile"].map(str::to_owned).to_vec();
     header.extend(truth.map(|_| "true value".to_owned()));
-    let rows = order.iter().take(N_ROWS).map(line).collect();
-    PageTable::new("Least certain rows", DataTable { header, rows })
+    DataTable { header, rows: order.iter().take(N_ROWS).map(line).collect() }
 }
 
 #[cfg(test)]

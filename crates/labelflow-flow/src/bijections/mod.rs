@@ -14,5 +14,5 @@ pub use bounded_scale::bounded_scale;
 pub use chain::{Chain, fold_inverse};
 pub use coupling::{Coupling, CouplingConfig};
 pub(crate) use coupling::{GAIN_FLOOR, N_HEADS};
-pub(crate) use point_coupling::{Axes, to_axes, to_points, to_rows};
+pub(crate) use point_coupling::{Axes, add, to_axes, to_points, to_rows};
 pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};

@@ -126,19 +126,30 @@ impl PointCoupling {
         (0..self.warped.len()).map(of_axis).collect()
     }
 
-    /// Noise becomes points: the axes, and ln |det| of each point.
-    fn generate(&self, mut axes: Axes, condition: Tensor<3>, mode: Mode<'_>) -> (Axes, Tensor<4>) {
-        let mut log_det = None;
+    /// The axes after `warp` of each warped one, given its scale and shift, and the sum of the logarithms of scales of each point.
+    fn warp(
+        &self,
+        mut axes: Axes,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+        warp: fn(Tensor<4>, Tensor<4>, Tensor<4>) -> Tensor<4>,
+    ) -> (Axes, Tensor<4>) {
+        let mut total = None;
         let parts = self.scales_and_shifts(&axes, condition, mode);
         for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
-            axes[axis] = axes[axis].clone() * scale + shift;
-            log_det = sum(log_det, log_scale);
+            axes[axis] = warp(axes[axis].clone(), scale, shift);
+            total = add(total, log_scale);
         }
-        (axes, log_det.expect("a coupling warps at least one axis"))
+        (axes, total.expect("a coupling warps at least one axis"))
+    }
+
+    /// Noise becomes points: the axes, and ln |det| of each point.
+    fn generate(&self, axes: Axes, condition: Tensor<3>, mode: Mode<'_>) -> (Axes, Tensor<4>) {
+        self.warp(axes, condition, mode, |noise, scale, shift| noise * scale + shift)
     }
 }
 
-fn sum(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>> {
+pub(crate) fn add(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>> {
     Some(match total {
         Some(total) => total + part,
         None => part,
@@ -162,7 +173,7 @@ impl Bijection for PointCoupling {
             let n = map.n_conditioners();
             let change;
             (axes, change) = map.generate(axes, condition.clone().narrow(0, index * n, n), mode);
-            log_det = sum(log_det, change);
+            log_det = add(log_det, change);
         }
         (to_points(axes), to_rows(log_det.expect("there is a coupling")))
     }
@@ -172,14 +183,10 @@ impl Bijection for PointCoupling {
     }
 
     fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let mut axes = to_axes(labels, condition.dims()[1]);
-        let mut log_det = None;
-        let parts = self.scales_and_shifts(&axes, condition, mode);
-        for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
-            axes[axis] = (axes[axis].clone() - shift) / scale;
-            log_det = sum(log_det, -log_scale);
-        }
-        (to_points(axes), to_rows(log_det.expect("a coupling warps at least one axis")))
+        let axes = to_axes(labels, condition.dims()[1]);
+        let unwarp = |label: Tensor<4>, scale, shift| (label - shift) / scale;
+        let (axes, log_scale) = self.warp(axes, condition, mode, unwarp);
+        (to_points(axes), to_rows(-log_scale))
     }
 
     fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {

@@ -11,7 +11,7 @@ use labelflow_data::inputs::{
 
 use super::args::ReportArgs;
 use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
-use crate::commands::report::{Inputs, write as write_text};
+use crate::commands::report::Inputs;
 use crate::inputs::labeler_report::LabelerReport;
 use crate::inputs::signals_input::SignalsInput;
 use crate::report::page::{Block, Page, Section};
@@ -30,7 +30,7 @@ pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()
     if let Some(folder) = &args.charts {
         write_charts(folder, page.charts())?;
     }
-    write_text(&html(&page), args.out.as_deref())
+    output::write_text(args.out.as_deref(), html(&page).trim_end())
 }
 
 /// Before charts are written: better to know at once that there is no place for the page.
@@ -82,11 +82,9 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
         (None, None) => args.labels.as_ref(),
         (None, Some(_)) => None,
     };
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
-        None => format!("{}", input.path.display()),
-    };
-    let truth = input.truth(labels.map(AsRef::as_ref))?;
+    let labels = labels.map(AsRef::as_ref);
+    let place = || files(&input.path, labels);
+    let truth = input.truth(labels)?;
     let signals = &input.signals;
     let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
     let soft = fitted.predict_proba(signals)?;
@@ -105,10 +103,7 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", path.display(), labels.display()),
-        None => format!("{}", path.display()),
-    };
+    let place = || files(path, labels);
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -127,6 +122,12 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
             values_section(&values, truth.as_ref()).with_context(place)
         }
     }
+}
+
+/// Where an error may be: in a file, or in that of its true labels.
+fn files(path: &Path, labels: Option<&Path>) -> String {
+    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
+    format!("{}{labels}", path.display())
 }
 
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
