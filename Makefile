@@ -8,7 +8,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Train on embedded data and compare with simpler methods
-	cargo run --release --quiet --bin labelflow -- demo
+	cargo run --release --bin labelflow -- demo
 
 test: nextest ## Run all tests, including those of the Python package and of pages in a browser
 	cargo nextest run --workspace --no-fail-fast

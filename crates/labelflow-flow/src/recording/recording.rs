@@ -130,8 +130,8 @@ impl<T, F> std::fmt::Debug for Recording<T, F> {
     }
 }
 
-// With operation fusion, which the feature `wgpu` turns on, operations do not run where they are called.
-#[cfg(all(feature = "cuda", not(feature = "wgpu")))]
+// With operation fusion, operations do not run where they are called.
+#[cfg(all(feature = "cuda", not(feature = "fusion")))]
 mod in_place {
     use burn::backend::cubecl::dtype_to_elem_type;
     use burn::backend::tensor::{FloatTensor, IntTensor};
@@ -178,7 +178,7 @@ mod in_place {
     }
 }
 
-#[cfg(not(all(feature = "cuda", not(feature = "wgpu"))))]
+#[cfg(not(all(feature = "cuda", not(feature = "fusion"))))]
 mod in_place {
     use burn::tensor::{Int, Tensor};
 
