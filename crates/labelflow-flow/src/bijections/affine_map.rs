@@ -11,8 +11,10 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
+use super::bounded_scale::scale_and_shift;
 use crate::{
-    Activation, Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fused,
+    Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale,
+    fused,
 };
 
 /// Scale and shift.
@@ -59,14 +61,8 @@ impl AffineMap {
     }
 
     /// The scale, its logarithm and the shift, each `[n_rows, d_labels]`.
-    fn scale_and_shift(
-        &self,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<2>, Tensor<2>) {
-        let heads = self.heads(condition, mode);
-        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1).squeeze_dim::<2>(0));
-        (scale, log_scale, heads.narrow(0, 1, 1).squeeze_dim::<2>(0))
+    fn scale_and_shift(&self, condition: Tensor<3>, mode: Mode<'_>) -> [Tensor<2>; 3] {
+        scale_and_shift(self.heads(condition, mode))
     }
 }
 
@@ -124,7 +120,7 @@ impl Bijection for AffineMap {
         noise: Tensor<2>,
         features: Tensor<2>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         let Composed { scale, log_scale, shift } = flow.composed(features, mode);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
@@ -139,23 +135,13 @@ impl Bijection for AffineMap {
         N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
-        let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
+        let [scale, log_scale, shift] = self.scale_and_shift(condition, mode);
         ((labels - shift) / scale, -log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
-        let (scale, log_scale, shift) = self.scale_and_shift(condition, mode);
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
+        let [scale, log_scale, shift] = self.scale_and_shift(condition, mode);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 }

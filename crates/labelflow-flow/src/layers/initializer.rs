@@ -29,16 +29,16 @@ impl Initializer {
 
     /// U(−1/√fan_in, 1/√fan_in), the usual start of a linear layer.
     pub fn fan_in(&mut self, shape: [usize; 3], fan_in: usize) -> Param<Tensor<3>> {
-        let bound = 1.0 / (fan_in as f32).sqrt();
-        let uniform = Uniform::new(-bound, bound).expect("a finite, non-empty interval");
-        self.draw(shape, uniform)
+        self.uniform(shape, 1.0 / (fan_in as f32).sqrt())
     }
 
     /// U(±√(6 / d_input)) for weights `[n_groups, d_input, d_output]` whose output is rectified.
     pub fn rectified(&mut self, shape: [usize; 3]) -> Param<Tensor<3>> {
-        let bound = (6.0 / shape[1] as f32).sqrt();
-        let uniform = Uniform::new(-bound, bound).expect("a finite, non-empty interval");
-        self.draw(shape, uniform)
+        self.uniform(shape, (6.0 / shape[1] as f32).sqrt())
+    }
+
+    fn uniform(&mut self, shape: [usize; 3], bound: f32) -> Param<Tensor<3>> {
+        self.draw(shape, Uniform::new(-bound, bound).expect("a finite, non-empty interval"))
     }
 
     /// N(0, deviation²).

@@ -1,4 +1,4 @@
-//! Where to compute, in flags of several commands.
+//! Where to compute.
 
 use clap::ValueEnum;
 use labelflow::training::DeviceKind;

@@ -3,8 +3,8 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
+use super::parts::n_parts;
 use crate::Initializer;
-use crate::parts::n_parts;
 
 /// `n_groups` independent linear layers y = x W + c.
 #[derive(Module, Debug)]

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::Tensor;
 
-use crate::parts::n_parts_of_sum;
+use super::parts::n_parts_of_sum;
 use crate::{Initializer, Mode};
 
 pub(crate) const EPSILON: f64 = 1e-5;

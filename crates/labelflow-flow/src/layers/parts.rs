@@ -33,20 +33,8 @@ fn largest_divisor(n_rows: usize, at_most: usize) -> usize {
 /// - values: `[n_groups, n_clouds, n_points, d]`
 /// - returns: `[n_groups, n_clouds, 1, d]`
 pub(crate) fn sum_points(values: Tensor<4>) -> Tensor<4> {
-    let parts = n_parts_of_sum(values.dims()[2], &values.device());
-    sum_points_in(values, parts)
-}
-
-fn sum_points_in(values: Tensor<4>, parts: usize) -> Tensor<4> {
-    let [g, n_clouds, n_points, d] = values.dims();
-    let values = match parts {
-        1 => values,
-        _ => {
-            let apart = values.reshape([g, n_clouds * parts, n_points / parts, d]);
-            apart.sum_dim(2).reshape([g, n_clouds, parts, d])
-        }
-    };
-    values.sum_dim(2)
+    let n_parts = n_parts_of_sum(values.dims()[2], &values.device());
+    reduced_in(values, n_parts, |values| values.sum_dim(2))
 }
 
 /// The largest value of each channel over the points of each cloud.
@@ -56,20 +44,22 @@ fn sum_points_in(values: Tensor<4>, parts: usize) -> Tensor<4> {
 /// - values: `[n_groups, n_clouds, n_points, d]`
 /// - returns: `[n_groups, n_clouds, 1, d]`
 pub fn max_points(values: Tensor<4>) -> Tensor<4> {
-    let parts = n_parts_of_sum(values.dims()[2], &values.device());
-    max_points_in(values, parts)
+    let n_parts = n_parts_of_sum(values.dims()[2], &values.device());
+    reduced_in(values, n_parts, |values| values.max_dim(2))
 }
 
-fn max_points_in(values: Tensor<4>, parts: usize) -> Tensor<4> {
+/// `reduce`, which joins the points of each cloud, for each part and then for all parts.
+fn reduced_in(
+    values: Tensor<4>,
+    n_parts: usize,
+    reduce: impl Fn(Tensor<4>) -> Tensor<4>,
+) -> Tensor<4> {
+    if n_parts == 1 {
+        return reduce(values);
+    }
     let [g, n_clouds, n_points, d] = values.dims();
-    let values = match parts {
-        1 => values,
-        _ => {
-            let apart = values.reshape([g, n_clouds * parts, n_points / parts, d]);
-            apart.max_dim(2).reshape([g, n_clouds, parts, d])
-        }
-    };
-    values.max_dim(2)
+    let apart = values.reshape([g, n_clouds * n_parts, n_points / n_parts, d]);
+    reduce(reduce(apart).reshape([g, n_clouds, n_parts, d]))
 }
 
 /// Σ aᵀ b over all points of all clouds: the gradient of weights.
@@ -112,9 +102,11 @@ mod tests {
     #[test]
     fn sums_in_parts_are_sums() {
         let values = wave([2, 3, 48, 5], 0.7);
-        assert_close(sum_points_in(values.clone(), 3), values.sum_dim(2));
-        let values = wave([2, 3, 48, 5], 0.7);
-        assert_close(max_points_in(values.clone(), 3), values.max_dim(2));
+        assert_close(
+            reduced_in(values.clone(), 3, |values| values.sum_dim(2)),
+            values.clone().sum_dim(2),
+        );
+        assert_close(reduced_in(values.clone(), 3, |values| values.max_dim(2)), values.max_dim(2));
         let (a, b) = (wave([1, 3, 48, 2], 0.9), wave([2, 3, 48, 5], 1.1));
         let whole = a.clone().swap_dims(2, 3).matmul(b.clone()).sum_dim(1);
         assert_close(sum_of_products_in(a, b, 3), whole);

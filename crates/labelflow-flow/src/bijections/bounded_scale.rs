@@ -19,6 +19,12 @@ pub fn bounded_scale<const D: usize>(raw: Tensor<D>) -> (Tensor<D>, Tensor<D>) {
     (squared.clone().sqrt(), squared.log() * 0.5)
 }
 
+/// The scale, its logarithm and the shift, each `[n_rows, d]`, from what a network says of both, `[2, n_rows, d]`.
+pub(super) fn scale_and_shift(heads: Tensor<3>) -> [Tensor<2>; 3] {
+    let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1).squeeze_dim::<2>(0));
+    [scale, log_scale, heads.narrow(0, 1, 1).squeeze_dim::<2>(0)]
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;

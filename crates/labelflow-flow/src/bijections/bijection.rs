@@ -3,8 +3,7 @@
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
-use crate::chain::fold_inverse;
-use crate::{Flow, StatisticsRecorder};
+use crate::{Flow, StatisticsRecorder, fold_inverse};
 
 /// An invertible map between labels and noise, given what the features of each row say.
 ///
@@ -21,12 +20,7 @@ pub trait Bijection: Module + ModuleDisplay {
     ///
     /// - labels: `[n_rows, d_labels]`, condition: `[n_conditioners, n_rows, d_hidden]`
     /// - returns: `[n_rows, d_labels]` and `[n_rows]`
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>);
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped;
 
     /// z → y with ln |det ∂y/∂z|.
     ///
@@ -34,12 +28,7 @@ pub trait Bijection: Module + ModuleDisplay {
     ///
     /// - noise: `[n_rows, d_labels]`, condition: `[n_conditioners, n_rows, d_hidden]`
     /// - returns: `[n_rows, d_labels]` and `[n_rows]`
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>);
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped;
 
     /// The inverse of maps one after another. A map that knows a faster way than one by one says so here.
     fn inverse_chain(
@@ -47,7 +36,7 @@ pub trait Bijection: Module + ModuleDisplay {
         noise: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         fold_inverse(maps, noise, condition, mode)
     }
 
@@ -58,7 +47,7 @@ pub trait Bijection: Module + ModuleDisplay {
         noise: Tensor<2>,
         features: Tensor<2>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         Self::inverse_chain(&flow.chain.maps, noise, flow.condition(features, mode), mode)
     }
 
@@ -67,6 +56,9 @@ pub trait Bijection: Module + ModuleDisplay {
         flow.composed_samples(noise, features)
     }
 }
+
+/// A mapped value, `[n_rows, d_labels]`, and the logarithm of the Jacobian's determinant, `[n_rows]`.
+pub type Mapped = (Tensor<2>, Tensor<1>);
 
 /// Which statistics normalisation layers use.
 #[derive(Debug, Clone, Copy)]

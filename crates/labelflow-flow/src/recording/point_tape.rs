@@ -21,11 +21,10 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bounded_scale::FLOOR;
-use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use crate::normalization::EPSILON;
-use crate::parts::{sum_of_products, sum_points};
-use crate::point_coupling::{Axes, N_AXES, to_axes, to_points, to_rows};
+use crate::bijections::{
+    Axes, FLOOR, GAIN_FLOOR, N_AXES, N_HEADS, add, to_axes, to_points, to_rows,
+};
+use crate::layers::{EPSILON, sum_of_products, sum_points};
 use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
 /// What the way back needs of a pass through all couplings.
@@ -93,16 +92,13 @@ pub fn generate_with_tape(
 ) -> (Tensor<2>, Tensor<1>, PointTape) {
     let n_clouds = condition.dims()[1];
     let mut axes = to_axes(noise, n_clouds);
-    let mut log_det: Option<Tensor<4>> = None;
+    let mut log_det = None;
     let mut couplings = Vec::with_capacity(maps.len());
     for (index, map) in maps.iter().enumerate() {
         let condition = condition.clone().narrow(0, index * 2 * N_HEADS, 2 * N_HEADS);
         let (after, change, tape) = map.generate_with_tape(axes, condition, recorder);
         axes = after;
-        log_det = Some(match log_det {
-            Some(log_det) => log_det + change,
-            None => change,
-        });
+        log_det = add(log_det, change);
         couplings.push(tape);
     }
     let log_det = log_det.expect("a flow has couplings");

@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use crate::{Bijection, Mode};
+use crate::{Bijection, Mapped, Mode};
 
 /// A sequence of maps in the order in which noise becomes labels.
 ///
@@ -26,18 +26,28 @@ fn conditioned<'a, B: Bijection>(maps: &'a [B], condition: &Tensor<3>) -> Vec<(&
     maps.iter().zip(parts).collect()
 }
 
+/// A value goes through maps one after another; log-determinants add.
+fn fold<'a, B: Bijection + 'a>(
+    maps: impl Iterator<Item = (&'a B, Tensor<3>)>,
+    value: Tensor<2>,
+    pass: impl Fn(&B, Tensor<2>, Tensor<3>) -> Mapped,
+) -> Mapped {
+    let start = Tensor::zeros([value.dims()[0]], &value.device());
+    maps.fold((value, start), |(value, log_det), (map, condition)| {
+        let (value, change) = pass(map, value, condition);
+        (value, log_det + change)
+    })
+}
+
 /// The inverse map by map.
 pub fn fold_inverse<B: Bijection>(
     maps: &[B],
     noise: Tensor<2>,
     condition: Tensor<3>,
     mode: Mode<'_>,
-) -> (Tensor<2>, Tensor<1>) {
-    let start = no_change(noise);
-    conditioned(maps, &condition).into_iter().fold(start, |(value, log_det), (map, c)| {
-        let (value, change) = map.inverse(value, c, mode);
-        (value, log_det + change)
-    })
+) -> Mapped {
+    let maps = conditioned(maps, &condition).into_iter();
+    fold(maps, noise, |map, noise, condition| map.inverse(noise, condition, mode))
 }
 
 impl<B: Bijection> Bijection for Chain<B> {
@@ -45,34 +55,12 @@ impl<B: Bijection> Bijection for Chain<B> {
         self.maps.iter().map(Bijection::n_conditioners).sum()
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
-        let start = no_change(labels);
-        conditioned(&self.maps, &condition).into_iter().rev().fold(
-            start,
-            |(value, log_det), (map, c)| {
-                let (value, change) = map.forward(value, c, mode);
-                (value, log_det + change)
-            },
-        )
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
+        let maps = conditioned(&self.maps, &condition).into_iter().rev();
+        fold(maps, labels, |map, labels, condition| map.forward(labels, condition, mode))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         B::inverse_chain(&self.maps, noise, condition, mode)
     }
-}
-
-/// The value that the identity gives: itself, and a log-determinant of zero.
-fn no_change(value: Tensor<2>) -> (Tensor<2>, Tensor<1>) {
-    let log_det = Tensor::zeros([value.dims()[0]], &value.device());
-    (value, log_det)
 }

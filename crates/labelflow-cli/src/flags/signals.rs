@@ -1,4 +1,4 @@
-//! What votes, in flags of several commands.
+//! Where votes come from.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(crate) struct SignalsArgs {
     /// Which file of a WRENCH folder
     #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes", "counts"])]
     pub(crate) part: WrenchPart,
-    /// What abstains in a table of numbers [default: minus-one]
+    /// How a table of numbers marks that a labeler abstains [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
     pub(crate) abstain: Option<AbstainName>,
     /// Names of the classes in order, separated by commas
@@ -58,7 +58,7 @@ pub(crate) struct SignalsArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SourceArgs {
-    /// Weak signals, one column a labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
+    /// Weak signals, one column per labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
     /// Distinct rows of votes with a column `count`, as --write-counts writes them
@@ -67,7 +67,7 @@ pub(crate) struct SourceArgs {
     /// A folder of the WRENCH benchmark; labels in it are used for evaluation alone
     #[arg(long, value_name = "DIR")]
     pub(crate) wrench: Option<PathBuf>,
-    /// Votes of a crowd, one line a vote: task, worker, label
+    /// Votes of a crowd, one line per vote: task, worker, label
     #[arg(long, value_name = "FILE")]
     pub(crate) task_votes: Option<PathBuf>,
 }

@@ -18,10 +18,11 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use serde::{Deserialize, Serialize};
 
-use crate::coupling::{GAIN_FLOOR, N_HEADS};
-use crate::point_layer::per_point;
+use crate::bijections::{GAIN_FLOOR, N_HEADS};
+use crate::layers::per_point;
 use crate::{
-    Bijection, Initializer, Linear, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale,
+    Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm,
+    bounded_scale, fold_inverse,
 };
 
 /// The axes of a point.
@@ -125,19 +126,30 @@ impl PointCoupling {
         (0..self.warped.len()).map(of_axis).collect()
     }
 
-    /// Noise becomes points: the axes, and ln |det| of each point.
-    fn generate(&self, mut axes: Axes, condition: Tensor<3>, mode: Mode<'_>) -> (Axes, Tensor<4>) {
-        let mut log_det = None;
+    /// The axes after `warp` of each warped one, given its scale and shift, and the sum of the logarithms of scales of each point.
+    fn warp(
+        &self,
+        mut axes: Axes,
+        condition: Tensor<3>,
+        mode: Mode<'_>,
+        warp: fn(Tensor<4>, Tensor<4>, Tensor<4>) -> Tensor<4>,
+    ) -> (Axes, Tensor<4>) {
+        let mut total = None;
         let parts = self.scales_and_shifts(&axes, condition, mode);
         for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
-            axes[axis] = axes[axis].clone() * scale + shift;
-            log_det = sum(log_det, log_scale);
+            axes[axis] = warp(axes[axis].clone(), scale, shift);
+            total = add(total, log_scale);
         }
-        (axes, log_det.expect("a coupling warps at least one axis"))
+        (axes, total.expect("a coupling warps at least one axis"))
+    }
+
+    /// Noise becomes points: the axes, and ln |det| of each point.
+    fn generate(&self, axes: Axes, condition: Tensor<3>, mode: Mode<'_>) -> (Axes, Tensor<4>) {
+        self.warp(axes, condition, mode, |noise, scale, shift| noise * scale + shift)
     }
 }
 
-fn sum(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>> {
+pub(crate) fn add(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>> {
     Some(match total {
         Some(total) => total + part,
         None => part,
@@ -151,10 +163,9 @@ impl Bijection for PointCoupling {
         noise: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         if maps.is_empty() {
-            let log_det = Tensor::zeros([noise.dims()[0]], &noise.device());
-            return (noise, log_det);
+            return fold_inverse(maps, noise, condition, mode);
         }
         let mut axes = to_axes(noise, condition.dims()[1]);
         let mut log_det = None;
@@ -162,7 +173,7 @@ impl Bijection for PointCoupling {
             let n = map.n_conditioners();
             let change;
             (axes, change) = map.generate(axes, condition.clone().narrow(0, index * n, n), mode);
-            log_det = sum(log_det, change);
+            log_det = add(log_det, change);
         }
         (to_points(axes), to_rows(log_det.expect("there is a coupling")))
     }
@@ -171,28 +182,14 @@ impl Bijection for PointCoupling {
         2 * N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
-        let mut axes = to_axes(labels, condition.dims()[1]);
-        let mut log_det = None;
-        let parts = self.scales_and_shifts(&axes, condition, mode);
-        for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
-            axes[axis] = (axes[axis].clone() - shift) / scale;
-            log_det = sum(log_det, -log_scale);
-        }
-        (to_points(axes), to_rows(log_det.expect("a coupling warps at least one axis")))
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
+        let axes = to_axes(labels, condition.dims()[1]);
+        let unwarp = |label: Tensor<4>, scale, shift| (label - shift) / scale;
+        let (axes, log_scale) = self.warp(axes, condition, mode, unwarp);
+        (to_points(axes), to_rows(-log_scale))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let axes = to_axes(noise, condition.dims()[1]);
         let (axes, log_det) = self.generate(axes, condition, mode);
         (to_points(axes), to_rows(log_det))

@@ -20,8 +20,10 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 use serde::{Deserialize, Serialize};
 
-use crate::chain::fold_inverse;
-use crate::{Bijection, Flow, Initializer, Linear, Mode, Normalization, bounded_scale, fused};
+use super::bounded_scale::scale_and_shift;
+use crate::{
+    Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, fold_inverse, fused,
+};
 
 /// Keeps a gain above zero where the exponential underflows.
 pub(crate) const GAIN_FLOOR: f64 = 1e-6;
@@ -85,15 +87,13 @@ impl Coupling {
         kept: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<2>, Tensor<2>) {
+    ) -> [Tensor<2>; 3] {
         let gain = condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR;
         let offset = condition.narrow(0, N_HEADS, N_HEADS);
         let first = self.first.forward(kept.unsqueeze_dim::<3>(0));
         let hidden = silu(self.first_norm.forward(first, mode));
         let hidden = self.second_norm.forward(self.second.forward(hidden), mode);
-        let heads = self.merge.forward(silu(gain * hidden + offset));
-        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1).squeeze_dim::<2>(0));
-        (scale, log_scale, heads.narrow(0, 1, 1).squeeze_dim::<2>(0))
+        scale_and_shift(self.merge.forward(silu(gain * hidden + offset)))
     }
 
     /// The warped label, `[n_rows, 1]`, and the kept ones, `[n_rows, d_labels − 1]`.
@@ -138,7 +138,7 @@ impl Bijection for Coupling {
         noise: Tensor<2>,
         condition: Tensor<3>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         match mode {
             Mode::Train(recorder) if fused::applies(&noise) => {
                 fused::couplings(maps, noise, condition, recorder)
@@ -160,25 +160,15 @@ impl Bijection for Coupling {
         2 * N_HEADS
     }
 
-    fn forward(
-        &self,
-        labels: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (warped, kept) = self.split(labels);
-        let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
+        let [scale, log_scale, shift] = self.scale_and_shift(kept.clone(), condition, mode);
         (self.join((warped - shift) / scale, kept), -log_scale.squeeze_dim::<1>(1))
     }
 
-    fn inverse(
-        &self,
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         let (warped, kept) = self.split(noise);
-        let (scale, log_scale, shift) = self.scale_and_shift(kept.clone(), condition, mode);
+        let [scale, log_scale, shift] = self.scale_and_shift(kept.clone(), condition, mode);
         (self.join(warped * scale + shift, kept), log_scale.squeeze_dim::<1>(1))
     }
 }
