@@ -134,14 +134,14 @@ def test_values(as_frame, valued):
 
 
 def test_a_model_is_loaded_once_by_each_worker(frame, flow):
-    from labelflow import _shipped_model
+    from labelflow._batches import shipped_model
 
-    data, key = _shipped_model.packed(flow)
-    first = _shipped_model.loaded(key, lambda: data, 1)
-    assert _shipped_model.loaded(key, lambda: pytest.fail("loaded twice"), 1) is first
-    for place in range(_shipped_model._KEPT):
-        _shipped_model.loaded(str(place), lambda: pickle.dumps(flow), 1)
-    assert key not in _shipped_model._LOADED and len(_shipped_model._LOADED) == _shipped_model._KEPT
+    data, key = shipped_model.packed(flow)
+    first = shipped_model.loaded(key, lambda: data, 1)
+    assert shipped_model.loaded(key, lambda: pytest.fail("loaded twice"), 1) is first
+    for place in range(shipped_model._KEPT):
+        shipped_model.loaded(str(place), lambda: pickle.dumps(flow), 1)
+    assert key not in shipped_model._LOADED and len(shipped_model._LOADED) == shipped_model._KEPT
 
 
 def test_labeling_functions(spark):
