@@ -95,6 +95,8 @@ nextest:
 
 check: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
+	@# cargo fmt does not see the files that the registry of label models declares.
+	rustfmt --check --edition 2024 crates/labelflow-weak/src/label_models/models/*.rs
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 	$(MAKE) deny

@@ -5,7 +5,7 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::WeakDataset;
 use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::LabelerErrors;
-use labelflow::storage::SavedLabelModel;
+use labelflow_data::inputs::SavedLabelModel;
 use labelflow::training::CheckpointFile;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
 

@@ -3,8 +3,8 @@
 
 use ndarray::array;
 use labelflow_weak::votes::{Votes, WeakSignals};
-use labelflow_weak::label_models::Labeler;
-use labelflow::storage::SavedLabelModel;
+use labelflow_weak::label_models::FittedLabelModel;
+use labelflow_data::inputs::SavedLabelModel;
 
 labelflow_fuzz::fuzz_target!(|text: &str| {
     if let Ok(model) = SavedLabelModel::from_json(text) {

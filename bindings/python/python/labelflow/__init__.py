@@ -42,6 +42,7 @@ from ._label_models import (
     MinimaxEntropy,
     PerformanceGuaranteedVote,
     SnorkelLabelModel,
+    label_model,
 )
 from ._labelflow import (
     ConfigError,
@@ -97,5 +98,6 @@ __all__ = [
     "analyze",
     "apply",
     "count_votes",
+    "label_model",
     "labeling_function",
 ]

@@ -25,8 +25,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::label_model::SignalShape;
 use super::one_coin::OneCoinFit;
+use super::signal_shape::SignalShape;
 use crate::label_models::DawidSkene;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};

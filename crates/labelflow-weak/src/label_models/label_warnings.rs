@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::label_models::planted::Planted;
-    use crate::label_models::{KnownOfLabelers, Labeler};
+    use crate::label_models::{FittedLabelModel, KnownOfLabelers};
     use crate::votes::Votes;
 
     fn signals(rows: &[&[i64]]) -> WeakSignals {

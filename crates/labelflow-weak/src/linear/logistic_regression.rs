@@ -26,6 +26,7 @@ use crate::numerics::vectors::largest;
 use crate::numerics::{Lbfgs, RowChunks, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::rows::features::{check_columns, check_table};
+use crate::settings::{check_at_least_one, check_positive};
 use crate::{Error, Result, StopReason};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
@@ -65,18 +66,11 @@ impl Default for LogisticRegression {
 
 impl LogisticRegression {
     fn check(&self) -> Result<()> {
-        let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        if !is_positive(self.inverse_penalty) {
-            let found = self.inverse_penalty;
-            return Err(Error::config("inverse_penalty", "a positive number", found));
-        }
-        if !is_positive(self.tolerance) {
-            return Err(Error::config("tolerance", "a positive number", self.tolerance));
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
-        Ok(())
+        check_positive(&[
+            ("inverse_penalty", self.inverse_penalty),
+            ("tolerance", self.tolerance),
+        ])?;
+        check_at_least_one(&[("max_iterations", self.max_iterations)])
     }
 
     /// Fits features `[n_rows, d_features]` to one class a row, each below `n_classes`.

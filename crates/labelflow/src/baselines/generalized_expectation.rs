@@ -212,14 +212,8 @@ impl GeneralizedExpectation {
         signals: &WeakSignals,
         reference: &ReferenceProportions,
     ) -> Result<()> {
-        for (setting, value) in [("penalty", self.penalty), ("tolerance", self.tolerance)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a positive number", value));
-            }
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
+        check_positive(&[("penalty", self.penalty), ("tolerance", self.tolerance)])?;
+        check_at_least_one(&[("max_iterations", self.max_iterations)])?;
         if self.form == ExpectationForm::Half && signals.n_classes() > 2 {
             let found = format!("half with {} classes", signals.n_classes());
             return Err(Error::config("form", "full for more than two classes", found));

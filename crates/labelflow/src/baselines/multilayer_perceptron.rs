@@ -16,6 +16,7 @@
 use std::ops::Range;
 
 use labelflow_weak::rows::{Features, SoftLabels};
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{
     Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s,
@@ -128,18 +129,10 @@ impl MultilayerPerceptron {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        for (setting, value) in [("batch_size", self.batch_size), ("n_epochs", self.n_epochs)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
-        }
-        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
-            return Err(Error::config("learning_rate", "a positive number", self.learning_rate));
-        }
+        check_at_least_one(&[("batch_size", self.batch_size), ("n_epochs", self.n_epochs)])?;
+        check_positive(&[("learning_rate", self.learning_rate)])?;
         for layer in &self.hidden {
-            if layer.width == 0 {
-                return Err(Error::config("width", "at least 1", 0));
-            }
+            check_at_least_one(&[("width", layer.width)])?;
             if !(0.0..1.0).contains(&layer.dropout) {
                 return Err(Error::config("dropout", "a share from 0 to below 1", layer.dropout));
             }
