@@ -325,7 +325,7 @@ proptest! {
     ) {
         let n_rows = bytes.len() / 4;
         let bytes = bytes[..4 * n_rows].iter().map(|&v| if v == 3 { ABSTAIN } else { v }).collect();
-        let bytes = Array2::from_shape_vec((n_rows, 4), bytes).expect("four votes a row");
+        let bytes = Array2::from_shape_vec((n_rows, 4), bytes).expect("four votes per row");
         prop_assume!(bytes.iter().any(|&vote| vote != ABSTAIN));
         let signals = votes(bytes, 3);
         for_every_model(|name, model| assert_distributions(name, &model.label(&signals)));

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use labelflow::WeakSignals;
 use labelflow::label_models::{
-    DawidSkene, FlyingSquid, LabelModel, FittedLabelModel, MajorityVote, SnorkelLabelModel,
+    DawidSkene, FittedLabelModel, FlyingSquid, LabelModel, MajorityVote, SnorkelLabelModel,
 };
 use labelflow_data::inputs::{SignalsOptions, read_signals};
 

@@ -59,6 +59,9 @@ from ._signals import Signals
 from ._two_stage_classifier import TwoStageClassifier
 from ._vote_counter import VoteCounter, count_votes
 
+# Label models that have no documented class, too.
+globals().update({Model.__name__: Model for Model in LABEL_MODELS.values()})
+
 __all__ = [
     "ABSTAIN",
     "LABEL_MODELS",

@@ -57,7 +57,10 @@ impl Moments {
                 (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
             }
         }
-        columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n_rows);
+        columns
+            .iter_mut()
+            .zip(&first)
+            .for_each(|(column, first)| column.mean = first + column.mean / n_rows);
         for row in rows.axis_iter(Axis(0)) {
             let columns = columns.iter_mut().zip(row);
             columns.for_each(|(column, &x)| column.squares += (f64::from(x) - column.mean).powi(2));

@@ -8,7 +8,7 @@
 //! The intercepts w₀ and b are not penalised. Two classes and up to a thousand features are solved by Newton's method,
 //! everything else by [`Lbfgs`]; both functions are convex, so the method does not change the answer. Features such as
 //! neighbouring pixels are nearly the same, which makes plain L-BFGS slow; it is helped by the second derivatives at
-//! zero, which have one block a class:
+//! zero, which have one block per class:
 //!
 //! ```text
 //! I + C (1/k) (1 − 1/k) Σ x xᵀ
@@ -73,7 +73,7 @@ impl LogisticRegression {
         check_at_least_one(&[("max_iterations", self.max_iterations)])
     }
 
-    /// Fits features `[n_rows, d_features]` to one class a row, each below `n_classes`.
+    /// Fits features `[n_rows, d_features]` to one class per row, each below `n_classes`.
     ///
     /// Classes that do not occur get probability 0. If only one class occurs, it is predicted always.
     pub fn fit(
@@ -143,7 +143,7 @@ pub struct FittedLogisticRegression {
     d_features: usize,
     /// The classes that occurred in the fit, ascending.
     classes: Vec<usize>,
-    /// One row an output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
+    /// One row per output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
     parameters: Vec<f64>,
     stop: StopReason,
 }
@@ -213,7 +213,7 @@ impl FittedLogisticRegression {
         &self.classes
     }
 
-    /// Weights and intercept, one row an output, `[n_outputs, d_features + 1]`. Two classes have one output, the score
+    /// Weights and intercept, one row per output, `[n_outputs, d_features + 1]`. Two classes have one output, the score
     /// of the second against the first; one class has none.
     pub fn parameters(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.n_outputs(), self.d_features + 1), &self.parameters)

@@ -1,6 +1,6 @@
 //! GE, generalized expectation criteria: a linear classifier whose mean predictions match what is known of groups of rows.
 //!
-//! Each labeler j makes groups of rows, one a side s it takes; the reference r is the share of each class in that group,
+//! Each labeler j makes groups of rows, one per side s it takes; the reference r is the share of each class in that group,
 //! measured on labelled rows; e is the classifier's mean probability in the group of training rows.
 //!
 //! ```text
@@ -120,7 +120,7 @@ impl ReferenceProportions {
     /// The share of class 1 on each side of each labeler, `[n_signals, 2]`, side q < ½ first; NaN if not known.
     pub fn from_class1(shares: ArrayView2<'_, f64>) -> Result<Self> {
         if shares.ncols() != 2 {
-            return Err(Error::data("reference", "two sides a labeler", shares.ncols()));
+            return Err(Error::data("reference", "two sides per labeler", shares.ncols()));
         }
         Self::new(Array3::from_shape_fn((shares.nrows(), 2, 2), |(signal, side, class)| {
             let share = shares[[signal, side]];
@@ -251,7 +251,7 @@ impl FittedGeneralizedExpectation {
         self.classifier.predict_proba(features)
     }
 
-    /// The weights, one row a score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
+    /// The weights, one row per score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
     pub fn weights(&self) -> ArrayView2<'_, f64> {
         self.classifier.weights()
     }

@@ -1,14 +1,14 @@
 //! A multilayer perceptron: the classifier of two-stage systems.
 //!
 //! ```text
-//! a₀ = x,   a = dropout(max(0, a W + c)) once a hidden layer,   scores = a W + c,   p = softmax(scores)
+//! a₀ = x,   a = dropout(max(0, a W + c)) once per hidden layer,   scores = a W + c,   p = softmax(scores)
 //! loss = −mean over the batch of Σ_c y_c log p_c
 //! ```
 //!
 //! Two classes have one score, that of class 1 against class 0, which makes p a logistic function and the loss a
 //! Bernoulli likelihood. Labels y may be soft. Weights start as Glorot and Bengio's uniform ones, intercepts at zero.
 //!
-//! Layers this small spend their time in three matrix products a batch, so forward and backward pass are written out
+//! Layers this small spend their time in three matrix products per batch, so forward and backward pass are written out
 //! here: no tensor library, no device but the CPU.
 //!
 //! X. Glorot and Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
@@ -447,7 +447,7 @@ impl Network<f32> {
                 write_probabilities(labels, row.iter().map(|&score| f64::from(score)));
             }
         });
-        Array2::from_shape_vec((n_rows, n_classes), labels).expect("n_classes numbers a row")
+        Array2::from_shape_vec((n_rows, n_classes), labels).expect("n_classes numbers per row")
     }
 }
 

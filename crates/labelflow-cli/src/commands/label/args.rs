@@ -11,8 +11,9 @@ use crate::commands::signals::SignalsArgs;
 pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";
 
 /// The label models that need to be told this of the labelers.
-fn with(needs: Needs) -> String {
-    let has = |name: &&str| AnyLabelModel::from_name(name).is_ok_and(|model| model.needs() == needs);
+fn that_need(needs: Needs) -> String {
+    let has =
+        |name: &&str| AnyLabelModel::from_name(name).is_ok_and(|model| model.needs() == needs);
     list(&AnyLabelModel::NAMES.iter().copied().filter(has).collect::<Vec<_>>(), "and")
 }
 
@@ -45,14 +46,14 @@ pub(crate) struct LabelArgs {
         long,
         value_name = "BOUNDS",
         allow_negative_numbers = true,
-        help = format!("How often labelers may err, for {}: a number, a file, or 'auto'", with(Needs::Bounds))
+        help = format!("How often labelers may err, for {}: a number, a file, or 'auto'", that_need(Needs::Bounds))
     )]
     pub(crate) bounds: Option<String>,
     #[arg(
         long,
         value_name = "ERRORS",
         allow_negative_numbers = true,
-        help = format!("How often votes are wrong, for {}: a number or a file", with(Needs::Errors))
+        help = format!("How often votes are wrong, for {}: a number or a file", that_need(Needs::Errors))
     )]
     pub(crate) errors: Option<String>,
     /// Signals of labelled rows on which to measure bounds and errors that are not given

@@ -471,7 +471,7 @@ mod tests {
 
     fn fit(signals: &WeakSignals, rates: &[f64]) -> FittedAdversarialMulticlass {
         let errors = LabelerErrors::per_labeler(rates, signals.n_classes()).unwrap();
-        AdversarialMulticlass::default().fit(signals, &errors).unwrap()
+        AdversarialMulticlass::default().fit_with(signals, &errors).unwrap()
     }
 
     /// The same adversary without any reduction: a variable for each row and class.

@@ -239,7 +239,7 @@ impl FittedLabelModel for FittedConstrainedLabels {
         let labels = match signals.values() {
             SignalValues::Probabilities(p) => replay_all(Rows::Probabilities(p.view())),
             SignalValues::Votes(votes) => {
-                // Hundreds of steps a row are worth finding out which rows are the same.
+                // Hundreds of steps per row are worth finding out which rows are the same.
                 let patterns = VotePatterns::of(votes);
                 let of_patterns = replay_all(Rows::Patterns(&patterns));
                 patterns.spread(votes, of_patterns.view())
@@ -587,7 +587,7 @@ mod tests {
         let p = WeakSignals::from_probabilities(p).unwrap();
         let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
         let labels = |signals: &WeakSignals| {
-            let fitted = ConstrainedLabels::default().fit(signals, &bounds).unwrap();
+            let fitted = ConstrainedLabels::default().fit_with(signals, &bounds).unwrap();
             fitted.predict_proba(signals).unwrap()
         };
         let expected = labels(&p).values().to_owned();

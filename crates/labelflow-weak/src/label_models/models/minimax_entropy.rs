@@ -5,7 +5,7 @@
 //! maximise   Σ over i, c of p[i](c) Σ over j that vote of ln P(vote | c) − ½ λ Σ ‖σ[j]‖² − ½ κ Σ ‖τ[i]‖²
 //! start      p[i](c) = share of row i's votes that are for c,  σ = τ = 0
 //! round      every σ[j] by L-BFGS, then every τ[i] by L-BFGS, then p[i](c) ∝ π(c) exp(Σ over j of ln P(vote | c))
-//! λ = ¼ k²,  κ = λ · (votes a labeler) / (votes a row)
+//! λ = ¼ k²,  κ = λ · (votes per labeler) / (votes per row)
 //! ```
 //!
 //! It stops when no p[i](c) changes by as much as the tolerance. Each round raises (never lowers) the penalised
@@ -57,7 +57,7 @@ pub struct MinimaxEntropy {
     /// λ, the penalty on the labelers' parameters; infinity holds them at zero. Default: ¼ (number of classes)².
     pub labeler_penalty: Option<f64>,
     /// κ, the penalty on the rows' parameters; infinity holds them at zero. Default: the labelers' penalty times the mean
-    /// number of votes a labeler, over the mean number of votes a row; labelers and rows without votes do not count.
+    /// number of votes per labeler, over the mean number of votes per row; labelers and rows without votes do not count.
     pub row_penalty: Option<f64>,
     /// How common each class is. Default: estimated. The published method takes it to be uniform, and may label unequal
     /// classes worse than a majority vote does.

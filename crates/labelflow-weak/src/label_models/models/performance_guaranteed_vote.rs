@@ -15,7 +15,7 @@
 //!
 //! Errors and disagreements come from different rows. When they contradict each other, all of them may be off by the
 //! smallest of 0.001, 0.002, 0.004, … that ends the contradiction. A labeler that errs on more than half of the rows
-//! is read as its opposite. With more than two classes there is one vote a class, "this class or another".
+//! is read as its opposite. With more than two classes there is one vote per class, "this class or another".
 //!
 //! A. Mazzetto, D. Sam, A. Park, E. Upfal and S. Bach, *Semi-supervised aggregation of dependent weak supervision
 //! sources with performance guarantees*, 2021.
@@ -621,8 +621,9 @@ mod tests {
     #[test]
     fn one_labeler_has_its_own_error() {
         let errors = LabelerErrors::per_labeler(&[0.3], 2).unwrap();
-        let fitted =
-            PerformanceGuaranteedVote::default().fit(&signals(array![[0], [1]]), &errors).unwrap();
+        let fitted = PerformanceGuaranteedVote::default()
+            .fit_with(&signals(array![[0], [1]]), &errors)
+            .unwrap();
         let [subset] = fitted.subsets() else { panic!("one set") };
         assert_eq!((subset.bound, subset.slack), (0.3, 0.0));
         let labels = fitted.predict_proba(&signals(array![[1], [-1], [0]])).unwrap();

@@ -44,7 +44,7 @@ const MIN_WEIGHT: f64 = 1e-6;
 /// A permutation must gain more than this, so that rounding moves no column.
 const MIN_GAIN: f64 = 1e-12;
 
-/// How often a labeler is guessed to be right when it votes. In files: a number, or a list with one a labeler.
+/// How often a labeler is guessed to be right when it votes. In files: a number, or a list with one per labeler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Precision {
@@ -55,7 +55,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// One number a labeler.
+    /// One number per labeler.
     fn resolve(&self, n_signals: usize) -> Result<Vec<f64>> {
         let precisions = match self {
             Self::Same(precision) => vec![*precision; n_signals],

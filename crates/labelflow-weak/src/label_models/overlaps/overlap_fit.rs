@@ -46,7 +46,7 @@ impl OverlapFit<'_> {
         columns
     }
 
-    /// μ after one step a rate, with the loss there, which is not finite if the steps were too long. Overlaps are
+    /// μ after one step per rate, with the loss there, which is not finite if the steps were too long. Overlaps are
     /// those of `target`, without the blocks that are left out.
     pub(crate) fn run(
         &self,

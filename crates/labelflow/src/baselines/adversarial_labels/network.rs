@@ -31,10 +31,10 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::Result;
 use crate::baselines::multilayer_perceptron::Training;
 use crate::baselines::{FittedMultilayerPerceptron, MultilayerPerceptron};
 use crate::sources::two_class_signals::class1_probability;
-use crate::Result;
 
 /// The labels that the adversary begins with.
 const FIRST_LABEL: f64 = 0.1;
@@ -174,7 +174,7 @@ impl<'a> Adversary<'a> {
         self.signals.n_signals() * self.n_columns
     }
 
-    /// Two sums a cell over all rows.
+    /// Two sums per cell over all rows.
     fn chunks(&self) -> RowChunks {
         RowChunks::new(self.signals.n_rows(), self.signals.n_signals(), 2 * self.n_cells())
     }
