@@ -99,19 +99,28 @@ impl SavedLabelModel {
 
     /// Writes the file, replacing one that is there.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let text = self.to_json().map_err(|error| error.of_file(path))?;
-        let text = text + "\n";
+        let text = self.text(path)? + "\n";
         labelflow_files::replace(path, text.as_bytes()).map_err(|error| Error::write(path, error))
     }
 
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error))?;
-        Self::from_json(&text).map_err(|error| error.of_file(path))
+        Self::read(&text, path)
     }
 
     /// What the file holds.
     pub fn to_json(&self) -> Result<String> {
+        self.text(Path::new(IN_MEMORY))
+    }
+
+    /// The label model that [`to_json`](Self::to_json) wrote.
+    pub fn from_json(text: &str) -> Result<Self> {
+        Self::read(text, Path::new(IN_MEMORY))
+    }
+
+    /// The contents of the file at this place.
+    fn text(&self, place: &Path) -> Result<String> {
         let mut contents = Contents {
             format: FORMAT,
             labelflow: env!("CARGO_PKG_VERSION").to_owned(),
@@ -126,14 +135,13 @@ impl SavedLabelModel {
         if serde_json::from_str::<Contents>(&text).is_err() {
             let expected = "a fit whose numbers are finite";
             let found = format!("another of {}", self.fitted.name());
-            return Err(Error::content(Path::new(IN_MEMORY), expected, found));
+            return Err(Error::content(place, expected, found));
         }
         Ok(text)
     }
 
-    /// The label model that [`to_json`](Self::to_json) wrote.
-    pub fn from_json(text: &str) -> Result<Self> {
-        let place = Path::new(IN_MEMORY);
+    /// The label model whose file at this place has these contents.
+    fn read(text: &str, place: &Path) -> Result<Self> {
         let broken = |error: serde_json::Error| Error::content(place, EXPECTED, error);
         // First the version alone: a later format may have other fields.
         let Version { format, labelflow } = serde_json::from_str(text).map_err(broken)?;
