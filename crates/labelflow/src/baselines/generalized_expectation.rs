@@ -16,6 +16,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
