@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use labelflow::Bounds;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, FittedLabelModel};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
 use labelflow::labelers::LabelerErrors;
 use labelflow::rows::SoftLabels;
 use labelflow::votes::CountedVotes;
