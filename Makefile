@@ -43,8 +43,7 @@ test-engines: ## Run the tests of labelflow.spark on Spark 3.5 and 4 and of labe
 .PHONY: engine-test
 engine-test: $(ENGINE_TESTS)/spark-$(SPARK)/ready
 	$(ENGINE_TESTS)/spark-$(SPARK)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(ENGINE_TESTS)/wheel/*.whl
-	$(ENGINE_TESTS)/spark-$(SPARK)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests/test_spark.py \
-		bindings/python/tests/test_ray.py bindings/python/tests/test_scale_out.py
+	$(ENGINE_TESTS)/spark-$(SPARK)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests/batches
 
 # Ray comes with the latest Spark alone: it does not depend on it.
 $(ENGINE_TESTS)/spark-$(SPARK)/ready: Makefile
