@@ -22,7 +22,6 @@ from ._performance_guaranteed_vote import PerformanceGuaranteedVote
 from ._snorkel import SnorkelLabelModel
 
 
-
 def made_class(name: str) -> type[LabelModel]:
     """The class of a label model without a file of its own."""
     lines = [f"The label model ``{name}``.", "", "Parameters", "----------"]
