@@ -93,7 +93,7 @@ nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 
 # cargo fmt does not see modules that a macro declares.
-FILES_OF_MACROS = $(wildcard crates/labelflow-data/src/catalog/sets/*/*.rs)
+FILES_OF_MACROS = $(wildcard crates/labelflow-data/src/catalog/sets/*/*.rs crates/labelflow-weak/src/label_models/models/*.rs)
 
 check: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check

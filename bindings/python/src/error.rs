@@ -37,15 +37,32 @@ pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
         Error::NotFinite { .. } => TrainingError::new_err(text),
         Error::Device { .. } => DeviceError::new_err(text),
         Error::Format { .. } => FormatError::new_err(text),
-        Error::Io { source, .. } => match source.kind() {
-            ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
-            ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
-            ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
-            ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
-            ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
-            _ => PyOSError::new_err(text),
-        },
+        Error::Io { source, .. } => io_exception(source.kind(), text),
         _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// The exception for an error of a file of inputs.
+pub(crate) fn data_exception(error: labelflow_data::Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        labelflow_data::Error::Data(error) => exception(error),
+        labelflow_data::Error::Config { .. } => ConfigError::new_err(text),
+        labelflow_data::Error::Weak { .. } => DataError::new_err(text),
+        labelflow_data::Error::Content { .. } => FormatError::new_err(text),
+        labelflow_data::Error::Io { source, .. } => io_exception(source.kind(), text),
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+fn io_exception(kind: ErrorKind, text: String) -> PyErr {
+    match kind {
+        ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+        ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+        ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
+        ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
+        ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
+        _ => PyOSError::new_err(text),
     }
 }
 

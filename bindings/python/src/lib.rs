@@ -48,7 +48,7 @@ mod _labelflow {
     #[pymodule_export]
     use crate::flow_regressor::{FlowRegressor, fit_label_flow_regressor};
     #[pymodule_export]
-    use crate::label_model::{LabelModel, fit_label_model};
+    use crate::label_model::{LabelModel, fit_label_model, label_models};
     #[pymodule_export]
     use crate::rules::RawRules;
     #[pymodule_export]

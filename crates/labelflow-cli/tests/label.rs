@@ -55,7 +55,9 @@ fn a_majority_vote_unless_another_model_is_named() {
 #[test]
 fn every_label_model_by_name() {
     let sandbox = Sandbox::with_problem();
+    let help = sandbox.labelflow("label --help").succeeded().stdout;
     for name in labelflow::label_models::AnyLabelModel::NAMES {
+        assert!(help.contains(name), "{name}: {help}");
         let label = format!("{LABEL} --model {name} --bounds 0.2 --errors 0.2 --json report.json");
         let ran = sandbox.labelflow(&format!("{label} --labels-for-eval labels.csv")).succeeded();
         assert!(ran.stdout.contains("learned accuracy %"), "{}", ran.stdout);

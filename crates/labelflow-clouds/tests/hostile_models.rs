@@ -7,10 +7,11 @@ use std::process::Command;
 
 use burn::tensor::TensorData;
 use labelflow::SavedModel;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, FittedLabelModel};
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
-use labelflow::storage::{Checkpoint, ModelRecord, SavedLabelModel};
+use labelflow::storage::{Checkpoint, ModelRecord};
+use labelflow_data::inputs::SavedLabelModel;
 use labelflow::training::BatchSize;
 use labelflow::{
     Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset,

@@ -13,7 +13,7 @@ use labelflow_data::inputs::{
 };
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream, write_labels_as_they_come};
 use labelflow_data::synthetic::PlantedVotes;
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;
 use labelflow_weak::votes::CountedVotes;

@@ -46,6 +46,7 @@ from ._label_models import (
     MinimaxEntropy,
     PerformanceGuaranteedVote,
     SnorkelLabelModel,
+    label_model,
 )
 from ._labelflow import (
     ConfigError,
@@ -82,6 +83,9 @@ for _name, _public in {
     "_vote_counter": VoteCounter,
 }.items():
     _sys.modules[f"{__name__}.{_name}"] = _sys.modules[_public.__module__]
+
+# Label models that have no documented class, too.
+globals().update({Model.__name__: Model for Model in LABEL_MODELS.values()})
 
 __all__ = [
     "ABSTAIN",
@@ -122,5 +126,6 @@ __all__ = [
     "analyze",
     "apply",
     "count_votes",
+    "label_model",
     "labeling_function",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Sequence
@@ -28,17 +29,59 @@ from ._labelflow import LabelModel as RawLabelModel
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
 
 
+#: What the compiled module knows of each label model, by its name on the command line: the name of its class, what a fit
+#: needs, and its settings with their defaults.
+REGISTRY: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in json.loads(_labelflow.label_models())}
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """The parameters of a label model with their defaults: its settings, between those about data and threads."""
+    entry = REGISTRY[name]
+    settings = {setting: default for setting, default in entry["settings"].items() if setting != "model"}
+    has_seed = settings.pop("seed", None) is not None
+    found = {} if entry["needs"] == "signals" else {entry["needs"]: "auto"}
+    for setting, default in settings.items():
+        found[setting] = tuple(default) if isinstance(default, list) else default
+    if has_seed:
+        found["random_state"] = 0
+    return {**found, "abstain": "minus_one", "classes": None, "n_jobs": None}
+
+
+def _constructor(name: str) -> Any:
+    """A constructor that takes the parameters of a label model by their names."""
+    defaults = parameters(name)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_name = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=value) for key, value in defaults.items()]
+    signature = inspect.Signature([itself, *by_name])
+
+    def __init__(self: Any, **settings: Any) -> None:
+        # Unknown ones are the TypeError that Python itself would raise.
+        signature.bind(self, **settings)
+        self.__dict__.update({**defaults, **settings})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
 class LabelModel(BatchPrediction, Estimator):
     """A label model: combines the votes of labelers into labels, without features.
 
-    Subclasses have the name of the command line, and a constructor with the settings of the Rust type of the same name.
+    Subclasses have the name of the command line; their constructor follows from the settings of the Rust type.
     """
 
     _name: str
-    #: Overwritten by the subclasses' constructors.
+    #: Set by the subclasses' constructors.
     abstain: str
     classes: Sequence[Any] | None
     n_jobs: int | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_name" in cls.__dict__:
+            cls.__init__ = _constructor(cls._name)  # type: ignore[method-assign]
+
+    def __init__(self, **settings: Any) -> None:
+        raise TypeError("LabelModel: expected the class of a label model, or labelflow.label_model(name)")
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fits the label model to signals.

@@ -202,6 +202,7 @@ def fit_point_cloud_completer(
     n_jobs: int | None = None,
     system: str = "llf",
 ) -> CloudCompleter: ...
+def label_models() -> str: ...
 def fit_label_model(
     config: str,
     signals: RawSignals,

@@ -1,5 +1,6 @@
 """Every label model keeps the same conventions."""
 
+import json
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import labelflow
 from labelflow import LABEL_MODELS, ConfigError, NotFittedError
+from labelflow._label_models import made_class
 
 MODELS = list(LABEL_MODELS.values())
 
@@ -126,3 +128,24 @@ def test_a_crowd(planted):
     places = np.unique(rows)
     agreement = np.mean([by_task[row] == label for row, label in zip(places, expected.predict(planted.votes)[places])])
     assert agreement > 0.98
+
+
+def test_every_label_model_of_the_registry_has_a_class():
+    registry = json.loads(labelflow._labelflow.label_models())
+    assert [entry["name"] for entry in registry] == list(LABEL_MODELS)
+    for entry in registry:
+        Model = LABEL_MODELS[entry["name"]]
+        assert Model.__name__ == entry["class"]
+        assert labelflow.label_model(entry["name"]).get_params() == Model().get_params()
+    with pytest.raises(ValueError, match="expected one of majority-vote, .*, found 'vote'"):
+        labelflow.label_model("vote")
+    with pytest.raises(TypeError, match="smooth"):
+        labelflow.label_model("dawid-skene", smooth=1)
+
+
+def test_a_label_model_without_a_file_of_its_own(planted):
+    Model = made_class("dawid-skene")
+    assert Model().get_params() == labelflow.DawidSkene().get_params()
+    assert "smoothing : default=0.01" in Model.__doc__
+    expected = labelflow.DawidSkene(smoothing=0.5).fit(planted.votes).predict_proba(planted.votes)
+    np.testing.assert_array_equal(Model(smoothing=0.5).fit(planted.votes).predict_proba(planted.votes), expected)

@@ -98,7 +98,7 @@ impl fmt::Display for LabelWarning {
             Self::WorseThanChance { n_worse, n_labelers } => write!(
                 f,
                 "{n_worse} of {n_labelers} labelers are held to be right less often than by guessing; \
-                 the classes may be turned around"
+                 the classes may be swapped"
             ),
             Self::UniformBalance => write!(
                 f,
@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::label_models::planted::Planted;
-    use crate::label_models::{KnownOfLabelers, Labeler};
+    use crate::label_models::{FittedLabelModel, KnownOfLabelers};
     use crate::votes::Votes;
 
     fn signals(rows: &[&[i64]]) -> WeakSignals {

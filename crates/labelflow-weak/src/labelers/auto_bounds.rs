@@ -7,7 +7,7 @@
 //!
 //! [`Bounds::auto`] says why this works and when it fails.
 
-use crate::label_models::{DawidSkene, FittedDawidSkene, LabelModel, Labeler};
+use crate::label_models::{DawidSkene, FittedDawidSkene, FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::rows::SoftLabels;
 use crate::votes::vote_patterns::VotePatterns;

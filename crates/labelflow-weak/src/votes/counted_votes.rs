@@ -10,7 +10,7 @@
 use ndarray::Array2;
 
 use super::vote_patterns::VotePatterns;
-use crate::label_models::label_model::SignalShape;
+use crate::label_models::signal_shape::SignalShape;
 use crate::votes::{ABSTAIN, VoteCounter, Votes, WeakSignals};
 use crate::{Error, Result};
 
@@ -43,6 +43,15 @@ impl CountedVotes {
     pub fn of(signals: &WeakSignals) -> Self {
         Self {
             patterns: VotePatterns::of(&signals.votes()),
+            labelers: signals.labelers().to_vec(),
+            classes: signals.classes().to_vec(),
+        }
+    }
+
+    /// The labelers and classes of signals, without their rows.
+    pub(crate) fn without_rows(signals: &WeakSignals) -> Self {
+        Self {
+            patterns: VotePatterns::empty(signals.n_signals()),
             labelers: signals.labelers().to_vec(),
             classes: signals.classes().to_vec(),
         }

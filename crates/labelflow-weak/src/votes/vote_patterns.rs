@@ -121,7 +121,7 @@ impl VotePatterns {
         Self::of(&Votes::from_bytes(bytes, n_classes).expect("the votes were checked before"))
     }
 
-    fn empty(n_signals: usize) -> Self {
+    pub(crate) fn empty(n_signals: usize) -> Self {
         Self { n_signals, bytes: Vec::new(), counts: Vec::new(), is_distinct: true }
     }
 

@@ -142,7 +142,7 @@ impl VoteTally {
 mod tests {
     use super::*;
     use crate::label_models::planted::Planted;
-    use crate::label_models::{KnownOfLabelers, Labeler, label_warnings};
+    use crate::label_models::{FittedLabelModel, KnownOfLabelers, label_warnings};
     use crate::labelers::{LabelerErrors, analyze};
     use crate::labelers::{labeler_pairs, labeler_pairs_of_counts};
 

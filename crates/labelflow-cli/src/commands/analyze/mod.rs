@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use labelflow::label_models::{
-    AnyLabelModel, KnownOfLabelers, LabelWarning, Labeler, label_warnings,
+    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning, label_warnings,
 };
 use labelflow::labelers::{LabelerPair, labeler_pairs};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};

@@ -1,7 +1,7 @@
 //! `labelflow analyze` on votes of which distinct rows are kept.
 
 use anyhow::{Context, bail};
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow::labelers::labeler_pairs_of_counts;
 use labelflow::votes::VoteTally;
 

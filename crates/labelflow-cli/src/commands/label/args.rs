@@ -3,19 +3,38 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use labelflow::label_models::{AnyLabelModel, Needs};
 
 use crate::flags::SignalsArgs;
 
 /// The label model that can do no worse than a majority vote.
 pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";
 
+/// The label models that need to be told this of the labelers.
+fn that_need(needs: Needs) -> String {
+    let has =
+        |name: &&str| AnyLabelModel::from_name(name).is_ok_and(|model| model.needs() == needs);
+    list(&AnyLabelModel::NAMES.iter().copied().filter(has).collect::<Vec<_>>(), "and")
+}
+
+/// One, two and three.
+fn list(names: &[&str], before_last: &str) -> String {
+    match names {
+        [] => String::new(),
+        [name] => (*name).to_owned(),
+        [first @ .., last] => format!("{} {before_last} {last}", first.join(", ")),
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
     pub(crate) signals: SignalsArgs,
-    /// The label model: majority-vote, average, dawid-skene, data-programming, flying-squid, minimax-entropy, metal,
-    /// snorkel, performance-guaranteed-vote, adversarial-multiclass or constrained-labels [default: majority-vote]
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = format!("The label model: {} [default: {DEFAULT_LABEL_MODEL}]", list(AnyLabelModel::NAMES, "or"))
+    )]
     pub(crate) model: Option<String>,
     /// A TOML file with settings of the label model, and its name as `model` unless --model says it
     #[arg(long, value_name = "FILE.toml")]
@@ -23,11 +42,19 @@ pub(crate) struct LabelArgs {
     /// How common the classes are: 'estimated', 'uniform', or numbers separated by commas
     #[arg(long, value_name = "BALANCE")]
     pub(crate) class_balance: Option<String>,
-    /// How often labelers may err, for constrained-labels: a number, a file, or 'auto'
-    #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "BOUNDS",
+        allow_negative_numbers = true,
+        help = format!("How often labelers may err, for {}: a number, a file, or 'auto'", that_need(Needs::Bounds))
+    )]
     pub(crate) bounds: Option<String>,
-    /// How often votes are wrong, for performance-guaranteed-vote and adversarial-multiclass: a number or a file
-    #[arg(long, value_name = "ERRORS", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "ERRORS",
+        allow_negative_numbers = true,
+        help = format!("How often votes are wrong, for {}: a number or a file", that_need(Needs::Errors))
+    )]
     pub(crate) errors: Option<String>,
     /// Signals of labelled rows on which to measure bounds and errors that are not given
     #[arg(long, value_name = "FILE", requires = "labelled_truth")]

@@ -8,15 +8,16 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
 use labelflow::label_models::{
-    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning, Labeler, label_warnings,
+    AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning,
+    label_warnings,
 };
 use labelflow::labelers::LabelerErrors;
 use labelflow::rows::SoftLabels;
-use labelflow::storage::SavedLabelModel;
 use labelflow::votes::{CountedVotes, VoteTally};
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
-    AbstainConvention, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
+    AbstainConvention, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals,
+    write_counts,
 };
 use ndarray::Axis;
 use serde::Serialize;
@@ -70,7 +71,7 @@ struct Labelled {
     /// The name of the label model.
     name: &'static str,
     /// The label model, if it was fitted to the rows that it labels.
-    fit: Option<(AnyLabelModel, FittedLabelModel)>,
+    fit: Option<(AnyLabelModel, AnyFittedLabelModel)>,
 }
 
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use labelflow::WeakSignals;
-use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, Labeler};
+use labelflow::label_models::{
+    AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers,
+};
 use labelflow::rows::SoftLabels;
-use labelflow::storage::SavedLabelModel;
 use labelflow::votes::VoteTally;
-use labelflow_data::inputs::write_counts;
+use labelflow_data::inputs::{SavedLabelModel, write_counts};
 
 use super::args::LabelArgs;
 use crate::Outcome;
@@ -18,7 +19,7 @@ use crate::terminal::output;
 
 /// What labels rows: a fresh fit, or one that was kept.
 enum Source {
-    Fitted(Box<AnyLabelModel>, Box<FittedLabelModel>),
+    Fitted(Box<AnyLabelModel>, Box<AnyFittedLabelModel>),
     Saved(Box<SavedLabelModel>),
 }
 
@@ -34,10 +35,7 @@ impl Source {
     fn arrange(&self, signals: &WeakSignals) -> labelflow::weak::Result<WeakSignals> {
         match self {
             Self::Fitted(..) => Ok(signals.clone()),
-            Self::Saved(saved) => saved.arrange(signals).map_err(|error| match error {
-                labelflow::Error::Weak(error) => error,
-                other => labelflow::weak::Error::data("signals", "the labelers of the fit", other),
-            }),
+            Self::Saved(saved) => saved.arrange(signals),
         }
     }
 

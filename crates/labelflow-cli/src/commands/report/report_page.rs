@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, label_warnings};
 use labelflow_data::inputs::{
     Predictions, read_labels, read_predictions, read_task_truth, read_values,
 };

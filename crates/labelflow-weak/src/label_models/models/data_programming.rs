@@ -29,15 +29,16 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
-use super::one_coin::{OneCoin, OneCoinFit};
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::one_coin::{OneCoin, OneCoinFit};
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::numerics::{Lbfgs, RowChunks, normalize_logs};
 use crate::rows::SoftLabels;
+use crate::settings::{check_at_least_one, check_not_negative};
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
-use crate::{Error, Result, StopReason};
+use crate::{Result, StopReason};
 
 /// The weight that a labeler has before anything is learned, in the coupled form.
 const FIRST_WEIGHT: f64 = 1.0;
@@ -59,7 +60,7 @@ pub enum Coverage {
 /// Data programming with labelers that are independent given the class. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::{DataProgramming, LabelModel, Labeler};
+/// use labelflow_weak::label_models::{DataProgramming, LabelModel, FittedLabelModel};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -103,15 +104,11 @@ impl Default for DataProgramming {
 
 impl DataProgramming {
     fn check(&self, n_classes: usize) -> Result<()> {
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
-        let numbers = [("tolerance", self.tolerance), ("regularization", self.regularization)];
-        for (setting, value) in numbers {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a number that is not negative", value));
-            }
-        }
+        check_at_least_one(&[("max_iterations", self.max_iterations)])?;
+        check_not_negative(&[
+            ("tolerance", self.tolerance),
+            ("regularization", self.regularization),
+        ])?;
         self.class_balance.check(n_classes)
     }
 
@@ -152,8 +149,9 @@ impl DataProgramming {
 
 impl LabelModel for DataProgramming {
     type Fitted = FittedDataProgramming;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedDataProgramming> {
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDataProgramming> {
         let (shape, patterns) = (counted.shape(), counted.patterns());
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
@@ -164,6 +162,10 @@ impl LabelModel for DataProgramming {
             Coverage::Coupled => self.fit_coupled(patterns, shape, balance),
         };
         Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
+    }
+
+    fn class_balance(&self) -> Option<&ClassBalance> {
+        Some(&self.class_balance)
     }
 }
 
@@ -218,15 +220,12 @@ impl FittedLists for FittedDataProgramming {
     }
 }
 
-impl Labeler for FittedDataProgramming {
+impl FittedLabelModel for FittedDataProgramming {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
         let weights = self.model.weights();
-        let posteriors = fill_rows(signals.n_rows(), signals.n_classes(), |row, posterior| {
-            weights.posterior(votes.row_bytes(row), posterior);
-        });
-        SoftLabels::try_normalized(posteriors)
+        self.shape.label_votes(signals, |votes, posterior| {
+            weights.posterior(votes, posterior);
+        })
     }
 }
 

@@ -29,14 +29,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::Labeler;
-use crate::label_models::label_model::{FittedLists, SignalShape};
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{FittedLabelModel, LabelModel};
 use crate::labelers::LabelerErrors;
 use crate::numerics::linear_program::{LinearProgram, Optimum};
 use crate::numerics::project_onto_simplex;
-use crate::numerics::row_chunks::fill_rows;
 use crate::numerics::vectors::dot;
 use crate::rows::SoftLabels;
+use crate::settings::check_at_least_one;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
 use crate::{Error, Result};
@@ -55,7 +56,7 @@ const ACCURACY: f64 = 0.3;
 /// A mixture of labelers that is safe against the worst labels. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::AdversarialMulticlass;
+/// use labelflow_weak::label_models::{AdversarialMulticlass, LabelModel};
 /// use labelflow_weak::labelers::LabelerErrors;
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
@@ -64,7 +65,7 @@ const ACCURACY: f64 = 0.3;
 /// let votes = Votes::from_indices(array![[0, 1], [1, 0]].view(), None)?;
 /// let errors = LabelerErrors::per_labeler(&[0.1, 0.9], 2)?;
 /// let model = AdversarialMulticlass::default();
-/// let fitted = model.fit(&WeakSignals::from_votes(votes)?, &errors)?;
+/// let fitted = model.fit_with(&WeakSignals::from_votes(votes)?, &errors)?;
 /// assert!((fitted.weights()[0] - 0.9).abs() < 1e-6);
 /// assert!((fitted.worst_case() - 0.09).abs() < 1e-6);
 /// # Ok::<(), labelflow_weak::Error>(())
@@ -86,18 +87,12 @@ impl Default for AdversarialMulticlass {
     }
 }
 
-impl AdversarialMulticlass {
-    /// Finds the weights of the labelers, from their votes on the rows of `signals` and how often they err.
-    pub fn fit(
-        &self,
-        signals: &WeakSignals,
-        errors: &LabelerErrors,
-    ) -> Result<FittedAdversarialMulticlass> {
-        self.fit_counts(&CountedVotes::of(signals), errors)
-    }
+impl LabelModel for AdversarialMulticlass {
+    type Fitted = FittedAdversarialMulticlass;
+    type Known = LabelerErrors;
 
-    /// The same from counted votes.
-    pub fn fit_counts(
+    /// Finds the weights of the labelers, from their votes and how often they err.
+    fn fit_counts_with(
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
@@ -112,14 +107,16 @@ impl AdversarialMulticlass {
         Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
     }
 
+    fn bytes_per_pattern(&self, n_signals: usize, _n_classes: usize) -> usize {
+        // Partitions, each with its own memory.
+        2 * n_signals + 64
+    }
+}
+
+impl AdversarialMulticlass {
     fn check(&self) -> Result<()> {
-        if self.n_steps == 0 {
-            return Err(Error::config("n_steps", "at least 1", 0));
-        }
-        if self.n_labelled_rows == Some(0) {
-            return Err(Error::config("n_labelled_rows", "at least 1", 0));
-        }
-        Ok(())
+        let n_labelled_rows = self.n_labelled_rows.unwrap_or(1);
+        check_at_least_one(&[("n_steps", self.n_steps), ("n_labelled_rows", n_labelled_rows)])
     }
 
     /// How far sampling may have carried the errors off.
@@ -188,14 +185,12 @@ impl FittedLists for FittedAdversarialMulticlass {
     }
 }
 
-impl Labeler for FittedAdversarialMulticlass {
+impl FittedLabelModel for FittedAdversarialMulticlass {
     /// The mixture of the votes; an abstaining labeler's weight is spread over all classes.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
-        let mixtures = fill_rows(signals.n_rows(), signals.n_classes(), |row, mixture| {
+        self.shape.label_votes(signals, |votes, mixture| {
             let mut undecided = 0.0;
-            for (&vote, weight) in votes.row_bytes(row).iter().zip(&self.weights) {
+            for (&vote, weight) in votes.iter().zip(&self.weights) {
                 match vote {
                     ABSTAIN => undecided += weight,
                     class => mixture[usize::from(class)] += weight,
@@ -203,8 +198,7 @@ impl Labeler for FittedAdversarialMulticlass {
             }
             let share = undecided / mixture.len() as f64;
             mixture.iter_mut().for_each(|p| *p += share);
-        });
-        SoftLabels::try_normalized(mixtures)
+        })
     }
 }
 
@@ -477,7 +471,7 @@ mod tests {
 
     fn fit(signals: &WeakSignals, rates: &[f64]) -> FittedAdversarialMulticlass {
         let errors = LabelerErrors::per_labeler(rates, signals.n_classes()).unwrap();
-        AdversarialMulticlass::default().fit(signals, &errors).unwrap()
+        AdversarialMulticlass::default().fit_with(signals, &errors).unwrap()
     }
 
     /// The same adversary without any reduction: a variable for each row and class.
@@ -617,13 +611,14 @@ mod tests {
         for (seed, n_classes) in [(0, 2), (1, 3), (2, 6)] {
             let problem = Planted::new(1000, n_classes, &[0.5, 0.85, 0.7], 0.0, seed);
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-            let fitted = AdversarialMulticlass::default().fit(&problem.signals, &errors).unwrap();
+            let fitted =
+                AdversarialMulticlass::default().fit_with(&problem.signals, &errors).unwrap();
             let least = errors.rates().into_iter().fold(1.0, f64::min);
             assert_eq!(fitted.slack(), 0.0);
             assert!(fitted.worst_case() <= least + 1e-3, "{} {least}", fitted.worst_case());
             let sampled =
                 AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
-            let sampled = sampled.fit(&problem.signals, &errors).unwrap();
+            let sampled = sampled.fit_with(&problem.signals, &errors).unwrap();
             // 0.1 √(1500 ln(120) / (2 · 500 · 1000))
             assert_abs_diff_eq!(sampled.slack(), 0.008_474, epsilon = 1e-6);
             assert!(sampled.worst_case() > fitted.worst_case());
@@ -681,11 +676,13 @@ mod tests {
         let votes = signals(array![[0, 1], [1, 1]], 2);
         let errors = LabelerErrors::per_labeler(&[0.2, 0.2], 2).unwrap();
         let none = AdversarialMulticlass { n_steps: 0, ..Default::default() };
-        assert!(none.fit(&votes, &errors).unwrap_err().to_string().starts_with("n_steps"));
+        assert!(none.fit_with(&votes, &errors).unwrap_err().to_string().starts_with("n_steps"));
         let none = AdversarialMulticlass { n_labelled_rows: Some(0), ..Default::default() };
-        assert!(none.fit(&votes, &errors).unwrap_err().to_string().starts_with("n_labelled_rows"));
+        assert!(
+            none.fit_with(&votes, &errors).unwrap_err().to_string().starts_with("n_labelled_rows")
+        );
         let three = LabelerErrors::per_labeler(&[0.2; 2], 3).unwrap();
-        let error = AdversarialMulticlass::default().fit(&votes, &three).unwrap_err();
+        let error = AdversarialMulticlass::default().fit_with(&votes, &three).unwrap_err();
         assert!(error.to_string().starts_with("labeler errors: expected 2 labelers"), "{error}");
         let truth = Truth::new(vec![0, 1], 2).unwrap();
         let measured = LabelerErrors::measured(&votes, &truth).unwrap();

@@ -28,17 +28,19 @@ use ndarray::{Array2, ArrayView3, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::Labeler;
-use crate::label_models::average_signals::share_what_is_left;
-use crate::label_models::label_model::{FittedLists, SignalShape};
+use super::average_signals::share_what_is_left;
+use crate::Result;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::numerics::RowChunks;
 use crate::numerics::row_chunks::fill_rows;
 use crate::numerics::scramble::scramble;
 use crate::rows::SoftLabels;
+use crate::settings::check_at_least_one;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, SignalValues, WeakSignals};
-use crate::{Error, Result};
 
 /// Added to numbers that are divided by.
 const TINY: f64 = 1e-8;
@@ -48,7 +50,7 @@ const MIN_ROWS: usize = 256;
 /// Labels from signals and bounds, without a model of the labelers.
 ///
 /// ```
-/// use labelflow_weak::label_models::{ConstrainedLabels, Labeler};
+/// use labelflow_weak::label_models::{ConstrainedLabels, FittedLabelModel, LabelModel};
 /// use labelflow_weak::labelers::Bounds;
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
@@ -57,7 +59,7 @@ const MIN_ROWS: usize = 256;
 /// let votes = array![[0, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 0], [1, -1, 0]];
 /// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
 /// let bounds = Bounds::per_signal(&[0.6, 0.0, 0.0], 2)?;
-/// let fitted = ConstrainedLabels::default().fit(&signals, &bounds)?;
+/// let fitted = ConstrainedLabels::default().fit_with(&signals, &bounds)?;
 /// assert_eq!(fitted.predict_proba(&signals)?.argmax(), [1, 0, 1, 0, 0]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
@@ -81,19 +83,22 @@ impl Default for ConstrainedLabels {
     }
 }
 
-impl ConstrainedLabels {
-    /// Finds labels for the rows of `signals`, and keeps what is needed to find those of any other row.
-    pub fn fit(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
+impl LabelModel for ConstrainedLabels {
+    type Fitted = FittedConstrainedLabels;
+    type Known = Bounds;
+
+    /// Finds labels for the rows of `signals`, and keeps what is needed to find those of any other row. Probabilities
+    /// are read as they are.
+    fn fit_with(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
         let Some(p) = signals.probabilities() else {
-            return self.fit_counts(&CountedVotes::of(signals), bounds);
+            return self.fit_counts_with(&CountedVotes::of(signals), bounds);
         };
         self.check()?;
         signals.check_any_vote()?;
         self.fit_rows(Rows::Probabilities(p), SignalShape::of(signals), bounds)
     }
 
-    /// The same from counted votes.
-    pub fn fit_counts(
+    fn fit_counts_with(
         &self,
         counted: &CountedVotes,
         bounds: &Bounds,
@@ -103,13 +108,15 @@ impl ConstrainedLabels {
         self.fit_rows(Rows::Patterns(counted.patterns()), counted.shape(), bounds)
     }
 
+    fn bytes_per_pattern(&self, _n_signals: usize, n_classes: usize) -> usize {
+        // Labels, their squares and gradients.
+        8 * 4 * n_classes
+    }
+}
+
+impl ConstrainedLabels {
     fn check(&self) -> Result<()> {
-        for (setting, value) in [("n_steps", self.n_steps), ("n_trials", self.n_trials)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
-        }
-        Ok(())
+        check_at_least_one(&[("n_steps", self.n_steps), ("n_trials", self.n_trials)])
     }
 
     fn fit_rows(
@@ -221,7 +228,7 @@ impl FittedLists for FittedConstrainedLabels {
     }
 }
 
-impl Labeler for FittedConstrainedLabels {
+impl FittedLabelModel for FittedConstrainedLabels {
     /// Classes that no labeler speaks of share what the others leave of the whole; a row without signals is uniform.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.shape.check(signals)?;
@@ -232,7 +239,7 @@ impl Labeler for FittedConstrainedLabels {
         let labels = match signals.values() {
             SignalValues::Probabilities(p) => replay_all(Rows::Probabilities(p.view())),
             SignalValues::Votes(votes) => {
-                // Hundreds of steps a row are worth finding out which rows are the same.
+                // Hundreds of steps per row are worth finding out which rows are the same.
                 let patterns = VotePatterns::of(votes);
                 let of_patterns = replay_all(Rows::Patterns(&patterns));
                 patterns.spread(votes, of_patterns.view())
@@ -494,7 +501,8 @@ mod tests {
                 Bounds::measured(&problem.signals, &problem.truth).unwrap(),
                 Bounds::constant(0.01, &problem.signals).unwrap(),
             ] {
-                let fitted = ConstrainedLabels::default().fit(&problem.signals, &bounds).unwrap();
+                let fitted =
+                    ConstrainedLabels::default().fit_with(&problem.signals, &bounds).unwrap();
                 let norms = fitted.residual_norms();
                 assert_eq!(norms.dim(), (3, 301));
                 for norms in norms.rows() {
@@ -546,7 +554,7 @@ mod tests {
         });
         let signals = signals(votes);
         let bounds = Bounds::per_signal(&[0.0, 0.3, 0.4], 2).unwrap();
-        let fitted = ConstrainedLabels::default().fit(&signals, &bounds).unwrap();
+        let fitted = ConstrainedLabels::default().fit_with(&signals, &bounds).unwrap();
         let labels = fitted.predict_proba(&signals).unwrap();
         for row in 0..20 {
             assert_abs_diff_eq!(labels.values()[[row, 1]], 1.0, epsilon = 1e-6);
@@ -558,7 +566,7 @@ mod tests {
         let problem = Planted::new(400, 3, &[0.9, 0.7, 0.6], 0.3, 4);
         let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
         let model = ConstrainedLabels { n_trials: 1, ..Default::default() };
-        let fitted = model.fit(&problem.signals, &bounds).unwrap();
+        let fitted = model.fit_with(&problem.signals, &bounds).unwrap();
         let patterns = VotePatterns::of(&problem.signals.votes());
         let system = system(&patterns, &problem.signals, &bounds);
         let mut labels = vec![0.0; patterns.len() * 3];
@@ -579,7 +587,7 @@ mod tests {
         let p = WeakSignals::from_probabilities(p).unwrap();
         let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
         let labels = |signals: &WeakSignals| {
-            let fitted = ConstrainedLabels::default().fit(signals, &bounds).unwrap();
+            let fitted = ConstrainedLabels::default().fit_with(signals, &bounds).unwrap();
             fitted.predict_proba(signals).unwrap()
         };
         let expected = labels(&p).values().to_owned();
@@ -591,7 +599,7 @@ mod tests {
         let class1 = array![[0.9, 0.8], [0.1, 0.3], [0.7, f32::NAN], [f32::NAN, f32::NAN]];
         let signals = WeakSignals::from_class1_probabilities(class1).unwrap();
         let bounds = Bounds::constant(0.25, &signals).unwrap();
-        let fitted = ConstrainedLabels::default().fit(&signals, &bounds).unwrap();
+        let fitted = ConstrainedLabels::default().fit_with(&signals, &bounds).unwrap();
         let all = fitted.predict_proba(&signals).unwrap();
         assert_eq!(all.values().row(3).to_vec(), [0.5, 0.5]);
         for row in 0..4 {
@@ -606,7 +614,7 @@ mod tests {
         let p = array![[[nan, 1.0, nan]], [[nan, 0.0, nan]]];
         let signals = WeakSignals::from_probabilities(p).unwrap();
         let bounds = Bounds::constant(0.0, &signals).unwrap();
-        let fitted = ConstrainedLabels::default().fit(&signals, &bounds).unwrap();
+        let fitted = ConstrainedLabels::default().fit_with(&signals, &bounds).unwrap();
         let labels = fitted.predict_proba(&signals).unwrap();
         assert_near(labels.values(), &array![[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]], 1e-6);
     }
@@ -615,7 +623,7 @@ mod tests {
     fn measured_bounds_recover_labels_as_well_as_a_majority() {
         let problem = Planted::new(3000, 3, &[0.85, 0.75, 0.7, 0.65, 0.6], 0.3, 6);
         let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
-        let fitted = ConstrainedLabels::default().fit(&problem.signals, &bounds).unwrap();
+        let fitted = ConstrainedLabels::default().fit_with(&problem.signals, &bounds).unwrap();
         let accuracy = |labels: SoftLabels| problem.truth.accuracy(&labels.argmax());
         let majority = MajorityVote::default().fit(&problem.signals).unwrap();
         let majority = accuracy(majority.predict_proba(&problem.signals).unwrap());
@@ -645,8 +653,8 @@ mod tests {
         let single = ConstrainedLabels { single_start: true, ..Default::default() };
         let one = ConstrainedLabels { n_trials: 1, ..Default::default() };
         assert_eq!(
-            single.fit(&problem.signals, &bounds).unwrap(),
-            one.fit(&problem.signals, &bounds).unwrap()
+            single.fit_with(&problem.signals, &bounds).unwrap(),
+            one.fit_with(&problem.signals, &bounds).unwrap()
         );
     }
 
@@ -656,7 +664,7 @@ mod tests {
             let signals = signals(votes);
             for bound in [0.0, 0.5, 1.0] {
                 let bounds = Bounds::constant(bound, &signals).unwrap();
-                let fitted = ConstrainedLabels::default().fit(&signals, &bounds).unwrap();
+                let fitted = ConstrainedLabels::default().fit_with(&signals, &bounds).unwrap();
                 fitted.predict_proba(&signals).unwrap();
             }
         }
@@ -667,15 +675,15 @@ mod tests {
         let votes = signals(array![[0, 1], [1, 1]]);
         let bounds = Bounds::constant(0.1, &votes).unwrap();
         let model = ConstrainedLabels { n_steps: 0, ..Default::default() };
-        assert!(model.fit(&votes, &bounds).unwrap_err().to_string().starts_with("n_steps"));
+        assert!(model.fit_with(&votes, &bounds).unwrap_err().to_string().starts_with("n_steps"));
         let model = ConstrainedLabels { n_trials: 0, ..Default::default() };
-        assert!(model.fit(&votes, &bounds).unwrap_err().to_string().starts_with("n_trials"));
+        assert!(model.fit_with(&votes, &bounds).unwrap_err().to_string().starts_with("n_trials"));
         let others = Bounds::per_signal(&[0.1], 2).unwrap();
-        let error = ConstrainedLabels::default().fit(&votes, &others).unwrap_err();
+        let error = ConstrainedLabels::default().fit_with(&votes, &others).unwrap_err();
         assert!(error.to_string().starts_with("bounds: expected 2 labelers"), "{error}");
         let silent = Votes::from_indices(array![[-1, -1]].view(), Some(2)).unwrap();
         let silent = WeakSignals::from_votes(silent).unwrap();
-        let error = ConstrainedLabels::default().fit(&silent, &bounds).unwrap_err();
+        let error = ConstrainedLabels::default().fit_with(&silent, &bounds).unwrap_err();
         assert!(error.to_string().contains("at least one vote"), "{error}");
     }
 }

@@ -16,14 +16,15 @@ use std::ops::Range;
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::numerics::{RowChunks, normalize_logs};
 use crate::rows::SoftLabels;
+use crate::settings::{check_at_least_one, check_not_negative};
 use crate::votes::vote_patterns::{VotePatterns, vote_shares};
 use crate::votes::{CountedVotes, WeakSignals};
-use crate::{Error, Result, StopReason};
+use crate::{Result, StopReason};
 
 /// What an abstention says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ pub enum Abstentions {
 /// Dawid and Skene's model. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::{DawidSkene, LabelModel, Labeler};
+/// use labelflow_weak::label_models::{DawidSkene, LabelModel, FittedLabelModel};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -84,14 +85,8 @@ impl Default for DawidSkene {
 
 impl DawidSkene {
     fn check(&self, n_classes: usize) -> Result<()> {
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
-        for (setting, value) in [("tolerance", self.tolerance), ("smoothing", self.smoothing)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a number that is not negative", value));
-            }
-        }
+        check_at_least_one(&[("max_iterations", self.max_iterations)])?;
+        check_not_negative(&[("tolerance", self.tolerance), ("smoothing", self.smoothing)])?;
         self.class_balance.check(n_classes)
     }
 
@@ -131,10 +126,16 @@ impl DawidSkene {
 
 impl LabelModel for DawidSkene {
     type Fitted = FittedDawidSkene;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedDawidSkene> {
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDawidSkene> {
         counted.check_any_vote()?;
         self.fit_patterns(counted.patterns(), counted.shape())
+    }
+
+    /// It learns the class balance together with the accuracies.
+    fn learns_accuracies(&self) -> bool {
+        true
     }
 }
 
@@ -200,15 +201,12 @@ impl FittedLists for FittedDawidSkene {
     }
 }
 
-impl Labeler for FittedDawidSkene {
+impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
         let logs = LogParameters::new(&self.class_balance, &self.answers);
-        let posteriors = fill_rows(signals.n_rows(), signals.n_classes(), |row, posterior| {
-            logs.posterior(votes.row_bytes(row), posterior);
-        });
-        SoftLabels::try_normalized(posteriors)
+        self.shape.label_votes(signals, |votes, posterior| {
+            logs.posterior(votes, posterior);
+        })
     }
 }
 

@@ -10,17 +10,19 @@
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
+use super::majority_vote::count_votes;
 use crate::Result;
-use crate::label_models::{LabelModel, Labeler};
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{FittedLabelModel, LabelModel};
 use crate::numerics::row_chunks::fill_rows;
 use crate::rows::SoftLabels;
-use crate::votes::{ABSTAIN, CountedVotes, SignalValues, Votes, WeakSignals};
+use crate::votes::{CountedVotes, SignalValues, WeakSignals};
 
 /// The mean of the probabilities that the labelers give. With votes it equals a majority vote.
 ///
 /// ```
-/// use labelflow_weak::label_models::{AverageSignals, LabelModel, Labeler};
+/// use labelflow_weak::label_models::{AverageSignals, LabelModel, FittedLabelModel};
 /// use labelflow_weak::votes::WeakSignals;
 /// use ndarray::array;
 ///
@@ -39,13 +41,12 @@ pub struct FittedAverageSignals(SignalShape);
 
 impl LabelModel for AverageSignals {
     type Fitted = FittedAverageSignals;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedAverageSignals> {
+    const IGNORES_VOTES: bool = true;
+
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedAverageSignals> {
         Ok(FittedAverageSignals(counted.shape()))
-    }
-
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedAverageSignals> {
-        Ok(FittedAverageSignals(SignalShape::of(signals)))
     }
 }
 
@@ -53,36 +54,26 @@ impl FittedLists for FittedAverageSignals {
     fn shape(&self) -> SignalShape {
         self.0
     }
-
-    fn check_lists(&self) -> Result<()> {
-        Ok(())
-    }
 }
 
-impl Labeler for FittedAverageSignals {
+impl FittedLabelModel for FittedAverageSignals {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
+        let SignalValues::Probabilities(p) = signals.values() else {
+            // A vote speaks of every class, so all means have the same divisor and the counts are proportional to them.
+            return self.0.label_votes(signals, count_votes);
+        };
         self.0.check(signals)?;
-        let (n_rows, n_classes) = (signals.n_rows(), signals.n_classes());
-        let means = match signals.values() {
-            SignalValues::Votes(votes) => {
-                fill_rows(n_rows, n_classes, |row, counts| count_votes(votes, row, counts))
-            }
-            SignalValues::Probabilities(p) => fill_rows(n_rows, n_classes, |row, means| {
+        SoftLabels::try_normalized(fill_rows(
+            signals.n_rows(),
+            signals.n_classes(),
+            |row, means| {
                 let row_signals = p.index_axis(Axis(0), row);
                 for (class, mean) in means.iter_mut().enumerate() {
                     *mean = mean_of_given(row_signals.column(class).iter().copied());
                 }
                 share_what_is_left(means);
-            }),
-        };
-        SoftLabels::try_normalized(means)
-    }
-}
-
-/// A vote speaks of every class, so all means have the same divisor and the counts are proportional to them.
-fn count_votes(votes: &Votes, row: usize, counts: &mut [f64]) {
-    for &vote in votes.row_bytes(row).iter().filter(|&&vote| vote != ABSTAIN) {
-        counts[usize::from(vote)] += 1.0;
+            },
+        ))
     }
 }
 

@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use labelflow_files::sha256_hex;
-use labelflow_weak::label_models::{FittedLabelModel, Labeler};
+use labelflow_weak::label_models::{AnyFittedLabelModel, FittedLabelModel};
 use labelflow_weak::rows::SoftLabels;
 use labelflow_weak::votes::{SignalValues, Votes, WeakSignals};
 use ndarray::Axis;
@@ -27,9 +27,9 @@ const EXPECTED: &str = "a label model of labelflow, as `labelflow label --save` 
 /// A fitted label model with the names of the labelers and classes that it was fitted with.
 ///
 /// ```
-/// use labelflow::storage::SavedLabelModel;
-/// use labelflow::{Votes, WeakSignals};
-/// use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+/// use labelflow_data::inputs::SavedLabelModel;
+/// use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
+/// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
 /// let votes = Votes::from_indices(array![[0, 0, 1], [1, 1, 1], [0, 0, 0]].view(), None)?;
@@ -40,11 +40,11 @@ const EXPECTED: &str = "a label model of labelflow, as `labelflow label --save` 
 /// let labels = SavedLabelModel::load(&path)?.predict_proba(&signals)?;
 /// assert_eq!(labels.argmax(), [0, 1, 0]);
 /// # std::fs::remove_file(&path).ok();
-/// # Ok::<(), labelflow::Error>(())
+/// # Ok::<(), labelflow_data::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedLabelModel {
-    fitted: FittedLabelModel,
+    fitted: AnyFittedLabelModel,
     labelers: Vec<String>,
     classes: Vec<String>,
 }
@@ -58,7 +58,7 @@ struct Contents {
     labelers: Vec<String>,
     classes: Vec<String>,
     #[serde(flatten)]
-    fitted: FittedLabelModel,
+    fitted: AnyFittedLabelModel,
 }
 
 impl Contents {
@@ -77,13 +77,13 @@ struct Version {
 
 impl SavedLabelModel {
     /// A label model that was fitted to these signals.
-    pub fn new(fitted: FittedLabelModel, signals: &WeakSignals) -> Self {
+    pub fn new(fitted: AnyFittedLabelModel, signals: &WeakSignals) -> Self {
         let (labelers, classes) = (signals.labelers().to_vec(), signals.classes().to_vec());
         Self { fitted, labelers, classes }
     }
 
     /// The fitted label model.
-    pub fn fitted(&self) -> &FittedLabelModel {
+    pub fn fitted(&self) -> &AnyFittedLabelModel {
         &self.fitted
     }
 
@@ -99,19 +99,28 @@ impl SavedLabelModel {
 
     /// Writes the file, replacing one that is there.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let text = self.to_json().map_err(|error| error.in_file(path))?;
-        let text = text + "\n";
-        labelflow_files::replace(path, text.as_bytes()).map_err(Error::io(path, "writing"))
+        let text = self.text(path)? + "\n";
+        labelflow_files::replace(path, text.as_bytes()).map_err(|error| Error::write(path, error))
     }
 
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
-        Self::from_json(&text).map_err(|error| error.in_file(path))
+        let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error))?;
+        Self::read(&text, path)
     }
 
     /// What the file holds.
     pub fn to_json(&self) -> Result<String> {
+        self.text(Path::new(IN_MEMORY))
+    }
+
+    /// The label model that [`to_json`](Self::to_json) wrote.
+    pub fn from_json(text: &str) -> Result<Self> {
+        Self::read(text, Path::new(IN_MEMORY))
+    }
+
+    /// The contents of the file at this place.
+    fn text(&self, place: &Path) -> Result<String> {
         let mut contents = Contents {
             format: FORMAT,
             labelflow: env!("CARGO_PKG_VERSION").to_owned(),
@@ -126,36 +135,35 @@ impl SavedLabelModel {
         if serde_json::from_str::<Contents>(&text).is_err() {
             let expected = "a fit whose numbers are finite";
             let found = format!("another of {}", self.fitted.name());
-            return Err(Error::format(Path::new(IN_MEMORY), expected, found));
+            return Err(Error::content(place, expected, found));
         }
         Ok(text)
     }
 
-    /// The label model that [`to_json`](Self::to_json) wrote.
-    pub fn from_json(text: &str) -> Result<Self> {
-        let place = Path::new(IN_MEMORY);
-        let broken = |error: serde_json::Error| Error::format(place, EXPECTED, error);
+    /// The label model whose file at this place has these contents.
+    fn read(text: &str, place: &Path) -> Result<Self> {
+        let broken = |error: serde_json::Error| Error::content(place, EXPECTED, error);
         // First the version alone: a later format may have other fields.
         let Version { format, labelflow } = serde_json::from_str(text).map_err(broken)?;
         if format > FORMAT {
             let found = format!("format {format}, written by labelflow {labelflow}");
-            return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
+            return Err(Error::content(place, format!("format {FORMAT} or earlier"), found));
         }
         let mut contents: Contents = serde_json::from_str(text).map_err(broken)?;
         let found = std::mem::take(&mut contents.sha256);
         if contents.digest() != found {
-            return Err(Error::format(place, EXPECTED, "one that was changed: its hash differs"));
+            return Err(Error::content(place, EXPECTED, "one that was changed: its hash differs"));
         }
         let Contents { labelers, classes, fitted, .. } = contents;
         fitted.check(labelers.len(), classes.len()).map_err(|error| {
-            Error::format(place, EXPECTED, format!("one at odds with itself: {error}"))
+            Error::content(place, EXPECTED, format!("one at odds with itself: {error}"))
         })?;
         Ok(Self { fitted, labelers, classes })
     }
 
     /// The same signals with the labelers in the order of the fit. They are found by name; with as many labelers and
     /// none of the names (an array has none), by place. Further labelers are left out.
-    pub fn arrange(&self, signals: &WeakSignals) -> Result<WeakSignals> {
+    pub fn arrange(&self, signals: &WeakSignals) -> labelflow_weak::Result<WeakSignals> {
         let names = signals.labelers();
         if names == self.labelers {
             return Ok(signals.clone());
@@ -166,11 +174,12 @@ impl SavedLabelModel {
             .map(|labeler| names.iter().position(|name| name == labeler))
             .collect();
         if names.len() == self.labelers.len() && places.iter().all(Option::is_none) {
-            return Ok(signals.clone().with_labelers(self.labelers.clone())?);
+            return signals.clone().with_labelers(self.labelers.clone());
         }
         if let Some(missing) = places.iter().position(Option::is_none) {
             let expected = format!("the labeler '{}', as in the fit", self.labelers[missing]);
-            return Err(Error::data("signals", expected, format!("only {}", names.join(", "))));
+            let found = format!("only {}", names.join(", "));
+            return Err(labelflow_weak::Error::data("signals", expected, found));
         }
         let places: Vec<usize> = places.into_iter().flatten().collect();
         let moved = match signals.values() {
@@ -182,18 +191,14 @@ impl SavedLabelModel {
                 WeakSignals::from_probabilities(p.select(Axis(1), &places))?
             }
         };
-        Ok(moved.with_labelers(self.labelers.clone())?.with_classes(signals.classes().to_vec())?)
+        moved.with_labelers(self.labelers.clone())?.with_classes(signals.classes().to_vec())
     }
 }
 
-impl Labeler for SavedLabelModel {
-    /// As [`Labeler::predict_proba`], with the labelers found by name: see [`SavedLabelModel::arrange`].
+impl FittedLabelModel for SavedLabelModel {
+    /// As [`FittedLabelModel::predict_proba`], with the labelers found by name: see [`SavedLabelModel::arrange`].
     fn predict_proba(&self, signals: &WeakSignals) -> labelflow_weak::Result<SoftLabels> {
-        let arranged = self.arrange(signals).map_err(|error| match error {
-            Error::Weak(error) => error,
-            other => labelflow_weak::Error::data("signals", "the labelers of the fit", other),
-        })?;
-        self.fitted.predict_proba(&arranged)
+        self.fitted.predict_proba(&self.arrange(signals)?)
     }
 }
 
@@ -307,7 +312,8 @@ mod tests {
         let other = error(&text.replace("dawid-skene", "dawid"));
         assert!(other.contains("unknown variant `dawid`"), "{other}");
         let error = SavedLabelModel::load(&folder.path().join("none.json")).unwrap_err();
-        assert!(error.to_string().contains("none.json: reading"), "{error}");
+        assert!(error.to_string().starts_with("cannot read "), "{error}");
+        assert!(error.to_string().contains("none.json"), "{error}");
     }
 
     #[test]

@@ -9,10 +9,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
 use crate::Result;
-use crate::label_models::{LabelModel, Labeler};
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{FittedLabelModel, LabelModel};
 use crate::rows::SoftLabels;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
 
@@ -30,7 +30,7 @@ pub enum Share {
 /// Majority vote. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::{LabelModel, Labeler, MajorityVote};
+/// use labelflow_weak::label_models::{LabelModel, FittedLabelModel, MajorityVote};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -56,13 +56,12 @@ pub struct FittedMajorityVote {
 
 impl LabelModel for MajorityVote {
     type Fitted = FittedMajorityVote;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMajorityVote> {
+    const IGNORES_VOTES: bool = true;
+
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedMajorityVote> {
         Ok(FittedMajorityVote { shape: counted.shape(), share: self.share })
-    }
-
-    fn fit(&self, signals: &WeakSignals) -> Result<FittedMajorityVote> {
-        Ok(FittedMajorityVote { shape: SignalShape::of(signals), share: self.share })
     }
 }
 
@@ -70,25 +69,23 @@ impl FittedLists for FittedMajorityVote {
     fn shape(&self) -> SignalShape {
         self.shape
     }
-
-    fn check_lists(&self) -> Result<()> {
-        Ok(())
-    }
 }
 
-impl Labeler for FittedMajorityVote {
+impl FittedLabelModel for FittedMajorityVote {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
-        let weights = fill_rows(signals.n_rows(), signals.n_classes(), |row, counts| {
-            for &vote in votes.row_bytes(row).iter().filter(|&&vote| vote != ABSTAIN) {
-                counts[usize::from(vote)] += 1.0;
-            }
+        self.shape.label_votes(signals, |votes, counts| {
+            count_votes(votes, counts);
             if self.share == Share::Winners {
                 keep_winners(counts);
             }
-        });
-        SoftLabels::try_normalized(weights)
+        })
+    }
+}
+
+/// Adds the votes of one row to the counts of the classes.
+pub(crate) fn count_votes(votes: &[u8], counts: &mut [f64]) {
+    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
+        counts[usize::from(vote)] += 1.0;
     }
 }
 

@@ -18,13 +18,16 @@
 use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
-use super::explained_overlaps::explained_overlaps;
-use super::masked_factorization::Descent;
-use super::overlap_counts::Overlaps;
-use super::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
-use super::vote_rates::VoteRates;
-use crate::label_models::label_model::{FittedLists, SignalShape};
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::overlaps::explained_overlaps::explained_overlaps;
+use crate::label_models::overlaps::masked_factorization::Descent;
+use crate::label_models::overlaps::overlap_counts::Overlaps;
+use crate::label_models::overlaps::overlap_fit::{
+    OverlapFit, check_descent, diverged, drawn_scale,
+};
+use crate::label_models::overlaps::vote_rates::VoteRates;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
@@ -40,7 +43,7 @@ const MAX_HALVINGS: usize = 20;
 /// MeTaL's label model. Probabilities are rounded to votes first. It needs three labelers.
 ///
 /// ```
-/// use labelflow_weak::label_models::{LabelModel, Labeler, MeTaL};
+/// use labelflow_weak::label_models::{LabelModel, FittedLabelModel, MeTaL};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -88,17 +91,6 @@ impl Default for MeTaL {
 }
 
 impl MeTaL {
-    fn check(&self) -> Result<()> {
-        DescentSettings {
-            n_epochs: self.n_epochs,
-            learning_rate: self.learning_rate,
-            momentum: self.momentum,
-            l2: self.l2,
-            init_scale: self.init_scale,
-        }
-        .check()
-    }
-
     /// The blocks of overlaps that say nothing of accuracies.
     fn cliques(&self, n_signals: usize) -> Result<Array2<bool>> {
         let cliques = shared_cliques(n_signals, &self.dependencies)?;
@@ -130,9 +122,11 @@ impl MeTaL {
 
 impl LabelModel for MeTaL {
     type Fitted = FittedMeTaL;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMeTaL> {
-        self.check()?;
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedMeTaL> {
+        let Self { n_epochs, learning_rate, momentum, l2, init_scale, .. } = *self;
+        check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
         let shape = counted.shape();
         shape.check_three_labelers()?;
         shape.check_overlaps()?;
@@ -144,15 +138,19 @@ impl LabelModel for MeTaL {
             overlaps: &overlaps,
             class_balance: &class_balance,
             precisions: &vec![PRECISION; shape.n_signals],
-            init_scale: init_scale(self.init_scale, self.seed),
-            l2: self.l2,
-            descent: Descent { momentum: self.momentum, decay: 0.0 },
+            init_scale: drawn_scale(init_scale, self.seed),
+            l2,
+            descent: Descent { momentum, decay: 0.0 },
         };
         if self.dependencies.is_empty() {
             return self.descend(&fit, &overlaps.values().to_owned(), &cliques);
         }
         let explained = explained_overlaps(&overlaps, &cliques, &fit.guess(), &class_balance)?;
         self.descend(&fit, &explained, &cliques.mapv(|_| false))
+    }
+
+    fn class_balance(&self) -> Option<&ClassBalance> {
+        Some(&self.class_balance)
     }
 }
 
@@ -191,7 +189,7 @@ impl FittedLists for FittedMeTaL {
     }
 }
 
-impl Labeler for FittedMeTaL {
+impl FittedLabelModel for FittedMeTaL {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.rates.labels(signals)
     }

@@ -25,10 +25,10 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
 use crate::Result;
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::numerics::{RowChunks, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::votes::vote_patterns::VotePatterns;
@@ -75,7 +75,7 @@ pub enum OneVersusRest {
 /// labelers.
 ///
 /// ```
-/// use labelflow_weak::label_models::{FlyingSquid, LabelModel, Labeler};
+/// use labelflow_weak::label_models::{FlyingSquid, LabelModel, FittedLabelModel};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -173,8 +173,9 @@ impl FlyingSquid {
 
 impl LabelModel for FlyingSquid {
     type Fitted = FittedFlyingSquid;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedFlyingSquid> {
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedFlyingSquid> {
         let shape = counted.shape();
         self.class_balance.check(shape.n_classes)?;
         shape.check_three_labelers()?;
@@ -189,6 +190,10 @@ impl LabelModel for FlyingSquid {
             class_balance,
             one_versus_rest: self.one_versus_rest,
         })
+    }
+
+    fn class_balance(&self) -> Option<&ClassBalance> {
+        Some(&self.class_balance)
     }
 }
 
@@ -262,10 +267,8 @@ impl FittedLists for FittedFlyingSquid {
     }
 }
 
-impl Labeler for FittedFlyingSquid {
+impl FittedLabelModel for FittedFlyingSquid {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
         let balances = &self.class_balance[self.shape.classes_against_rest()];
         let log_ratios: Vec<_> = self
             .models
@@ -273,8 +276,7 @@ impl Labeler for FittedFlyingSquid {
             .zip(balances)
             .map(|(model, &probability)| model.log_ratios(probability))
             .collect();
-        let posteriors = fill_rows(signals.n_rows(), self.shape.n_classes, |row, probabilities| {
-            let votes = votes.row_bytes(row);
+        self.shape.label_votes(signals, |votes, probabilities| {
             if votes.iter().all(|&vote| vote == ABSTAIN) {
                 probabilities.copy_from_slice(&self.class_balance);
                 return;
@@ -291,8 +293,7 @@ impl Labeler for FittedFlyingSquid {
                 *p = of_class(class, log_ratios);
             }
             self.combine(probabilities);
-        });
-        SoftLabels::try_normalized(posteriors)
+        })
     }
 }
 

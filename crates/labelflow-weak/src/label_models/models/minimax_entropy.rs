@@ -5,7 +5,7 @@
 //! maximise   Σ over i, c of p[i](c) Σ over j that vote of ln P(vote | c) − ½ λ Σ ‖σ[j]‖² − ½ κ Σ ‖τ[i]‖²
 //! start      p[i](c) = share of row i's votes that are for c,  σ = τ = 0
 //! round      every σ[j] by L-BFGS, then every τ[i] by L-BFGS, then p[i](c) ∝ π(c) exp(Σ over j of ln P(vote | c))
-//! λ = ¼ k²,  κ = λ · (votes a labeler) / (votes a row)
+//! λ = ¼ k²,  κ = λ · (votes per labeler) / (votes per row)
 //! ```
 //!
 //! It stops when no p[i](c) changes by as much as the tolerance. Each round raises (never lowers) the penalised
@@ -27,11 +27,13 @@ use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::label_model::{FittedLists, SignalShape};
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::numerics::vectors::{dot, largest_change};
 use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
+use crate::settings::{check_at_least_one, check_not_negative};
 use crate::votes::vote_patterns::{VotePatterns, vote_shares};
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
 use crate::{Error, Result, StopReason};
@@ -39,7 +41,7 @@ use crate::{Error, Result, StopReason};
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::{LabelModel, Labeler, MinimaxEntropy};
+/// use labelflow_weak::label_models::{LabelModel, FittedLabelModel, MinimaxEntropy};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
@@ -55,7 +57,7 @@ pub struct MinimaxEntropy {
     /// λ, the penalty on the labelers' parameters; infinity holds them at zero. Default: ¼ (number of classes)².
     pub labeler_penalty: Option<f64>,
     /// κ, the penalty on the rows' parameters; infinity holds them at zero. Default: the labelers' penalty times the mean
-    /// number of votes a labeler, over the mean number of votes a row; labelers and rows without votes do not count.
+    /// number of votes per labeler, over the mean number of votes per row; labelers and rows without votes do not count.
     pub row_penalty: Option<f64>,
     /// How common each class is. Default: estimated. The published method takes it to be uniform, and may label unequal
     /// classes worse than a majority vote does.
@@ -86,19 +88,14 @@ impl Default for MinimaxEntropy {
 
 impl MinimaxEntropy {
     fn check(&self, n_classes: usize) -> Result<()> {
-        let counts =
-            [("max_iterations", self.max_iterations), ("inner_iterations", self.inner_iterations)];
-        for (setting, value) in counts {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", 0));
-            }
-        }
-        let tolerances = [("tolerance", self.tolerance), ("inner_tolerance", self.inner_tolerance)];
-        for (setting, value) in tolerances {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a number that is not negative", value));
-            }
-        }
+        check_at_least_one(&[
+            ("max_iterations", self.max_iterations),
+            ("inner_iterations", self.inner_iterations),
+        ])?;
+        check_not_negative(&[
+            ("tolerance", self.tolerance),
+            ("inner_tolerance", self.inner_tolerance),
+        ])?;
         let penalties =
             [("labeler_penalty", self.labeler_penalty), ("row_penalty", self.row_penalty)];
         for (setting, value) in penalties {
@@ -132,8 +129,9 @@ impl MinimaxEntropy {
 
 impl LabelModel for MinimaxEntropy {
     type Fitted = FittedMinimaxEntropy;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedMinimaxEntropy> {
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedMinimaxEntropy> {
         let shape = counted.shape();
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
@@ -147,6 +145,15 @@ impl LabelModel for MinimaxEntropy {
             row_penalty,
         };
         Ok(Fit { settings: self, shape, patterns: &patterns, labeler_penalty }.run(model))
+    }
+
+    fn class_balance(&self) -> Option<&ClassBalance> {
+        Some(&self.class_balance)
+    }
+
+    fn bytes_per_pattern(&self, _n_signals: usize, n_classes: usize) -> usize {
+        // Labels, those before, and a matrix per row.
+        8 * n_classes * (n_classes + 3)
     }
 }
 
@@ -221,7 +228,7 @@ impl FittedLists for FittedMinimaxEntropy {
     }
 }
 
-impl Labeler for FittedMinimaxEntropy {
+impl FittedLabelModel for FittedMinimaxEntropy {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.shape.check(signals)?;
         let votes = signals.votes();

@@ -21,15 +21,19 @@ use std::collections::BTreeMap;
 use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
-use super::masked_factorization::Descent;
-use super::overlap_counts::Overlaps;
-use super::overlap_fit::{DescentSettings, OverlapFit, diverged, init_scale};
-use super::vote_rates::VoteRates;
-use crate::label_models::label_model::{FittedLists, SignalShape};
-use crate::label_models::{ClassBalance, LabelModel, Labeler};
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::overlaps::masked_factorization::Descent;
+use crate::label_models::overlaps::overlap_counts::Overlaps;
+use crate::label_models::overlaps::overlap_fit::{
+    OverlapFit, check_descent, diverged, drawn_scale,
+};
+use crate::label_models::overlaps::vote_rates::VoteRates;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
 use crate::linear::LearningRateSchedule;
 use crate::numerics::assignment::best_assignment;
 use crate::rows::SoftLabels;
+use crate::settings::check_not_negative;
 use crate::votes::{CountedVotes, WeakSignals};
 use crate::{Error, Result};
 
@@ -40,7 +44,7 @@ const MIN_WEIGHT: f64 = 1e-6;
 /// A permutation must gain more than this, so that rounding moves no column.
 const MIN_GAIN: f64 = 1e-12;
 
-/// How often a labeler is guessed to be right when it votes. In files: a number, or a list with one a labeler.
+/// How often a labeler is guessed to be right when it votes. In files: a number, or a list with one per labeler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Precision {
@@ -51,7 +55,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// One number a labeler.
+    /// One number per labeler.
     fn resolve(&self, n_signals: usize) -> Result<Vec<f64>> {
         let precisions = match self {
             Self::Same(precision) => vec![*precision; n_signals],
@@ -74,7 +78,7 @@ impl Precision {
 /// ([`ClassBalance::Uniform`]), which costs accuracy where they are not.
 ///
 /// ```
-/// use labelflow_weak::label_models::{LabelModel, Labeler, SnorkelLabelModel};
+/// use labelflow_weak::label_models::{LabelModel, FittedLabelModel, SnorkelLabelModel};
 /// use labelflow_weak::rows::Ties;
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
@@ -136,19 +140,10 @@ impl Default for SnorkelLabelModel {
 
 impl SnorkelLabelModel {
     fn check(&self) -> Result<()> {
-        DescentSettings {
-            n_epochs: self.n_epochs,
-            learning_rate: self.learning_rate,
-            momentum: self.momentum,
-            l2: self.l2,
-            init_scale: self.init_scale,
-        }
-        .check()?;
+        let Self { n_epochs, learning_rate, momentum, l2, init_scale, .. } = *self;
+        check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
         self.schedule.check()?;
-        if !(self.min_learning_rate >= 0.0 && self.min_learning_rate.is_finite()) {
-            let found = self.min_learning_rate;
-            return Err(Error::config("min_learning_rate", "a number that is not negative", found));
-        }
+        check_not_negative(&[("min_learning_rate", self.min_learning_rate)])?;
         match self.rate_margin {
             Some(margin) if !(margin > 0.0 && margin < 0.5) => {
                 Err(Error::config("rate_margin", "a number above 0, below 0.5", margin))
@@ -169,8 +164,9 @@ impl SnorkelLabelModel {
 
 impl LabelModel for SnorkelLabelModel {
     type Fitted = FittedSnorkelLabelModel;
+    type Known = ();
 
-    fn fit_counts(&self, counted: &CountedVotes) -> Result<FittedSnorkelLabelModel> {
+    fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedSnorkelLabelModel> {
         self.check()?;
         let shape = counted.shape();
         shape.check_three_labelers()?;
@@ -183,7 +179,7 @@ impl LabelModel for SnorkelLabelModel {
             overlaps: &overlaps,
             class_balance: &class_balance,
             precisions: &precisions,
-            init_scale: init_scale(self.init_scale, self.seed),
+            init_scale: drawn_scale(self.init_scale, self.seed),
             l2: self.l2,
             descent: Descent { momentum: self.momentum, decay: self.l2 },
         };
@@ -196,6 +192,10 @@ impl LabelModel for SnorkelLabelModel {
         let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
         Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
+    }
+
+    fn class_balance(&self) -> Option<&ClassBalance> {
+        Some(&self.class_balance)
     }
 }
 
@@ -290,7 +290,7 @@ impl FittedLists for FittedSnorkelLabelModel {
     }
 }
 
-impl Labeler for FittedSnorkelLabelModel {
+impl FittedLabelModel for FittedSnorkelLabelModel {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.rates.labels(signals)
     }

@@ -15,7 +15,7 @@
 //!
 //! Errors and disagreements come from different rows. When they contradict each other, all of them may be off by the
 //! smallest of 0.001, 0.002, 0.004, … that ends the contradiction. A labeler that errs on more than half of the rows
-//! is read as its opposite. With more than two classes there is one vote a class, "this class or another".
+//! is read as its opposite. With more than two classes there is one vote per class, "this class or another".
 //!
 //! A. Mazzetto, D. Sam, A. Park, E. Upfal and S. Bach, *Semi-supervised aggregation of dependent weak supervision
 //! sources with performance guarantees*, 2021.
@@ -25,12 +25,12 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::Labeler;
-use crate::label_models::average_signals::share_what_is_left;
-use crate::label_models::label_model::{FittedLists, SignalShape};
+use super::average_signals::share_what_is_left;
+use crate::label_models::label_model::FittedLists;
+use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{FittedLabelModel, LabelModel};
 use crate::labelers::LabelerErrors;
 use crate::numerics::linear_program::LinearProgram;
-use crate::numerics::row_chunks::fill_rows;
 use crate::rows::SoftLabels;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
@@ -61,7 +61,7 @@ pub enum VoteStatistics {
 /// Majority vote of the labelers with the smallest guaranteed error. Probabilities are rounded to votes first.
 ///
 /// ```
-/// use labelflow_weak::label_models::{Labeler, PerformanceGuaranteedVote};
+/// use labelflow_weak::label_models::{FittedLabelModel, LabelModel, PerformanceGuaranteedVote};
 /// use labelflow_weak::labelers::LabelerErrors;
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
@@ -70,7 +70,7 @@ pub enum VoteStatistics {
 /// let votes = array![[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]];
 /// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
 /// let errors = LabelerErrors::per_labeler(&[0.2, 0.2, 0.2], 2)?;
-/// let fitted = PerformanceGuaranteedVote::default().fit(&signals, &errors)?;
+/// let fitted = PerformanceGuaranteedVote::default().fit_with(&signals, &errors)?;
 /// assert_eq!(fitted.subsets()[0].labelers, [0, 1, 2]);
 /// assert!(fitted.subsets()[0].bound < 1e-6);
 /// assert_eq!(fitted.predict_proba(&signals)?.argmax(), [1, 1, 1, 0, 1]);
@@ -91,20 +91,14 @@ impl Default for PerformanceGuaranteedVote {
     }
 }
 
-impl PerformanceGuaranteedVote {
-    /// Chooses the labelers that vote, from how often they disagree on the rows of `signals` and how often they err.
+impl LabelModel for PerformanceGuaranteedVote {
+    type Fitted = FittedPerformanceGuaranteedVote;
+    type Known = LabelerErrors;
+
+    /// Chooses the labelers that vote, from how often they disagree and how often they err.
     ///
     /// A set of labelers is judged by the rows on which all of them vote. If there is none, only their errors count.
-    pub fn fit(
-        &self,
-        signals: &WeakSignals,
-        errors: &LabelerErrors,
-    ) -> Result<FittedPerformanceGuaranteedVote> {
-        self.fit_counts(&CountedVotes::of(signals), errors)
-    }
-
-    /// The same from counted votes.
-    pub fn fit_counts(
+    fn fit_counts_with(
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
@@ -121,7 +115,9 @@ impl PerformanceGuaranteedVote {
             .collect::<Result<_>>()?;
         Ok(FittedPerformanceGuaranteedVote { shape, subsets })
     }
+}
 
+impl PerformanceGuaranteedVote {
     fn check(&self, n_signals: usize) -> Result<()> {
         let largest = n_signals.min(LARGEST_SIZE);
         if self.min_size % 2 == 1 && self.min_size <= largest {
@@ -165,23 +161,20 @@ impl FittedLists for FittedPerformanceGuaranteedVote {
     }
 }
 
-impl Labeler for FittedPerformanceGuaranteedVote {
+impl FittedLabelModel for FittedPerformanceGuaranteedVote {
     /// Each class gets the share of its voters who say it, and shares are scaled to sum to one. Classes whose voters
     /// are all silent share what the others leave of the whole; without any vote, all classes are equal.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
-        let votes = signals.votes();
         let classes = self.shape.classes_against_rest();
-        let shares = fill_rows(signals.n_rows(), signals.n_classes(), |row, shares| {
+        self.shape.label_votes(signals, |votes, shares| {
             for (class, subset) in classes.clone().zip(&self.subsets) {
-                shares[class] = subset.share(votes.row_bytes(row), class);
+                shares[class] = subset.share(votes, class);
             }
             if shares.len() == 2 {
                 shares[0] = 1.0 - shares[1];
             }
             share_what_is_left(shares);
-        });
-        SoftLabels::try_normalized(shares)
+        })
     }
 }
 
@@ -515,7 +508,7 @@ mod tests {
 
     fn fit(model: &PerformanceGuaranteedVote, problem: &Planted) -> Vec<GuaranteedSubset> {
         let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-        model.fit(&problem.signals, &errors).unwrap().subsets
+        model.fit_with(&problem.signals, &errors).unwrap().subsets
     }
 
     /// A joint distribution of a binary label and binary votes, and what follows from it.
@@ -628,8 +621,9 @@ mod tests {
     #[test]
     fn one_labeler_has_its_own_error() {
         let errors = LabelerErrors::per_labeler(&[0.3], 2).unwrap();
-        let fitted =
-            PerformanceGuaranteedVote::default().fit(&signals(array![[0], [1]]), &errors).unwrap();
+        let fitted = PerformanceGuaranteedVote::default()
+            .fit_with(&signals(array![[0], [1]]), &errors)
+            .unwrap();
         let [subset] = fitted.subsets() else { panic!("one set") };
         assert_eq!((subset.bound, subset.slack), (0.3, 0.0));
         let labels = fitted.predict_proba(&signals(array![[1], [-1], [0]])).unwrap();
@@ -657,7 +651,7 @@ mod tests {
             let problem = Planted::new(2000, 2, &accuracies, 0.0, seed);
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
             let model = PerformanceGuaranteedVote { min_size: 3, ..Default::default() };
-            let fitted = model.fit(&problem.signals, &errors).unwrap();
+            let fitted = model.fit_with(&problem.signals, &errors).unwrap();
             let labels = fitted.predict_proba(&problem.signals).unwrap().argmax();
             let error = 1.0 - problem.truth.accuracy(&labels);
             let subset = &fitted.subsets()[0];
@@ -670,7 +664,8 @@ mod tests {
     fn labelers_that_are_mostly_wrong_are_flipped() {
         let problem = Planted::new(2000, 2, &[0.05, 0.6, 0.6], 0.0, 3);
         let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-        let fitted = PerformanceGuaranteedVote::default().fit(&problem.signals, &errors).unwrap();
+        let fitted =
+            PerformanceGuaranteedVote::default().fit_with(&problem.signals, &errors).unwrap();
         assert_eq!(fitted.subsets()[0].labelers, [0]);
         assert_eq!(fitted.subsets()[0].flipped, [0]);
         let labels = fitted.predict_proba(&problem.signals).unwrap();
@@ -683,7 +678,7 @@ mod tests {
         for statistics in BOTH {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-            let fitted = model.fit(&problem.signals, &errors).unwrap();
+            let fitted = model.fit_with(&problem.signals, &errors).unwrap();
             assert_eq!(fitted.subsets().len(), 4);
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             let accuracy = problem.truth.accuracy(&labels.argmax());
@@ -698,7 +693,7 @@ mod tests {
         let errors = LabelerErrors::per_labeler(&[0.0; 3], 2).unwrap();
         for statistics in BOTH {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
-            let fitted = model.fit(&votes, &errors).unwrap();
+            let fitted = model.fit_with(&votes, &errors).unwrap();
             let subset = &fitted.subsets()[0];
             let doublings = (subset.slack / FIRST_SLACK).log2();
             assert!(doublings > 0.0 && doublings.fract() == 0.0, "{subset:?}");
@@ -723,7 +718,7 @@ mod tests {
         let errors = LabelerErrors::per_labeler(&[0.1, 0.2, 0.2], 2).unwrap();
         for statistics in BOTH {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
-            let fitted = model.fit(&votes, &errors).unwrap();
+            let fitted = model.fit_with(&votes, &errors).unwrap();
             // Two of three err together on half of all errors at most.
             assert_abs_diff_eq!(fitted.subsets()[0].bound, 0.25, epsilon = 1e-8);
             let labels = fitted.predict_proba(&votes).unwrap();
@@ -757,7 +752,7 @@ mod tests {
             let errors = LabelerErrors::per_labeler(&[0.5, 0.0, 1.0], 2).unwrap();
             for min_size in [1, 3] {
                 let model = PerformanceGuaranteedVote { min_size, ..Default::default() };
-                let fitted = model.fit(&votes, &errors).unwrap();
+                let fitted = model.fit_with(&votes, &errors).unwrap();
                 assert!(fitted.subsets()[0].bound.is_finite());
                 fitted.predict_proba(&votes).unwrap();
             }
@@ -770,11 +765,11 @@ mod tests {
         let errors = LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap();
         for min_size in [0, 2, 5, 11] {
             let model = PerformanceGuaranteedVote { min_size, ..Default::default() };
-            let error = model.fit(&votes, &errors).unwrap_err();
+            let error = model.fit_with(&votes, &errors).unwrap_err();
             assert!(error.to_string().starts_with("min_size: expected an odd number"), "{error}");
         }
         let two = LabelerErrors::per_labeler(&[0.2; 2], 2).unwrap();
-        let error = PerformanceGuaranteedVote::default().fit(&votes, &two).unwrap_err();
+        let error = PerformanceGuaranteedVote::default().fit_with(&votes, &two).unwrap_err();
         assert_eq!(
             error.to_string(),
             "labeler errors: expected 3 labelers and 2 classes, as the signals have, \
