@@ -1,6 +1,6 @@
 //! Features, signals, bounds, labels, rules and predictions in files.
 
-mod abstain_convention;
+pub(crate) mod abstain_convention;
 mod bounds_file;
 mod counts_file;
 pub(crate) mod features_file;
@@ -10,6 +10,7 @@ mod rules;
 pub(crate) mod signals_file;
 mod task_votes_file;
 mod values_file;
+pub(crate) mod vote_cells;
 mod wrench_folder;
 
 pub use abstain_convention::{AbstainConvention, convention_doubt};
