@@ -44,10 +44,16 @@ pub(crate) struct VoteInput {
 
 enum Rows {
     /// All rows, and the distinct ones once they were asked for.
-    Memory { signals: WeakSignals, counted: OnceCell<CountedVotes> },
+    Memory {
+        signals: WeakSignals,
+        counted: OnceCell<CountedVotes>,
+    },
     Parts(Parts),
     /// Distinct rows in the order of their table, and sorted with their counts.
-    Counts { signals: WeakSignals, counted: CountedVotes },
+    Counts {
+        signals: WeakSignals,
+        counted: CountedVotes,
+    },
 }
 
 impl VoteInput {
@@ -211,7 +217,7 @@ impl VoteInput {
             Rows::Parts(parts) => {
                 let columns = LabelColumns::default();
                 return write_labels_with_as_they_come(path, classes, columns, |out| {
-                    parts.stream.visit(|signals| Ok(out.push(&label(signals)?)?))?;
+                    parts.stream.visit(|signals| anyhow::Ok(out.push(&label(signals)?)?))?;
                     anyhow::Ok(out.n_rows())
                 });
             }

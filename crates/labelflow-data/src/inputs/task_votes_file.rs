@@ -96,7 +96,9 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
     };
     let at = |label_code: usize, error: Error| {
         let row = label_codes.iter().position(|&code| code as usize == label_code);
-        error.at(row.map(|row| table.place(row)).unwrap_or_default()).in_column(&table.names()[label])
+        error
+            .at(row.map(|row| table.place(row)).unwrap_or_default())
+            .in_column(&table.names()[label])
     };
     let number = |label: &String| parse_number(label).map(|number| number as f32);
     let cells = labels.iter().map(|label| (label.clone(), number(label))).collect();
@@ -353,7 +355,10 @@ mod tests {
         assert!(error.contains("at most 3 cells"), "{error}");
         let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
         let error = read_with("t,w,l\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
-        assert!(error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"), "{error}");
+        assert!(
+            error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -370,7 +375,10 @@ mod tests {
         for (text, expected) in [
             ("q,truth\na,0\n", "none for 'b'"),
             ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label per task"),
-            ("q,truth\na,0\nb,2\n", "line 3, column 'truth': expected a class from 0 to 1, found 2"),
+            (
+                "q,truth\na,0\nb,2\n",
+                "line 3, column 'truth': expected a class from 0 to 1, found 2",
+            ),
             ("q,truth\na,0\nb,\n", "line 3, column 'truth'"),
         ] {
             let error = truth(text).unwrap_err().to_string();

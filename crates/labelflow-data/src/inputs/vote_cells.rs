@@ -113,10 +113,10 @@ fn read_names(
         return Err(too_few_classes(cells.path(), if classes.is_empty() { "none" } else { "one" }));
     }
     // Names come in order of appearance; votes are in order of classes.
-    let class_of = |name| classes.iter().position(|class| class == name);
+    let class_of = |name: &String| classes.iter().position(|class| class == name);
     let votes: Vec<u8> =
         names.iter().map(|name| class_of(name).map_or(ABSTAIN, |class| class as u8)).collect();
-    let vote = |code| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] };
+    let vote = |code: u32| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] };
     Ok(CellValues::Votes(cell_codes.mapv(vote), classes))
 }
 
@@ -210,9 +210,7 @@ impl<At: Fn(usize, Error) -> Error> VoteCells for DistinctCells<'_, At> {
 
     fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>> {
         let code = |(index, (name, _)): (usize, &(String, Option<f32>))| {
-            codes
-                .code(name)
-                .map_err(|unknown| self.at(index, 0, unknown.into_error(self.path)))
+            codes.code(name).map_err(|unknown| self.at(index, 0, unknown.into_error(self.path)))
         };
         Ok(column(self.cells.iter().enumerate().map(code).collect::<Result<_>>()?))
     }

@@ -162,7 +162,7 @@ fn visit_entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 
         fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
             while let Some((key, value)) = map.next_entry()? {
-                self.1(key, value);
+                (self.1)(key, value);
             }
             Ok(())
         }
@@ -218,7 +218,9 @@ struct RawRows {
 impl<'de> Deserialize<'de> for RawRows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut rows = Self::default();
-        visit_entries(deserializer, "an object with one entry per row", |id, row| rows.push(id, row))?;
+        visit_entries(deserializer, "an object with one entry per row", |id, row| {
+            rows.push(id, row)
+        })?;
         Ok(rows)
     }
 }

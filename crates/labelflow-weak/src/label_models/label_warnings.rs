@@ -17,9 +17,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::Result;
 use crate::label_models::{AnyLabelModel, ClassBalance};
 use crate::rows::SoftLabels;
-use crate::Result;
 use crate::votes::{ABSTAIN, CountedVotes, VoteTally, WeakSignals};
 
 /// Labels may differ from the majority on this share of the rows where it is clear.

@@ -160,9 +160,7 @@ impl WeakSignals {
     /// Whether any labeler says anything of `row`.
     pub fn is_covered(&self, row: usize) -> bool {
         match &self.values {
-            SignalValues::Votes(votes) => {
-                votes.row_bytes(row).iter().any(|&vote| vote != ABSTAIN)
-            }
+            SignalValues::Votes(votes) => votes.row_bytes(row).iter().any(|&vote| vote != ABSTAIN),
             SignalValues::Probabilities(p) => {
                 p.index_axis(Axis(0), row).iter().any(|p| !p.is_nan())
             }
