@@ -180,10 +180,10 @@ fn cells_mean_what_they_mean_in_one_file() {
                 assert_eq!(counted(&stream), &CountedVotes::of(&signals));
                 let mut n_batches = 0;
                 stream
-                    .visit(|part| {
+                    .visit(|part| -> labelflow_data::Result<()> {
                         assert_eq!(part, &signals);
                         n_batches += 1;
-                        labelflow_data::Result::Ok(())
+                        Ok(())
                     })
                     .unwrap();
                 assert_eq!(n_batches, 1);
@@ -285,11 +285,11 @@ fn too_many_patterns_are_not_kept() {
     assert!((100..3000).contains(&n_rows));
     let mut row = 0;
     stream
-        .visit(|part| {
+        .visit(|part| -> labelflow_data::Result<()> {
             let rows: Vec<usize> = (row..row + part.n_rows()).collect();
             assert_eq!(part, &signals.select_rows(&rows));
             row += part.n_rows();
-            labelflow_data::Result::Ok(())
+            Ok(())
         })
         .unwrap();
     assert_eq!(row, 3000);
