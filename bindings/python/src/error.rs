@@ -8,6 +8,8 @@ use pyo3::exceptions::{
     PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
 };
 use pyo3::{PyErr, create_exception};
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
 create_exception!(
     labelflow,
@@ -53,6 +55,12 @@ pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(
     json: &'text str,
 ) -> Result<T, PyErr> {
     serde_json::from_str(json).map_err(|error| bad_settings(what, &error))
+}
+
+/// A setting from its name.
+pub(crate) fn named<T: DeserializeOwned>(what: &str, name: &str) -> Result<T, PyErr> {
+    let name: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
+    T::deserialize(name).map_err(|error| bad_settings(what, &error))
 }
 
 /// Settings that cannot be read.

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from . import _frames, _labelflow
-from ._arrow import as_reader, pyarrow, whole_batch
-from ._bad_rows import BadRows, check_rule, handle, warn_of
-from ._batch_prediction import BatchPrediction, class_columns, class_fields
-from ._batch_votes import BatchVotes
-from ._bounds import estimate, read_bounds
-from ._class_values import class_values
-from ._estimator import Estimator
+from . import _labelflow
+from ._batches.arrow import as_reader, pyarrow, whole_batch
+from ._batches.bad_rows import BadRows, check_rule, handle, warn_of
+from ._batches.prediction import BatchPrediction, class_columns, class_fields
+from ._batches.vote_counter import is_one_list, pattern_reader, read_counts
+from ._batches.votes import BatchVotes
+from ._estimators.estimator import Estimator
+from ._inputs import frames
+from ._inputs.bounds import estimate, read_bounds
+from ._inputs.class_values import class_values
+from ._inputs.settings import like, seed_of, threads_of
+from ._inputs.signals import Signals, as_signals
 from ._labelflow import DataError, RawSignals
 from ._labelflow import LabelModel as RawLabelModel
-from ._settings import like, seed_of, threads_of
-from ._signals import Signals, as_signals
-from ._vote_counter import is_one_list, pattern_reader, read_counts
 
 #: Parameters about data and threads, which are not settings of the method.
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
@@ -119,7 +120,7 @@ class LabelModel(BatchPrediction, Estimator):
     ) -> tuple[Signals, np.ndarray]:
         """The usable patterns, as signals, and their counts."""
         classes = None if self.classes is None else np.asarray(list(self.classes))
-        if _frames.library(values) is None:
+        if frames.library(values) is None:
             # A matrix has no column names; a table needs some.
             matrix = np.asarray(values)
             names = [f"labeler{place}" for place in range(matrix.shape[1])]

@@ -25,7 +25,7 @@ use labelflow_data::parts::{
 };
 
 use super::memory_size::MemorySize;
-use crate::commands::signals::{SignalsArgs, WrenchPart};
+use crate::flags::{SignalsArgs, WrenchPart};
 use crate::terminal::output;
 
 /// The least that must be left for distinct rows.

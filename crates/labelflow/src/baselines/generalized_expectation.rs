@@ -27,7 +27,7 @@ use crate::evaluation::scores::n_scores;
 use crate::learners::Scaling;
 use crate::learners::scaling::scale;
 use crate::sources::two_class_signals::class1_probability;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// Mean probabilities are kept this far from 0 and 1.

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluation::scores::{n_scores, write_probabilities};
 use crate::learners::label_flow_classifier::check_columns;
 use crate::training::adam::SliceAdam;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// The rows that a prediction works on at once.

@@ -10,9 +10,9 @@ use labelflow_data::inputs::{
 };
 
 use super::args::ReportArgs;
-use crate::chart::{Chart, SvgPlace, svg, write_png};
+use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
 use crate::commands::label::vote_labeler::VoteLabeler;
-use crate::commands::report::{Inputs, write as write_text};
+use crate::commands::report::Inputs;
 use crate::inputs::labeler_report::LabelerReport;
 use crate::inputs::vote_input::VoteInput;
 use crate::report::page::{Block, Page, Section};
@@ -31,7 +31,7 @@ pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()
     if let Some(folder) = &args.charts {
         write_charts(folder, page.charts())?;
     }
-    write_text(&html(&page), args.out.as_deref())
+    output::write_text(args.out.as_deref(), html(&page).trim_end())
 }
 
 /// Before charts are written: better to know at once that there is no place for the page.
@@ -101,10 +101,7 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", path.display(), labels.display()),
-        None => format!("{}", path.display()),
-    };
+    let place = || files(path, labels);
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -125,6 +122,12 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
     }
 }
 
+/// Where an error may be: in a file, or in that of its true labels.
+fn files(path: &Path, labels: Option<&Path>) -> String {
+    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
+    format!("{}{labels}", path.display())
+}
+
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
     match n_labels {
         Some(n_labels) if n_labels != n_predicted => {
@@ -141,7 +144,7 @@ fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> a
     let mut n_charts = 0;
     for chart in charts {
         let path = folder.join(&chart.name).with_added_extension("svg");
-        let text = svg(chart, SvgPlace::File);
+        let text = printable(svg(chart, SvgPlace::File));
         labelflow_data::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
         write_png(&path.with_extension("png"), chart)?;
         n_charts += 1;
