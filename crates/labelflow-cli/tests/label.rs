@@ -237,7 +237,7 @@ fn what_must_be_known_of_labelers() {
     sandbox.labelflow(&format!("{LABEL} {adversarial}")).succeeded();
     let per_class = "labeler,0,1\nrule_a,0.2,0.1\nrule_b,0.2,0.2\nrule_c,0.2,0.2\n";
     sandbox.write("errors.csv", per_class);
-    refuses(adversarial, &["errors.csv", "one error rate a labeler", "one a class"]);
+    refuses(adversarial, &["errors.csv", "one error rate per labeler", "one per class"]);
     sandbox.write("other.csv", "x,y,z\n0,1,0\n");
     let other = "--labelled-signals other.csv --labelled-truth labels.csv";
     refuses(other, &["other.csv", "rule_a, rule_b, rule_c", "x, y, z"]);

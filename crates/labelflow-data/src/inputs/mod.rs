@@ -1,6 +1,6 @@
 //! Features, signals, bounds, labels, rules, predictions and fitted label models in files.
 
-mod abstain_convention;
+pub(crate) mod abstain_convention;
 mod bounds_file;
 mod counts_file;
 pub(crate) mod features_file;
@@ -11,6 +11,7 @@ mod saved_label_model;
 pub(crate) mod signals_file;
 mod task_votes_file;
 mod values_file;
+pub(crate) mod vote_cells;
 mod wrench_folder;
 
 pub use abstain_convention::{AbstainConvention, convention_doubt};

@@ -33,33 +33,34 @@ pub(crate) struct LabelArgs {
     #[arg(
         long,
         value_name = "NAME",
-        help = format!("The label model: {} [default: {DEFAULT_LABEL_MODEL}]", list(AnyLabelModel::NAMES, "or"))
+        help = format!("Label model: {} [default: {DEFAULT_LABEL_MODEL}]", list(AnyLabelModel::NAMES, "or"))
     )]
     pub(crate) model: Option<String>,
-    /// A TOML file with settings of the label model, and its name as `model` unless --model says it
+    /// TOML file with settings of the label model; its key `model` names the model unless --model does
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) settings: Option<PathBuf>,
-    /// How common the classes are: 'estimated', 'uniform', or numbers separated by commas
+    /// Share of each class: 'estimated', 'uniform', or numbers separated by commas [default: estimated, or as in
+    /// --settings]
     #[arg(long, value_name = "BALANCE")]
     pub(crate) class_balance: Option<String>,
     #[arg(
         long,
         value_name = "BOUNDS",
         allow_negative_numbers = true,
-        help = format!("How often labelers may err, for {}: a number, a file, or 'auto'", that_need(Needs::Bounds))
+        help = format!("Highest error rate per labeler, for {}: a number from 0 to 1, a file, or 'auto' to estimate it", that_need(Needs::Bounds))
     )]
     pub(crate) bounds: Option<String>,
     #[arg(
         long,
         value_name = "ERRORS",
         allow_negative_numbers = true,
-        help = format!("How often votes are wrong, for {}: a number or a file", that_need(Needs::Errors))
+        help = format!("Error rate per labeler, for {}: a number from 0 to 1, or a file", that_need(Needs::Errors))
     )]
     pub(crate) errors: Option<String>,
-    /// Signals of labelled rows on which to measure bounds and errors that are not given
+    /// Votes on labelled rows, to measure the bounds and errors that --bounds and --errors do not give
     #[arg(long, value_name = "FILE", requires = "labelled_truth")]
     pub(crate) labelled_signals: Option<PathBuf>,
-    /// The true labels of these rows
+    /// True labels of the rows of --labelled-signals
     #[arg(long, value_name = "FILE", requires = "labelled_signals")]
     pub(crate) labelled_truth: Option<PathBuf>,
     /// Label with a fitted model that --save wrote, instead of fitting one
@@ -67,19 +68,19 @@ pub(crate) struct LabelArgs {
         "model", "settings", "class_balance", "bounds", "errors", "labelled_signals", "classes", "save",
     ])]
     pub(crate) load: Option<PathBuf>,
-    /// Keep the fitted model for later rows
+    /// Write the fitted model, to label other rows with --load
     #[arg(long, value_name = "MODEL.json")]
     pub(crate) save: Option<PathBuf>,
-    /// Also write the distinct rows of votes with their counts: csv, tsv or parquet
+    /// Also write the distinct rows of votes and how often each occurs: csv, tsv or parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) write_counts: Option<PathBuf>,
-    /// True labels, used for nothing but an evaluation at the end
+    /// True labels, used only to evaluate the labels at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
     /// Where to write labels and probabilities: csv, tsv, parquet or npz
     #[arg(long, value_name = "FILE", default_value = "labels.csv")]
     pub(crate) out: PathBuf,
-    /// Also write what was learned as JSON ('-' for standard output)
+    /// Also write the report as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
