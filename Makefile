@@ -100,6 +100,7 @@ check: ## Check format, lints, documentation and dependencies
 	rustfmt --check --edition 2024 $(FILES_OF_MACROS)
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
+	$(PYTHON) tools/public_api.py --check
 	$(MAKE) deny
 
 # Advisories are in a database on the network; everything else is checked without it.
