@@ -1,5 +1,6 @@
 //! Small valid models, checkpoints and label models.
 
+use labelflow::learners::FitOptions;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::WeakDataset;
@@ -45,7 +46,7 @@ fn regressor() -> Result<Vec<u8>> {
 fn checkpoint() -> Result<Vec<u8>> {
     let path = labelflow_fuzz::folder().join("seed.safetensors");
     let mut watcher = CheckpointFile { path: path.clone(), every: 1 };
-    classifier().fit_with(&dataset()?, Vec::new(), None, &mut watcher)?;
+    classifier().fit_with(&dataset()?, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })?;
     Ok(std::fs::read(path)?)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use labelflow::SavedModel;
 use labelflow::calibration::CalibrationMethod;
-use labelflow::learners::Certainty;
+use labelflow::learners::{FitOptions, Certainty};
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::rows::Truth;
 use labelflow::training::{DeviceKind, Preset, StopReason};
@@ -72,7 +72,7 @@ pub(crate) fn fit_label_flow(
     let signals = signals.0.clone();
     let fitted = run_watched(py, n_jobs, observer, move |observer| {
         let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
-        config.fit_with(&dataset, Vec::new(), None, observer)
+        config.fit_with(&dataset, FitOptions { observer: Some(observer), ..FitOptions::default() })
     })?;
     Ok(FlowClassifier(Arc::new(fitted)))
 }

@@ -9,4 +9,5 @@ pub(crate) mod evaluation_file;
 pub(crate) mod labeler_report;
 pub(crate) mod memory_size;
 pub(crate) mod pattern_input;
+pub(crate) mod row_counts;
 pub(crate) mod signals_input;

@@ -13,7 +13,7 @@ use ndarray::Array2;
 
 use super::cell_codes::{BatchPlace, CellCodes, VoteReading};
 use super::row_reader::RowReader;
-use crate::inputs::SignalsOptions;
+use crate::inputs::{SignalsOptions, convention_doubt};
 use crate::parts::VoteParts;
 use crate::{Error, Result};
 
@@ -125,6 +125,14 @@ impl VoteStream {
     /// One row on which nobody votes, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
         self.signals(Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN))
+    }
+
+    /// A sign that the votes were read by another convention than they were written; see [`convention_doubt`].
+    pub fn convention_doubt(&self) -> Option<String> {
+        // One row for each different value: more than whether a class is ever voted for does not matter.
+        let (values, n_signals) = (&self.reading.votes, self.parts.labelers().len());
+        let votes = Array2::from_shape_fn((values.len(), n_signals), |(value, _)| values[value]);
+        convention_doubt(&self.signals(votes).ok()?)
     }
 
     fn signals(&self, votes: Array2<u8>) -> Result<WeakSignals> {
