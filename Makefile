@@ -8,10 +8,10 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Train on embedded data and compare with simpler methods
-	cargo run --release --quiet --bin labelflow -- demo
+	cargo run --release --bin labelflow -- demo
 
 test: nextest ## Run all tests, including those of the Python package and of pages in a browser
-	cargo nextest run --workspace --no-fail-fast
+	cargo nextest run --workspace --no-fail-fast $(if $(LABELFLOW_DATA),--profile real-data)
 	cargo test --workspace --doc --quiet
 	$(MAKE) browser-test
 	$(MAKE) python-test
@@ -75,7 +75,7 @@ $(BROWSER_TESTS)/ready: Makefile
 
 # Not part of `make test`: the feature changes features of dependencies of the tensor library, which would be compiled again.
 las-test: nextest ## Run the tests of LAS and LAZ files (compiles for minutes)
-	cargo nextest run -p labelflow-data --features las -E 'test(las_file) + test(cloud_file)'
+	cargo nextest run -p labelflow-clouds --features las -E 'test(las_file) + test(cloud_file)'
 
 docs: python-test ## Write the Python API reference from the docstrings, and the book as pages in target/docs
 	$(PYTHON_TESTS)/bin/python tools/api_reference.py

@@ -1,14 +1,14 @@
 //! Small valid models, checkpoints and label models.
 
 use labelflow::learners::FitOptions;
-use labelflow::{LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
-use labelflow_weak::labelers::Bounds;
-use labelflow_weak::rows::WeakDataset;
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
-use labelflow_weak::labelers::LabelerErrors;
 use labelflow::storage::SavedLabelModel;
 use labelflow::training::CheckpointFile;
+use labelflow::{LabelFlowClassifier, LabelFlowRegressor, SavedModel, TrainConfig};
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::rows::WeakDataset;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -46,7 +46,8 @@ fn regressor() -> Result<Vec<u8>> {
 fn checkpoint() -> Result<Vec<u8>> {
     let path = labelflow_fuzz::folder().join("seed.safetensors");
     let mut watcher = CheckpointFile { path: path.clone(), every: 1 };
-    classifier().fit_with(&dataset()?, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })?;
+    let options = FitOptions { observer: Some(&mut watcher), ..FitOptions::default() };
+    classifier().fit_with(&dataset()?, options)?;
     Ok(std::fs::read(path)?)
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use labelflow::SavedModel;
 use labelflow::calibration::CalibrationMethod;
-use labelflow::learners::{FitOptions, Certainty};
 use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::learners::{Certainty, FitOptions};
 use labelflow::rows::Truth;
 use labelflow::training::{DeviceKind, Preset, StopReason};
 use labelflow::{Bounds, Features, LabelFlowClassifier, WeakDataset};

@@ -13,7 +13,7 @@ use labelflow_data::inputs::{
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream, write_labels_as_they_come};
 
 use super::memory_size::MemorySize;
-use crate::commands::signals::SignalsArgs;
+use crate::flags::SignalsArgs;
 use crate::terminal::output;
 
 /// The least that must be left for distinct rows.

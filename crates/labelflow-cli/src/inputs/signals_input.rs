@@ -10,7 +10,7 @@ use labelflow_data::inputs::{
     read_signals, read_task_truth, read_task_votes, read_wrench, write_labels, write_task_labels,
 };
 
-use crate::commands::signals::{SignalsArgs, WrenchPart};
+use crate::flags::{SignalsArgs, WrenchPart};
 use crate::terminal::output;
 
 /// Votes, and what their place tells beside them.

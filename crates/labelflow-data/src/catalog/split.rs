@@ -10,7 +10,7 @@ use labelflow_weak::rows::Truth;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::stream::stream;
+use labelflow_weak::numerics::stream;
 
 const TEST_SHARE: f64 = 0.3;
 const SIMULATION_SHARE: f64 = 0.4285;

@@ -295,6 +295,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn written_labels_are_read_back(weights in proptest::collection::vec([0f64..1.0, 0f64..1.0, 0f64..1.0], 1..20)) {
             let labels = SoftLabels::normalized(Array2::from(weights));
@@ -313,6 +314,7 @@ mod tests {
             prop_assert_eq!(p.view(), labels.values());
         }
 
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let folder = tempfile::tempdir().unwrap();

@@ -504,6 +504,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn what_is_written_is_read_back(
             votes in proptest::collection::vec([-1i64..3, -1i64..3], 1..20),
@@ -532,6 +533,7 @@ mod tests {
             }
         }
 
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_bytes_are_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),

@@ -358,6 +358,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn parquet_is_read_as_csv_is() {
         let folder = tempfile::tempdir().unwrap();
@@ -459,29 +460,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn real_crowds_are_whole() {
-        let Some(dir) = crate::data_dir_for_tests() else { return };
-        for (name, shape, n_votes, counts) in [
-            ("crowd-bluebird-duck", (108, 39), 4212, vec![60, 48]),
-            ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
-        ] {
-            let folder = dir.join("votes").join(name);
-            let votes =
-                read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default()).unwrap();
-            assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
-            let bytes = votes.signals.to_votes();
-            assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
-            let classes = votes.signals.classes();
-            let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
-            let mut found = vec![0; classes.len()];
-            truth.labels().iter().for_each(|&label| found[label] += 1);
-            assert_eq!(found, counts, "{name}");
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_table_is_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),
@@ -498,6 +479,33 @@ mod tests {
                 [DuplicateVotes::Refuse, DuplicateVotes::KeepFirst, DuplicateVotes::KeepLast]
             {
                 let _ = read_with(&text, &keep(duplicates));
+            }
+        }
+    }
+
+    mod real_data {
+        use super::*;
+
+        #[test]
+        fn real_crowds_are_whole() {
+            let dir = crate::real_data_dir();
+            for (name, shape, n_votes, counts) in [
+                ("crowd-bluebird-duck", (108, 39), 4212, vec![60, 48]),
+                ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
+            ] {
+                let folder = dir.join("votes").join(name);
+                let votes =
+                    read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default())
+                        .unwrap();
+                assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
+                let bytes = votes.signals.to_votes();
+                assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
+                let classes = votes.signals.classes();
+                let truth =
+                    read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
+                let mut found = vec![0; classes.len()];
+                truth.labels().iter().for_each(|&label| found[label] += 1);
+                assert_eq!(found, counts, "{name}");
             }
         }
     }

@@ -276,9 +276,12 @@ impl CellCodes {
     }
 
     /// The error at the place where the value came first.
-    fn at(&self, index: usize, error: Error) -> Error {
+    fn at(&self, index: usize, mut error: Error) -> Error {
         let first = &self.first_seen[index];
-        error.of_file(&first.file).at(Place::row(first.row)).in_column(&first.column)
+        if let Error::Content { path, .. } = &mut error {
+            *path = first.file.as_path().into();
+        }
+        error.at(Place::row(first.row)).in_column(&first.column)
     }
 }
 

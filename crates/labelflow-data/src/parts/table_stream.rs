@@ -7,7 +7,8 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use parquet::arrow::ArrowWriter;
 
-use crate::tables::columns::{parquet_properties, separated_writer};
+use crate::tables::columns::separated_writer;
+use crate::tables::parquet::parquet_properties;
 use crate::tables::table::Format;
 use crate::{Error, Result, write_atomically};
 

@@ -14,8 +14,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::stream::stream;
 use crate::{Error, Result};
+use labelflow_weak::numerics::stream;
 
 /// A problem of votes alone.
 ///

@@ -17,8 +17,8 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RuleProblem, ValueTable, measure_rules};
-use crate::stream::stream;
 use crate::{Error, Result};
+use labelflow_weak::numerics::stream;
 
 /// Rules are measured on so many rows.
 const MEASURED_ROWS: usize = 20_000;

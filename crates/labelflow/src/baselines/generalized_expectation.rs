@@ -26,9 +26,9 @@ use super::linear_classifier::{LinearClassifier, probabilities};
 use crate::evaluation::scores::n_scores;
 use crate::learners::classifier::impl_classifier;
 use crate::learners::scaling::scale;
-use crate::learners::{Classifier, Scaling};
+use crate::learners::Scaling;
 use crate::sources::two_class_signals::class1_probability;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// Mean probabilities are kept this far from 0 and 1.

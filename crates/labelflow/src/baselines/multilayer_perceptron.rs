@@ -30,7 +30,7 @@ use crate::evaluation::scores::{n_scores, write_probabilities};
 use crate::learners::classifier::impl_classifier;
 use crate::learners::flow_learner::check_columns;
 use crate::training::adam::SliceAdam;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// The rows that a prediction works on at once.

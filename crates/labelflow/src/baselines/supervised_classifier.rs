@@ -6,7 +6,6 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use super::end_model::one_hot;
 use crate::Result;
 use crate::baselines::{EndModel, FittedEndModel};
-use crate::learners::Classifier;
 use crate::learners::classifier::impl_classifier;
 
 /// A classifier on true labels.

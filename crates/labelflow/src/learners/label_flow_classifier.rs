@@ -10,7 +10,6 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
-use sha2::Digest;
 
 use super::classifier::impl_classifier;
 use crate::constraints::{ConstraintConfig, Penalty, Whole};

@@ -18,7 +18,6 @@ use labelflow_weak::rows::{Features, LabelRange};
 use labelflow_weak::rules::{CheckedRules, Rule, RuleDataset, RuleTally};
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
-use sha2::Digest;
 
 use super::row_samples::{rows_at_once, to_tensor};
 use crate::constraints::{GroupMean, GroupQuantile, Penalty, Range, RulePart};
@@ -139,7 +138,10 @@ impl LabelFlowRegressor {
             beside_settings: format!("{range:?}{rules:?}"),
         };
         let mut tally = RuleTally::new(rules)?;
-        let mut visit = |features: &Features, _: &RowSignals| Ok(tally.add(features)?);
+        let mut visit = |features: &Features, _: &RowSignals| {
+            tally.add(features)?;
+            Ok(())
+        };
         let rows = FitRows::of_source(self, source, &demands, &mut visit)?;
         let CheckedRules { range, rules, warnings, n_uncovered } = tally.finish(range)?;
         let config = self.clone();

@@ -17,10 +17,10 @@ use std::cell::LazyCell;
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor};
+use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::Features;
-use sha2::{Digest, Sha256};
 
 use super::dealt_rows::DealtRows;
 use super::row_source::{RowLayout, read_all};
@@ -32,7 +32,7 @@ use crate::learners::{FlowLearner, FlowSettings, Scaling};
 use crate::sources::{RowSignals, RowSource, SourceRows};
 use crate::storage::Checkpoint;
 use crate::training::epochs::Course;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::training::train::bytes_per_row;
 use crate::training::{BatchSize, Objective, Observer, Report, TrainConfig};
 use crate::{Error, Result};
@@ -76,11 +76,11 @@ impl<'a> FitRows<'a> {
         check_enough(features.n_rows() as u64)?;
         let settings = as_text(learner);
         let digest = move || {
-            let mut hash = Sha256::new();
+            let mut hash = Sha256::default();
             hash.update(settings);
             features.values().iter().for_each(|value| hash.update(value.to_le_bytes()));
             hash_labels(&mut hash);
-            hex(hash)
+            hash.hex()
         };
         Ok(Self::Memory { features, digest: LazyCell::new(Box::new(digest)) })
     }
@@ -105,7 +105,7 @@ impl<'a> FitRows<'a> {
         };
         let plan =
             WindowPlan::new(source.n_rows(), &layout, costs, training.batch_size, demands.memory)?;
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(as_text(learner) + &demands.beside_settings);
         hash.update(format!("{plan:?} {layout:?}"));
         let mut moments = ColumnMoments::default();
@@ -123,7 +123,7 @@ impl<'a> FitRows<'a> {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
         }
-        let digest = hex(hash);
+        let digest = hash.hex();
         Ok(Self::Parts(PartedRows { source, layout, plan, scaling, moments, digest }))
     }
 
@@ -180,10 +180,6 @@ fn check_enough(n_rows: u64) -> Result<()> {
 
 fn as_text(learner: &impl FlowLearner) -> String {
     toml::to_string(learner).expect("settings can be written as TOML")
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Rows of a source after the first pass.

@@ -8,14 +8,13 @@
 
 use std::path::Path;
 
+use labelflow_files::sha256_hex;
 use labelflow_weak::label_models::{FittedLabelModel, Labeler};
 use labelflow_weak::rows::SoftLabels;
 use labelflow_weak::votes::{SignalValues, Votes, WeakSignals};
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::storage::atomic_file;
 use crate::{Error, Result};
 
 /// The version of the format; a file of a later one is refused.
@@ -65,8 +64,7 @@ struct Contents {
 impl Contents {
     /// The hash of the text that has none yet.
     fn digest(&self) -> String {
-        let text = serde_json::to_string(self).expect("numbers and names");
-        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256_hex(serde_json::to_string(self).expect("numbers and names"))
     }
 }
 
@@ -102,7 +100,8 @@ impl SavedLabelModel {
     /// Writes the file, replacing one that is there.
     pub fn save(&self, path: &Path) -> Result<()> {
         let text = self.to_json().map_err(|error| error.in_file(path))?;
-        atomic_file::write(path, (text + "\n").as_bytes())
+        let text = text + "\n";
+        labelflow_files::replace(path, text.as_bytes()).map_err(Error::io(path, "writing"))
     }
 
     /// Reads a file.

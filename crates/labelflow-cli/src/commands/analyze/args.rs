@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::label::args::DEFAULT_LABEL_MODEL;
-use crate::commands::signals::SignalsArgs;
+use crate::flags::SignalsArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeArgs {

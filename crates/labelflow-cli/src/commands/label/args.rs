@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::commands::signals::SignalsArgs;
+use crate::flags::SignalsArgs;
 
 /// The label model that can do no worse than a majority vote.
 pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";

@@ -23,8 +23,8 @@ use labelflow_data::parts::{
 };
 use ndarray::Array2;
 
-use super::device::DeviceName;
 use crate::Outcome;
+use crate::flags::DeviceName;
 use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
 use args::PredictArgs;

@@ -10,8 +10,8 @@ use labelflow_data::inputs::{
 };
 
 use super::args::ReportArgs;
-use crate::chart::{Chart, SvgPlace, svg, write_png};
-use crate::commands::report::{Inputs, write as write_text};
+use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
+use crate::commands::report::Inputs;
 use crate::inputs::labeler_report::LabelerReport;
 use crate::inputs::signals_input::SignalsInput;
 use crate::report::page::{Block, Page, Section};
@@ -30,7 +30,7 @@ pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()
     if let Some(folder) = &args.charts {
         write_charts(folder, page.charts())?;
     }
-    write_text(&html(&page), args.out.as_deref())
+    output::write_text(args.out.as_deref(), html(&page).trim_end())
 }
 
 /// Before charts are written: better to know at once that there is no place for the page.
@@ -82,11 +82,9 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
         (None, None) => args.labels.as_ref(),
         (None, Some(_)) => None,
     };
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
-        None => format!("{}", input.path.display()),
-    };
-    let truth = input.truth(labels.map(AsRef::as_ref))?;
+    let labels = labels.map(AsRef::as_ref);
+    let place = || files(&input.path, labels);
+    let truth = input.truth(labels)?;
     let signals = &input.signals;
     let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
     let soft = fitted.predict_proba(signals)?;
@@ -105,10 +103,7 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", path.display(), labels.display()),
-        None => format!("{}", path.display()),
-    };
+    let place = || files(path, labels);
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -129,6 +124,12 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
     }
 }
 
+/// Where an error may be: in a file, or in that of its true labels.
+fn files(path: &Path, labels: Option<&Path>) -> String {
+    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
+    format!("{}{labels}", path.display())
+}
+
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
     match n_labels {
         Some(n_labels) if n_labels != n_predicted => {
@@ -145,7 +146,7 @@ fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> a
     let mut n_charts = 0;
     for chart in charts {
         let path = folder.join(&chart.name).with_added_extension("svg");
-        let text = svg(chart, SvgPlace::File);
+        let text = printable(svg(chart, SvgPlace::File));
         labelflow_data::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
         write_png(&path.with_extension("png"), chart)?;
         n_charts += 1;

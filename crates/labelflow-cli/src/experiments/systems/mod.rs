@@ -77,7 +77,7 @@ impl fmt::Display for System {
 }
 
 /// How a system did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Evaluation {
     /// One number for each metric, the most telling first.
     pub(crate) values: Vec<(Metric, f64)>,
@@ -182,14 +182,8 @@ impl System {
             values.push((Metric::SetCoverage, sets.coverage * 100.0));
             values.push((Metric::SetSize, sets.size));
         }
-        Ok(Evaluation {
-            values,
-            ece: Some(metrics.ece * 100.0),
-            intervals: Vec::new(),
-            report,
-            completion_ms: None,
-            examples: Vec::new(),
-        })
+        let ece = Some(metrics.ece * 100.0);
+        Ok(Evaluation { values, ece, report, ..Evaluation::default() })
     }
 
     fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {
