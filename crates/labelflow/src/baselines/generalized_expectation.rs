@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 
 use super::linear_classifier::{LinearClassifier, probabilities};
 use crate::evaluation::scores::n_scores;
+use crate::learners::Scaling;
 use crate::learners::classifier::impl_classifier;
 use crate::learners::scaling::scale;
-use crate::learners::Scaling;
 use crate::sources::two_class_signals::class1_probability;
 use crate::training::stream;
 use crate::{Error, Result};

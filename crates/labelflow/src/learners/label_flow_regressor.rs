@@ -108,8 +108,9 @@ impl LabelFlowRegressor {
             config.objective(&RulePart::of_dataset(dataset), range, device)
         };
         let n_uncovered = dataset.n_uncovered() as u64;
-        let fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
-        Ok(PreparedFit { warnings: dataset.warnings().to_vec(), ..fit })
+        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
+        fit.warnings = dataset.warnings().to_vec();
+        Ok(fit)
     }
 
     /// Reads all rows of a source once, checks the rules as [`RuleDataset::new`] does, and decides how many rows are in memory at a time
@@ -155,8 +156,9 @@ impl LabelFlowRegressor {
             });
             config.objective(&parts.collect::<Vec<_>>(), range, device)
         };
-        let fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
-        Ok(PreparedFit { warnings, ..fit })
+        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
+        fit.warnings = warnings;
+        Ok(fit)
     }
 
     /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules.

@@ -65,7 +65,7 @@ fn evaluate(
     model: &FittedLabelFlowClassifier,
     (features, truth): &(&Features, Truth),
 ) -> labelflow::Result<ClassificationMetrics> {
-    classification_metrics(&model.predict_proba(features)?, truth)
+    Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
 }
 
 fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {

@@ -74,7 +74,7 @@ fn evaluate(
     model: &FittedLabelFlowRegressor,
     (features, truth): &(&Features, TrueValues),
 ) -> labelflow::Result<RegressionMetrics> {
-    regression_metrics(&model.predict_distribution(features)?, truth)
+    Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
 }
 
 fn read_truth(plan: &FitPlan<'_>, n_rows: u64) -> anyhow::Result<Option<TrueValues>> {
