@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use burn::tensor::{Device, Tensor};
-use labelflow_flow::{
-    Bijection, Flow, Mode, State, StatisticsRecorder, absorb, load_state, n_parameters, state,
-};
+use burn::tensor::Device;
+use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
 use super::train::{StepNumbers, summarize};
 use crate::storage::Checkpoint;
@@ -69,7 +67,7 @@ impl<B: Bijection> Course<B> {
     pub(crate) fn run(
         self,
         pass: &mut impl Pass<B>,
-        run: &str,
+        run: &dyn Fn() -> String,
         config: &TrainConfig,
         observer: &mut dyn Observer,
     ) -> Result<(Flow<B>, Report)> {
@@ -98,11 +96,11 @@ pub(crate) struct TraineeState {
     pub(crate) memory: State,
 }
 
-/// Trains until it converges, no epoch is left or the observer ends it. `run` is the digest of settings and data, for checkpoints.
+/// Trains until it converges, no epoch is left or the observer ends it. `run` gives the digest of settings and data, for checkpoints.
 pub(crate) fn run_epochs(
     trainee: &mut impl Trainee,
     mut history: Vec<EpochRecord>,
-    run: &str,
+    run: &dyn Fn() -> String,
     config: &TrainConfig,
     observer: &mut dyn Observer,
 ) -> Result<Report> {
@@ -117,7 +115,7 @@ pub(crate) fn run_epochs(
         let snapshot = || {
             let TraineeState { weights, adam, memory } = trainee.state();
             Checkpoint {
-                run: run.to_owned(),
+                run: run(),
                 history: history.clone(),
                 state: weights,
                 optimizers: vec![adam],
@@ -162,19 +160,4 @@ impl<B: Bijection, P: Pass<B>> Trainee for Passes<'_, B, P> {
     fn terms(&self) -> Vec<String> {
         self.pass.terms()
     }
-}
-
-/// Moves running statistics to the mean over batches under the final weights: this is the `index`-th batch.
-///
-/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved. The flow is
-/// one without gradients: nothing takes them, and what they need would pile up from batch to batch.
-pub(crate) fn settle_batch<B: Bijection>(
-    flow: Flow<B>,
-    features: Tensor<2>,
-    noise: Tensor<2>,
-    index: usize,
-) -> Flow<B> {
-    let recorder = StatisticsRecorder::default();
-    flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-    absorb(flow, recorder, 1.0 / (index + 1) as f64)
 }
