@@ -1,9 +1,9 @@
 //! Small valid models, checkpoints and label models.
 
 use labelflow::learners::FitOptions;
-use labelflow::storage::SavedLabelModel;
 use labelflow::training::CheckpointFile;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor, SavedModel, TrainConfig};
+use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
 use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;

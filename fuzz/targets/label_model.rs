@@ -1,8 +1,8 @@
 #![no_main]
 //! A fitted label model, and its labels.
 
-use labelflow::storage::SavedLabelModel;
-use labelflow_weak::label_models::Labeler;
+use labelflow_data::inputs::SavedLabelModel;
+use labelflow_weak::label_models::FittedLabelModel;
 use labelflow_weak::votes::{Votes, WeakSignals};
 use ndarray::array;
 

@@ -83,7 +83,7 @@ fn shortened(text: &str, size: f64, room: f64, ends: fn(usize) -> (usize, usize)
     };
     // No more fit than of the narrowest sign: texts may be long.
     let most = (room / (NARROWEST * size)) as usize;
-    let mut cuts = (0..=most.min(signs.len() - 1)).rev().map(cut);
+    let mut cuts = (0..=most.min(signs.len().saturating_sub(1))).rev().map(cut);
     cuts.find(|text| text_width(text, size) <= room).unwrap_or_else(|| "…".to_owned())
 }
 

@@ -40,17 +40,17 @@ impl From<AbstainName> for AbstainConvention {
 pub(crate) struct SignalsArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Which file of a WRENCH folder
+    /// File of the WRENCH folder to read
     #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes", "counts"])]
     pub(crate) part: WrenchPart,
     /// How a table of numbers marks that a labeler abstains [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
     pub(crate) abstain: Option<AbstainName>,
-    /// Names of the classes in order, separated by commas
+    /// Names of the classes, in order, separated by commas [default: as found in the votes]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "wrench")]
     pub(crate) classes: Option<Vec<String>>,
-    /// Read votes row group by row group and keep no more than this in memory, such as 512MB [default for folders and
-    /// patterns: 1GB]
+    /// Most memory to use, such as 512MB, while parquet files are read batch by batch [default: 1GB for a folder or a
+    /// pattern; a single file is read whole]
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["wrench", "task_votes", "counts"])]
     pub(crate) memory: Option<MemorySize>,
 }
@@ -59,13 +59,13 @@ pub(crate) struct SignalsArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SourceArgs {
-    /// Weak signals, one column per labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
+    /// Votes or probabilities, one column per labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
     /// Distinct rows of votes with a column `count`, as --write-counts writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) counts: Option<PathBuf>,
-    /// A folder of the WRENCH benchmark; labels in it are used for evaluation alone
+    /// Folder of the WRENCH benchmark; its labels are used for evaluation only
     #[arg(long, value_name = "DIR")]
     pub(crate) wrench: Option<PathBuf>,
     /// Votes of a crowd, one line per vote: task, worker, label

@@ -267,6 +267,7 @@ fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
 mod tests {
     use labelflow::Votes;
     use labelflow::rows::SoftLabels;
+    use labelflow::votes::VoteTally;
     use ndarray::{Array2, array};
 
     use super::*;
@@ -291,7 +292,9 @@ mod tests {
         let signals = signals();
         let soft = SoftLabels::normalized(Array2::ones((4, 3)));
         let truth = Truth::new(vec![0, 1, 1, 2], 3).unwrap();
-        let labelers = LabelerReport::of_all(&signals, Some(&truth), &soft).unwrap();
+        let mut tally = VoteTally::new(&signals);
+        tally.add(&signals, &[], &soft, Some(&truth)).unwrap();
+        let labelers = LabelerReport::of_tally(&tally);
         let report = SignalsReport {
             signals: &signals,
             labelers: &labelers,

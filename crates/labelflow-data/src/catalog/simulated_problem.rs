@@ -148,22 +148,9 @@ pub fn simulate(
     bounds: BoundsFrom,
 ) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
-    for (part, rows) in
-        [("train", &split.train), ("simulation", &split.simulation), ("test", &split.test)]
-    {
-        if rows.is_empty() {
-            return Err(Error::config(
-                "rows",
-                "enough for train, simulation and test",
-                format!("{}, which leaves no {part} rows", table.truth.n_rows()),
-            ));
-        }
-    }
-    let mut seen = [split.train.as_slice(), &split.simulation].concat();
-    seen.sort_unstable();
-    let scaler = StandardScaler::fit(table.features.select_rows(&seen).values())?;
+    split.check()?;
     let scaled = LabelledTable {
-        features: scale(&scaler, &table.features)?,
+        features: scaled_by_seen(&table.features, &split)?,
         truth: table.truth.clone(),
         classes: table.classes.clone(),
     };
@@ -173,6 +160,13 @@ pub fn simulate(
         test: scaled.select_rows(&split.test),
     };
     parts.simulate(columns, bounds)
+}
+
+/// The same table on the scale of the rows of train and simulation.
+pub(crate) fn scaled_by_seen(features: &Features, split: &Split) -> Result<Features> {
+    let mut seen = [split.train.as_slice(), &split.simulation].concat();
+    seen.sort_unstable();
+    scale(&StandardScaler::fit(features.select_rows(&seen).values())?, features)
 }
 
 /// The same table on the scaler's scale.

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
 
 use super::planted_problems::{Labelers, check_rows, draw_class};
 use crate::synthetic::{PlantedGaussian, PlantedVotes};
 use crate::tables::parquet::{write_short_reals, write_vote_bytes};
 use crate::{Error, Result};
-use labelflow_weak::numerics::stream;
 
 impl PlantedVotes {
     /// Writes the votes of all rows into a folder, as `part-00000.parquet` and so on with `rows_per_part` rows each, and

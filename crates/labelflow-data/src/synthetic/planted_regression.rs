@@ -9,6 +9,7 @@
 //! Effects of even features are upward, those of odd ones downward and all of them smaller from feature to feature; since
 //! features are correlated, rules about one say something of the others too.
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::RuleDataset;
 use ndarray::{Array2, ArrayView1, Axis};
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RuleProblem, ValueTable, measure_rules};
 use crate::{Error, Result};
-use labelflow_weak::numerics::stream;
 
 /// Rules are measured on so many rows.
 const MEASURED_ROWS: usize = 20_000;

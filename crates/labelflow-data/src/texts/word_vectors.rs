@@ -13,7 +13,6 @@ use std::path::Path;
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, ArrayView1};
 
-use crate::tables::csv_file::shown;
 use crate::tables::packed_text::visit_lines;
 use crate::{Error, Result};
 
@@ -192,10 +191,7 @@ fn parse_numbers(path: &Path, numbers: &str, values: &mut Vec<f32>) -> Result<()
     for number in numbers.split(' ') {
         match number.parse::<f32>() {
             Ok(value) if value.is_finite() => values.push(value),
-            _ => {
-                let found = format!("'{}'", shown(number));
-                return Err(Error::content(path, "a finite number", found));
-            }
+            _ => return Err(Error::cell(path, "a finite number", number)),
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod flat;
 mod point_tape;
+#[allow(clippy::module_inception, reason = "the room is named for its main type")]
 mod recording;
 
 pub use flat::{

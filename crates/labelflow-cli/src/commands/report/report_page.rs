@@ -4,16 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_data::inputs::{
     Predictions, read_labels, read_predictions, read_task_truth, read_values,
 };
 
 use super::args::ReportArgs;
 use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
+use crate::commands::label::vote_labeler::VoteLabeler;
 use crate::commands::report::Inputs;
 use crate::inputs::labeler_report::LabelerReport;
-use crate::inputs::signals_input::SignalsInput;
+use crate::inputs::vote_input::VoteInput;
 use crate::report::page::{Block, Page, Section};
 use crate::report::{
     ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section,
@@ -76,28 +77,25 @@ fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Sectio
 /// The same numbers as `labelflow analyze` has.
 fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     let model = AnyLabelModel::from_name(&args.model)?;
-    let input = SignalsInput::read(&args.signals, &[])?;
+    VoteInput::expect_in_memory(&args.signals, "signals")?;
+    let input = VoteInput::read(&args.signals, &[], |_, _| 0)?;
     let labels = match (&args.signals_labels, &args.predictions) {
         (Some(path), _) => Some(path),
         (None, None) => args.labels.as_ref(),
         (None, Some(_)) => None,
     };
-    let labels = labels.map(AsRef::as_ref);
-    let place = || files(&input.path, labels);
-    let truth = input.truth(labels)?;
-    let signals = &input.signals;
-    let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
-    let soft = fitted.predict_proba(signals)?;
-    let labelers = LabelerReport::of_all(signals, truth.as_ref(), &soft).with_context(place)?;
+    let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
+    let labelled = labeler.label(labels.map(AsRef::as_ref), None)?;
     let mut section = signals_section(&SignalsReport {
-        signals,
-        labelers: &labelers,
+        signals: &*labeler.input.example()?,
+        labelers: &LabelerReport::of_tally(&labelled.tally),
         model: &args.model,
-        truth: truth.as_ref(),
-        tasks: input.tasks.as_deref(),
+        truth: labelled.truth.as_ref(),
+        tasks: labeler.input.tasks.as_deref(),
     });
-    for warning in label_warnings(signals, &soft, Some(&model))? {
-        section.blocks.insert(1, Block::Text(format!("Warning about {}: {warning}", model.name())));
+    for warning in labelled.warnings {
+        let text = format!("Warning about {}: {warning}", labeler.name());
+        section.blocks.insert(1, Block::Text(text));
     }
     Ok(section)
 }

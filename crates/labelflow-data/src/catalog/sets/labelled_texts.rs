@@ -10,6 +10,7 @@ use rand::seq::SliceRandom;
 
 use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
 use crate::inputs::features_file::two_dimensions;
+use crate::tables::csv_file::{Visit, visit_records};
 use crate::tables::npy_file::NpyArray;
 use crate::tables::packed_text::visit_lines;
 use crate::texts::{KeywordLabelers, WordVectors};
@@ -52,11 +53,29 @@ const BOUND: f64 = 0.01;
 pub(crate) struct LabelledTexts {
     /// What the labelers read.
     pub(crate) raw: Vec<String>,
-    /// 0 is negative, 1 is positive.
+    /// Their classes.
     pub(crate) labels: Vec<usize>,
 }
 
 impl LabelledTexts {
+    /// Reads a file whose columns are the class and the text, below a header.
+    pub(crate) fn read(path: &Path, class_of: fn(&Path, &str) -> Result<usize>) -> Result<Self> {
+        let mut texts = Self::default();
+        let mut is_header = true;
+        visit_records(path, b',', |_, record| {
+            if std::mem::take(&mut is_header) {
+                return Ok(Visit::Next);
+            }
+            if record.len() != 2 {
+                return Err(Error::content(path, "2 fields", record.len()));
+            }
+            texts.labels.push(class_of(path, &record[0])?);
+            texts.raw.push(record[1].to_owned());
+            Ok(Visit::Next)
+        })?;
+        Ok(texts)
+    }
+
     /// The texts with these indices, in this order.
     pub(crate) fn select(self, rows: &[usize]) -> Self {
         let labels = rows.iter().map(|&row| self.labels[row]).collect();

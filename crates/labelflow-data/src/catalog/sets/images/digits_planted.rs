@@ -4,11 +4,9 @@
 
 use std::path::Path;
 
-use labelflow_weak::linear::StandardScaler;
-
 use crate::Result;
 use crate::catalog::sets::{CatalogEntry, Loader};
-use crate::catalog::simulated_problem::scale;
+use crate::catalog::simulated_problem::scaled_by_seen;
 use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
 use crate::synthetic::planted_votes_for;
 
@@ -32,23 +30,15 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let table = embedded::digits();
     let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, seed)?;
     let split = Split::stratified(&table.truth, seed);
-    let mut seen = [split.train.as_slice(), &split.simulation].concat();
-    seen.sort_unstable();
-    let scaler = StandardScaler::fit(table.features.select_rows(&seen).values())?;
-    let features = scale(&scaler, &table.features)?;
+    let features = scaled_by_seen(&table.features, &split)?;
     let part = |rows: &[usize]| EvaluatedRows {
         features: features.select_rows(rows),
         signals: signals.select_rows(rows),
         truth: table.truth.select_rows(rows),
     };
-    let simulation = part(&split.simulation);
-    WeakProblem::measured(
-        part(&split.train),
-        simulation,
-        part(&split.test),
-        options.bounds,
-        EvaluatedRows::bounds,
-    )
+    let [train, simulation, test] =
+        [&split.train, &split.simulation, &split.test].map(|rows| part(rows));
+    WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
 }
 
 #[cfg(test)]

@@ -15,9 +15,10 @@ use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
 use regex::Regex;
 
+use crate::catalog::sets::labelled_texts::LabelledTexts;
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
 use crate::catalog::{EvaluatedRows, LoadOptions, WeakProblem};
-use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::tables::csv_file::shown;
 use crate::texts::HashedWords;
 use crate::{Error, Place, Result};
 
@@ -108,19 +109,8 @@ fn class_of(path: &Path, name: &str) -> Result<usize> {
 
 /// Features, votes and classes of the messages in one file, whose columns are the class and the text.
 fn read_part(path: &Path, rules: &[Rule]) -> Result<EvaluatedRows> {
-    let (mut texts, mut labels) = (Vec::new(), Vec::new());
-    let mut is_header = true;
-    visit_records(path, b',', |_, record| {
-        if std::mem::take(&mut is_header) {
-            return Ok(Visit::Next);
-        }
-        if record.len() != 2 {
-            return Err(Error::content(path, "2 fields", record.len()));
-        }
-        labels.push(class_of(path, &record[0])?);
-        texts.push(record[1].to_lowercase());
-        Ok(Visit::Next)
-    })?;
+    let LabelledTexts { raw, labels } = LabelledTexts::read(path, class_of)?;
+    let texts: Vec<String> = raw.iter().map(|text| text.to_lowercase()).collect();
     let truth = Truth::new(labels, 2).map_err(Error::in_file(path))?;
     let votes = Array2::from_shape_fn((texts.len(), rules.len()), |(row, signal)| {
         let rule = &rules[signal];

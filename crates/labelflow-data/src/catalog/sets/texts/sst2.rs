@@ -7,14 +7,13 @@
 
 use std::path::Path;
 
+use crate::Result;
 use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, polarity,
 };
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
-use crate::tables::csv_file::{Visit, visit_records};
 use crate::texts::{KeywordLabelers, clean_text};
-use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "sst-2",
@@ -48,31 +47,16 @@ const TRAIN: &str = "text/sst2-cll/sst2-train.csv";
 const TEST: &str = "text/sst2-cll/sst2-test.csv";
 
 fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let mut texts = LabelledTexts::default();
-    read(&dir.join(TRAIN), &mut texts)?;
+    let mut texts = LabelledTexts::read(&dir.join(TRAIN), polarity)?;
     let n_train = texts.labels.len();
-    read(&dir.join(TEST), &mut texts)?;
+    let test = LabelledTexts::read(&dir.join(TEST), polarity)?;
+    texts.labels.extend(test.labels);
+    texts.raw.extend(test.raw);
     let documents = texts.raw.iter().map(|text| clean_text(text)).collect::<Vec<_>>();
     let labelers = KeywordLabelers::sst2();
     let rows = VectorizedTexts::new(dir, &texts, &documents, &labelers, options)?;
     let is_train = |text| text < n_train;
     rows.problem(&dir.join(TRAIN), options, is_train, |text, _| !is_train(text))
-}
-
-/// Each line: the class and the sentence.
-fn read(path: &Path, texts: &mut LabelledTexts) -> Result<()> {
-    let mut is_header = true;
-    visit_records(path, b',', |_, record| {
-        if std::mem::take(&mut is_header) {
-            return Ok(Visit::Next);
-        }
-        if record.len() != 2 {
-            return Err(Error::content(path, "2 fields", record.len()));
-        }
-        texts.labels.push(polarity(path, &record[0])?);
-        texts.raw.push(record[1].to_owned());
-        Ok(Visit::Next)
-    })
 }
 
 #[cfg(test)]
