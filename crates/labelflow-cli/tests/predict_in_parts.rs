@@ -143,8 +143,7 @@ fn wrong_parts_are_named_and_nothing_is_written() {
     });
     write_parts(&sandbox.path("short"), &short.collect::<Vec<_>>(), 1000);
     let short = format!("{predict} --signals short");
-    sandbox
-        .refuses(&short, &["short: expected 3000 rows, as many as the features have, found 2999"]);
+    sandbox.refuses(&short, &["short: expected 3000 rows, as many as rows has, found 2999"]);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.refuses("predict model --features empty", &["empty: expected at least one parquet"]);
     sandbox.refuses("predict model --features no*.parquet", &["none with such a name"]);
