@@ -1,13 +1,13 @@
 //! Small valid models, checkpoints and label models.
 
-use labelflow::{LabelFlowClassifier, LabelFlowRegressor, TrainConfig};
-use labelflow_weak::labelers::Bounds;
-use labelflow_weak::rows::WeakDataset;
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
-use labelflow_weak::labelers::LabelerErrors;
-use labelflow::storage::SavedLabelModel;
 use labelflow::training::CheckpointFile;
+use labelflow::{LabelFlowClassifier, LabelFlowRegressor, SavedModel, TrainConfig};
+use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::labelers::LabelerErrors;
+use labelflow_weak::rows::WeakDataset;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

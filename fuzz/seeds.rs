@@ -5,7 +5,7 @@ mod model_seeds;
 
 use std::path::Path;
 
-use labelflow_fuzz::readers::READERS;
+use labelflow_fuzz::READERS;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for reader in READERS {

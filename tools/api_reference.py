@@ -21,7 +21,7 @@ SECTIONS = {
     ],
     "Regression from rules": ["LabelFlowRegressor", "MeanRule", "QuantileRule", "MaskRule"],
     "Completion of point clouds": ["PointCloudCompleter"],
-    "Label models": [model.__name__ for model in labelflow.LABEL_MODELS.values()],
+    "Label models": [*(model.__name__ for model in labelflow.LABEL_MODELS.values()), "label_model"],
     "Signals": ["Signals"],
     "Streams": ["VoteCounter", "count_votes", "BadRows"],
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],

@@ -17,7 +17,7 @@ KINDS = ["dependencies", "dev-dependencies", "build-dependencies"]
 # The heading of the table of crates that are not used.
 REFUSED = "## Considered and refused"
 # Crates of this workspace need no reason.
-OWN = {"labelflow", "labelflow-data", "labelflow-flow", "labelflow-weak"}
+OWN = {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")}
 
 
 def direct_dependencies():

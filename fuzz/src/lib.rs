@@ -1,11 +1,9 @@
 //! What the fuzz targets share: the readers of the random tests, each as a target of its own.
 
-#[path = "../../crates/labelflow-data/tests/readers/mod.rs"]
-pub mod readers;
-
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+pub use labelflow_testing::{READERS, Reader};
 pub use libfuzzer_sys::fuzz_target;
 
 /// A folder in memory where there is one: a fuzzer writes a file thousands of times a second.
@@ -25,7 +23,7 @@ pub fn folder() -> &'static PathBuf {
 macro_rules! reader {
     ($name:literal) => {
         $crate::fuzz_target!(|bytes: &[u8]| {
-            $crate::readers::Reader::named($name).read($crate::folder(), bytes);
+            $crate::Reader::named($name).read($crate::folder(), bytes);
         });
     };
 }

@@ -1,10 +1,10 @@
 #![no_main]
 //! A fitted label model, and its labels.
 
-use ndarray::array;
+use labelflow_data::inputs::SavedLabelModel;
+use labelflow_weak::label_models::FittedLabelModel;
 use labelflow_weak::votes::{Votes, WeakSignals};
-use labelflow_weak::label_models::Labeler;
-use labelflow::storage::SavedLabelModel;
+use ndarray::array;
 
 labelflow_fuzz::fuzz_target!(|text: &str| {
     if let Ok(model) = SavedLabelModel::from_json(text) {

@@ -1,7 +1,8 @@
 #![no_main]
 //! A model as one file, of any task. (A folder holds the same, with a hash that no fuzzer would guess.)
 
-use labelflow::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
+use labelflow::SavedModel;
+use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
 use labelflow_clouds::completers::AnyCompleter;
 
 labelflow_fuzz::fuzz_target!(|bytes: &[u8]| {

@@ -1,6 +1,5 @@
-//! What can be seen of signals and labels without training.
+//! Statistics of signals and labels, and warnings about them.
 
-use labelflow;
 use labelflow::Bounds;
 use labelflow::label_models::AnyLabelModel;
 use labelflow::rows::Truth;
@@ -12,9 +11,8 @@ use crate::error::{exception, settings};
 use crate::label_model::soft_labels;
 use crate::signals::RawSignals;
 
-/// What each labeler does, as JSON; with the true class of each row, also how often it is right.
+/// Statistics of each labeler, as JSON; with the true class of each row, also its accuracy.
 #[pyfunction]
-#[pyo3(signature = (signals, labels=None))]
 pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyResult<String> {
     let truth = labels.map(|labels| Truth::new(labels, signals.0.n_classes())).transpose();
     let truth = truth.map_err(exception)?;
@@ -23,9 +21,8 @@ pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyRes
 }
 
 /// Bounds estimated from agreement between labelers, `[n_labelers, n_classes]`, the labels under which they are
-/// expected, `[n_rows, n_classes]`, and what is doubtful about them.
+/// expected, `[n_rows, n_classes]`, and warnings about them.
 #[pyfunction]
-#[pyo3(signature = (signals, n_jobs=None))]
 #[allow(clippy::type_complexity)]
 pub(crate) fn auto_bounds<'py>(
     py: Python<'py>,
@@ -39,10 +36,9 @@ pub(crate) fn auto_bounds<'py>(
     Ok((bounds, labels, auto.warnings))
 }
 
-/// What speaks against labels of the rows of `signals`; `config` are the settings of the label model that gave them, if
-/// it was fitted to these signals.
+/// Warnings about labels of the rows of `signals`; `config` are the settings of the label model that gave them, if it was
+/// fitted to these signals.
 #[pyfunction]
-#[pyo3(signature = (signals, labels, config=None))]
 pub(crate) fn label_warnings(
     signals: &RawSignals,
     labels: PyReadonlyArray2<'_, f64>,

@@ -42,7 +42,7 @@ pub(crate) fn run<T: Send + 'static>(
         .name("labelflow".to_owned())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-        // Nobody listens any more once the caller has gone away.
+        // Sending fails once the caller has gone away.
         let _ = sender.send(on_threads(n_jobs, || work(&seen)));
     })?;
     loop {

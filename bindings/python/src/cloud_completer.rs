@@ -1,10 +1,8 @@
 //! Point cloud completion.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use labelflow::Result;
-use labelflow::training::DeviceKind;
 use labelflow_clouds::completers::{
     AnyCompleter, AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter,
     ScanFrame,
@@ -13,12 +11,11 @@ use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::background;
 use crate::error::{ConfigError, DataError, bad_settings, exception, settings};
-use crate::flow_classifier::stop_name;
 use crate::observer::run_watched;
+use crate::trained_model::trained_model;
 
 /// A trained completer.
 #[pyclass(frozen, module = "labelflow._labelflow")]
@@ -138,8 +135,7 @@ fn in_own_boxes(clouds: &[PointCloud]) -> Result<Vec<PointSet>> {
     clouds.iter().map(in_own_box).collect()
 }
 
-#[pymethods]
-impl CloudCompleter {
+trained_model! { CloudCompleter: AnyCompleter,
     /// Completions of a scan in its own units, `[n_completions, n_points, 3]`.
     #[pyo3(signature = (scan, options, frame, n_jobs=None))]
     fn complete<'py>(
@@ -207,35 +203,6 @@ impl CloudCompleter {
         Ok(scores.into_pyarray(py))
     }
 
-    /// Writes the model folder of the command line.
-    fn save(&self, folder: PathBuf) -> PyResult<()> {
-        self.0.save(&folder).map_err(exception)
-    }
-
-    /// Reads the model folder of the command line.
-    #[staticmethod]
-    fn load(folder: PathBuf) -> PyResult<Self> {
-        Ok(Self(Arc::new(AnyCompleter::load(&folder).map_err(exception)?)))
-    }
-
-    /// The model as one safetensors file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_bytes())
-    }
-
-    /// The model that `to_bytes` wrote, on the device cpu.
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self(Arc::new(AnyCompleter::from_bytes(bytes).map_err(exception)?)))
-    }
-
-    /// The same model on another device.
-    fn to_device(&self, device: &str) -> PyResult<Self> {
-        let device: DeviceKind = settings("device", &serde_json::Value::from(device).to_string())?;
-        let model = (*self.0).clone().to_device(device).map_err(exception)?;
-        Ok(Self(Arc::new(model)))
-    }
-
     /// The settings, as JSON.
     #[getter]
     fn config(&self) -> String {
@@ -252,17 +219,5 @@ impl CloudCompleter {
     #[getter]
     fn is_deterministic(&self) -> bool {
         self.0.is_deterministic()
-    }
-
-    /// The numbers of every epoch, as JSON.
-    #[getter]
-    fn history(&self) -> String {
-        serde_json::to_string(&self.0.report().history).expect("numbers and names")
-    }
-
-    /// Why training ended: "max-epochs" or "interrupted".
-    #[getter]
-    fn stop(&self) -> &'static str {
-        stop_name(self.0.report().stop)
     }
 }

@@ -8,6 +8,8 @@ use pyo3::exceptions::{
     PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
 };
 use pyo3::{PyErr, create_exception};
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
 create_exception!(
     labelflow,
@@ -35,15 +37,32 @@ pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
         Error::NotFinite { .. } => TrainingError::new_err(text),
         Error::Device { .. } => DeviceError::new_err(text),
         Error::Format { .. } => FormatError::new_err(text),
-        Error::Io { source, .. } => match source.kind() {
-            ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
-            ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
-            ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
-            ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
-            ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
-            _ => PyOSError::new_err(text),
-        },
+        Error::Io { source, .. } => io_exception(source.kind(), text),
         _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// The exception for an error of a file of inputs.
+pub(crate) fn data_exception(error: labelflow_data::Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        labelflow_data::Error::Data(error) => exception(error),
+        labelflow_data::Error::Config { .. } => ConfigError::new_err(text),
+        labelflow_data::Error::Weak { .. } => DataError::new_err(text),
+        labelflow_data::Error::Content { .. } => FormatError::new_err(text),
+        labelflow_data::Error::Io { source, .. } => io_exception(source.kind(), text),
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+fn io_exception(kind: ErrorKind, text: String) -> PyErr {
+    match kind {
+        ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+        ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+        ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
+        ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
+        ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
+        _ => PyOSError::new_err(text),
     }
 }
 
@@ -53,6 +72,12 @@ pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(
     json: &'text str,
 ) -> Result<T, PyErr> {
     serde_json::from_str(json).map_err(|error| bad_settings(what, &error))
+}
+
+/// A setting from its name.
+pub(crate) fn named<T: DeserializeOwned>(what: &str, name: &str) -> Result<T, PyErr> {
+    let name: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
+    T::deserialize(name).map_err(|error| bad_settings(what, &error))
 }
 
 /// Settings that cannot be read.

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use labelflow::baselines::{
-    AdversarialLabels, FittedAdversarialLabels, FittedEndModel, FittedGeneralizedExpectation,
-    GeneralizedExpectation, ReferenceProportions, TwoStage,
+    AdversarialLabels, EndModel, FittedAdversarialLabels, FittedEndModel,
+    FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions, TwoStage,
 };
 use labelflow::rows::SoftLabels;
-use labelflow::{Bounds, Features, Result, WeakDataset};
+use labelflow::{Features, Result, WeakDataset};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::background;
 use crate::error::{FormatError, exception, settings};
-use crate::flow_classifier::table;
+use crate::features::{on_rows, table};
 use crate::label_model::soft_labels;
-use crate::signals::RawSignals;
+use crate::signals::{RawSignals, read_bounds};
 
 /// A fitted classifier on features.
 #[pyclass(frozen, module = "labelflow._labelflow")]
@@ -43,7 +43,6 @@ impl Fitted {
 
 /// Trains a classifier against an adversary.
 #[pyfunction]
-#[pyo3(signature = (config, features, signals, bounds, n_jobs=None))]
 pub(crate) fn fit_adversarial_labels(
     py: Python<'_>,
     config: &str,
@@ -54,16 +53,15 @@ pub(crate) fn fit_adversarial_labels(
 ) -> PyResult<FeatureClassifier> {
     let config: AdversarialLabels = settings("AdversarialLabels", config)?;
     let (features, signals) = (table(&features, None)?, signals.0.clone());
-    let bounds = Bounds::new(bounds.as_array().to_owned()).map_err(exception)?;
-    let fitted = background::run(py, n_jobs, move |_| {
-        config.fit(&WeakDataset::new(features, (*signals).clone(), bounds)?)
-    })?;
-    Ok(FeatureClassifier(Arc::new(Fitted::AdversarialLabels(fitted))))
+    let bounds = read_bounds(&bounds)?;
+    trained(py, n_jobs, move || {
+        let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
+        Ok(Fitted::AdversarialLabels(config.fit(&dataset)?))
+    })
 }
 
 /// Trains a classifier whose mean predictions match the reference proportions, `[n_labelers, n_sides, n_classes]`.
 #[pyfunction]
-#[pyo3(signature = (config, features, signals, reference, n_jobs=None))]
 pub(crate) fn fit_generalized_expectation(
     py: Python<'_>,
     config: &str,
@@ -76,13 +74,13 @@ pub(crate) fn fit_generalized_expectation(
     let (features, signals) = (table(&features, None)?, signals.0.clone());
     let reference =
         ReferenceProportions::new(reference.as_array().to_owned()).map_err(exception)?;
-    let fitted = background::run(py, n_jobs, move |_| config.fit(&features, &signals, &reference))?;
-    Ok(FeatureClassifier(Arc::new(Fitted::GeneralizedExpectation(fitted))))
+    trained(py, n_jobs, move || {
+        Ok(Fitted::GeneralizedExpectation(config.fit(&features, &signals, &reference)?))
+    })
 }
 
 /// Trains the second stage of two on the labels of the first.
 #[pyfunction]
-#[pyo3(signature = (config, features, labels, n_jobs=None))]
 pub(crate) fn fit_end_model(
     py: Python<'_>,
     config: &str,
@@ -92,22 +90,34 @@ pub(crate) fn fit_end_model(
 ) -> PyResult<FeatureClassifier> {
     let config: TwoStage = settings("TwoStageClassifier", config)?;
     let (features, labels) = (table(&features, None)?, soft_labels(&labels)?);
-    let fitted = background::run(py, n_jobs, move |_| config.fit(&features, &labels))?;
-    Ok(FeatureClassifier(Arc::new(Fitted::EndModel(fitted))))
+    trained(py, n_jobs, move || Ok(Fitted::EndModel(config.fit(&features, &labels)?)))
+}
+
+/// The settings of an end model by its name, as JSON.
+#[pyfunction]
+pub(crate) fn end_model_preset(name: &str) -> PyResult<String> {
+    let end_model = EndModel::preset(name).map_err(exception)?;
+    Ok(serde_json::to_string(&end_model).expect("numbers and names"))
+}
+
+fn trained(
+    py: Python<'_>,
+    n_jobs: Option<usize>,
+    train: impl FnOnce() -> Result<Fitted> + Send + 'static,
+) -> PyResult<FeatureClassifier> {
+    Ok(FeatureClassifier(Arc::new(background::run(py, n_jobs, |_| train())?)))
 }
 
 #[pymethods]
 impl FeatureClassifier {
     /// The probability of each class for each row.
-    #[pyo3(signature = (features, n_jobs=None))]
     fn predict_proba<'py>(
         &self,
         py: Python<'py>,
         features: PyReadonlyArray2<'py, f32>,
         n_jobs: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, features) = (self.0.clone(), table(&features, None)?);
-        let labels = background::run(py, n_jobs, move |_| model.predict_proba(&features))?;
+        let labels = on_rows(py, n_jobs, &self.0, &features, Fitted::predict_proba)?;
         Ok(labels.values().to_owned().into_pyarray(py))
     }
 

@@ -1,22 +1,19 @@
 //! Label learning flows for regression.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use labelflow::LabelFlowRegressor;
 use labelflow::SavedModel;
 use labelflow::learners::FittedLabelFlowRegressor;
-use labelflow::training::DeviceKind;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
-use crate::background;
-use crate::error::{exception, settings};
-use crate::flow_classifier::{stop_name, table};
+use crate::error::settings;
+use crate::features::on_rows;
 use crate::observer::run_watched;
 use crate::rules::RawRules;
+use crate::trained_model::trained_model;
 
 /// A trained flow for regression.
 #[pyclass(frozen, module = "labelflow._labelflow")]
@@ -25,7 +22,6 @@ pub(crate) struct FlowRegressor(Arc<FittedLabelFlowRegressor>);
 
 /// Trains a flow on rules; `observer` is called with a dict after every epoch.
 #[pyfunction]
-#[pyo3(signature = (config, rules, observer=None, n_jobs=None))]
 pub(crate) fn fit_label_flow_regressor(
     py: Python<'_>,
     config: &str,
@@ -41,10 +37,8 @@ pub(crate) fn fit_label_flow_regressor(
     Ok(FlowRegressor(Arc::new(fitted)))
 }
 
-#[pymethods]
-impl FlowRegressor {
+trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     /// The mean and the standard deviation of each row's label.
-    #[pyo3(signature = (features, n_jobs=None))]
     #[allow(clippy::type_complexity)]
     fn predict<'py>(
         &self,
@@ -52,13 +46,13 @@ impl FlowRegressor {
         features: PyReadonlyArray2<'py, f32>,
         n_jobs: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let (model, features) = (self.0.clone(), table(&features, None)?);
-        let labels = background::run(py, n_jobs, move |_| model.predict_distribution(&features))?;
+        let labels = on_rows(py, n_jobs, &self.0, &features, |model, features| {
+            model.predict_distribution(features)
+        })?;
         Ok((labels.mean().into_pyarray(py), labels.std().into_pyarray(py)))
     }
 
     /// Quantiles of each row's label, `[n_rows, n_levels]`.
-    #[pyo3(signature = (features, levels, n_jobs=None))]
     fn predict_quantiles<'py>(
         &self,
         py: Python<'py>,
@@ -66,9 +60,8 @@ impl FlowRegressor {
         levels: Vec<f64>,
         n_jobs: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, features) = (self.0.clone(), table(&features, None)?);
-        let quantiles = background::run(py, n_jobs, move |_| {
-            let labels = model.predict_distribution(&features)?;
+        let quantiles = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
+            let labels = model.predict_distribution(features)?;
             let columns: Vec<Vec<f64>> =
                 levels.iter().map(|&level| labels.quantile(level)).collect::<Result<_, _>>()?;
             let shape = (labels.n_rows(), columns.len());
@@ -78,7 +71,6 @@ impl FlowRegressor {
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`.
-    #[pyo3(signature = (features, n_samples, n_jobs=None))]
     fn sample<'py>(
         &self,
         py: Python<'py>,
@@ -86,56 +78,16 @@ impl FlowRegressor {
         n_samples: usize,
         n_jobs: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, features) = (self.0.clone(), table(&features, None)?);
-        let samples = background::run(py, n_jobs, move |_| model.sample(&features, n_samples))?;
+        let samples = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
+            model.sample(features, n_samples)
+        })?;
         Ok(samples.into_pyarray(py))
-    }
-
-    /// Writes the model folder of the command line.
-    fn save(&self, folder: PathBuf) -> PyResult<()> {
-        self.0.save(&folder).map_err(exception)
-    }
-
-    /// Reads the model folder of the command line.
-    #[staticmethod]
-    fn load(folder: PathBuf) -> PyResult<Self> {
-        Ok(Self(Arc::new(FittedLabelFlowRegressor::load(&folder).map_err(exception)?)))
-    }
-
-    /// The model as one safetensors file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_bytes())
-    }
-
-    /// The model that `to_bytes` wrote, on the device cpu.
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self(Arc::new(FittedLabelFlowRegressor::from_bytes(bytes).map_err(exception)?)))
-    }
-
-    /// The same model on another device.
-    fn to_device(&self, device: &str) -> PyResult<Self> {
-        let device: DeviceKind = settings("device", &serde_json::Value::from(device).to_string())?;
-        let model = (*self.0).clone().to_device(device).map_err(exception)?;
-        Ok(Self(Arc::new(model)))
     }
 
     /// The settings, as JSON.
     #[getter]
     fn config(&self) -> String {
         serde_json::to_string(self.0.config()).expect("numbers and names")
-    }
-
-    /// The numbers of every epoch, as JSON.
-    #[getter]
-    fn history(&self) -> String {
-        serde_json::to_string(&self.0.report().history).expect("numbers and names")
-    }
-
-    /// Why training ended: "converged", "max-epochs" or "interrupted".
-    #[getter]
-    fn stop(&self) -> &'static str {
-        stop_name(self.0.report().stop)
     }
 
     /// The lowest and the highest label.

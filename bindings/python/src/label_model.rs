@@ -4,22 +4,45 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use labelflow::Bounds;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
 use labelflow::labelers::LabelerErrors;
 use labelflow::rows::SoftLabels;
-use labelflow::storage::SavedLabelModel;
 use labelflow::votes::CountedVotes;
+use labelflow_data::inputs::SavedLabelModel;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use serde::Serialize;
 
 use crate::background;
-use crate::error::{exception, settings};
+use crate::error::{bad_settings, data_exception, exception, settings};
 use crate::signals::RawSignals;
 
 /// A fitted label model with the names of its labelers and classes.
 #[pyclass(frozen, module = "labelflow._labelflow")]
 #[derive(Debug)]
 pub(crate) struct LabelModel(Arc<SavedLabelModel>);
+
+/// What Python makes a class of.
+#[derive(Serialize)]
+struct Entry {
+    name: &'static str,
+    class: &'static str,
+    needs: Needs,
+    /// With their defaults, in their order.
+    settings: AnyLabelModel,
+}
+
+/// The registry of label models as JSON.
+#[pyfunction]
+pub(crate) fn label_models() -> PyResult<String> {
+    let entry = |name: &&str| {
+        let settings = AnyLabelModel::from_name(name).map_err(exception)?;
+        let (name, class, needs) = (settings.name(), settings.type_name(), settings.needs());
+        Ok(Entry { name, class, needs, settings })
+    };
+    let entries = AnyLabelModel::NAMES.iter().map(entry).collect::<PyResult<Vec<_>>>()?;
+    serde_json::to_string(&entries).map_err(|error| bad_settings("label models", &error))
+}
 
 /// Soft labels from an array.
 pub(crate) fn soft_labels(labels: &PyReadonlyArray2<'_, f64>) -> PyResult<SoftLabels> {
@@ -84,24 +107,24 @@ impl LabelModel {
 
     /// Writes the file that `labelflow label --save` writes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.0.save(&path).map_err(exception)
+        self.0.save(&path).map_err(data_exception)
     }
 
     /// Reads a file that `labelflow label --save` wrote.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self(Arc::new(SavedLabelModel::load(&path).map_err(exception)?)))
+        Ok(Self(Arc::new(SavedLabelModel::load(&path).map_err(data_exception)?)))
     }
 
     /// What that file holds.
     fn to_json(&self) -> PyResult<String> {
-        self.0.to_json().map_err(exception)
+        self.0.to_json().map_err(data_exception)
     }
 
     /// The label model that `to_json` wrote.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        Ok(Self(Arc::new(SavedLabelModel::from_json(text).map_err(exception)?)))
+        Ok(Self(Arc::new(SavedLabelModel::from_json(text).map_err(data_exception)?)))
     }
 
     /// The name of the label model, as on the command line.

@@ -12,6 +12,7 @@ mod background;
 mod cloud_completer;
 mod error;
 mod feature_classifier;
+mod features;
 mod flow_classifier;
 mod flow_regressor;
 mod label_model;
@@ -19,6 +20,7 @@ mod observer;
 mod rules;
 mod shared_votes;
 mod signals;
+mod trained_model;
 
 // As in the command line: training makes and drops tensors of megabytes thousands of times a second, and the system's
 // allocator hands each back to the kernel.
@@ -38,14 +40,15 @@ mod _labelflow {
     use crate::error::{ConfigError, DataError, DeviceError, FormatError, TrainingError};
     #[pymodule_export]
     use crate::feature_classifier::{
-        FeatureClassifier, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
+        FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model,
+        fit_generalized_expectation,
     };
     #[pymodule_export]
     use crate::flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training};
     #[pymodule_export]
     use crate::flow_regressor::{FlowRegressor, fit_label_flow_regressor};
     #[pymodule_export]
-    use crate::label_model::{LabelModel, fit_label_model};
+    use crate::label_model::{LabelModel, fit_label_model, label_models};
     #[pymodule_export]
     use crate::rules::RawRules;
     #[pymodule_export]

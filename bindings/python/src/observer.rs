@@ -35,11 +35,17 @@ pub(crate) fn run_watched<T: Send + 'static>(
 }
 
 /// Calls a Python function after every epoch; training ends when it returns something true, when it raises, or when
-/// nobody waits for the result any more.
+/// the caller has gone away.
 struct PythonObserver {
     abandoned: Abandoned,
     function: Option<Py<PyAny>>,
     raised: Raised,
+}
+
+impl PythonObserver {
+    fn raise(&self, error: PyErr) {
+        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
 }
 
 impl Observer for PythonObserver {
@@ -49,10 +55,7 @@ impl Observer for PythonObserver {
         }
         let Some(function) = &self.function else { return Ok(ControlFlow::Continue(())) };
         let ends = Python::attach(|py| function.bind(py).call1((record(py, event)?,))?.is_truthy());
-        let ends = ends.unwrap_or_else(|error| {
-            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            true
-        });
+        let ends = ends.map_err(|error| self.raise(error)).unwrap_or(true);
         Ok(if ends {
             ControlFlow::Break(StopReason::Interrupted)
         } else {
@@ -67,7 +70,7 @@ impl Observer for PythonObserver {
         });
         // Where warnings are errors.
         if let Err(error) = warned {
-            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.raise(error);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use labelflow::votes::SignalValues;
-use labelflow::{Votes, WeakSignals};
+use labelflow::{Bounds, Votes, WeakSignals};
 use ndarray::Array2;
 use numpy::{
     IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,
@@ -18,6 +18,11 @@ use crate::shared_votes::SharedVotes;
 #[derive(Debug, Clone)]
 pub(crate) struct RawSignals(pub(crate) Arc<WeakSignals>);
 
+/// Bounds on the errors of each labeler about each class.
+pub(crate) fn read_bounds(bounds: &PyReadonlyArray2<'_, f64>) -> PyResult<Bounds> {
+    Bounds::new(bounds.as_array().to_owned()).map_err(exception)
+}
+
 impl RawSignals {
     fn new(signals: labelflow::weak::Result<WeakSignals>) -> PyResult<Self> {
         Ok(Self(Arc::new(signals.map_err(exception)?)))
@@ -28,7 +33,6 @@ impl RawSignals {
 impl RawSignals {
     /// Votes in the memory of a C-contiguous int8 array, which is not copied; -1 abstains.
     #[staticmethod]
-    #[pyo3(signature = (votes, n_classes=None))]
     fn from_int8(votes: &Bound<'_, PyArray2<i8>>, n_classes: Option<usize>) -> PyResult<Self> {
         let shared = SharedVotes::new(votes)?;
         let (n_rows, n_signals) = (votes.shape()[0], votes.shape()[1]);
@@ -38,19 +42,16 @@ impl RawSignals {
             let found = vote.cast_signed();
             return Err(DataError::new_err(format!("signals: expected {expected}, found {found}")));
         }
-        if n_rows == 0 || n_signals == 0 {
-            return Self::new(
-                Votes::from_bytes(Array2::zeros((n_rows, n_signals)), 2)
-                    .and_then(WeakSignals::from_votes),
-            );
-        }
-        let votes = Votes::from_shared(Arc::new(shared), n_signals, n_classes);
+        let votes = if n_rows == 0 || n_signals == 0 {
+            Votes::from_bytes(Array2::zeros((n_rows, n_signals)), 2)
+        } else {
+            Votes::from_shared(Arc::new(shared), n_signals, n_classes)
+        };
         Self::new(votes.and_then(WeakSignals::from_votes))
     }
 
     /// Votes of any integer type, as int64; -1 abstains. One byte a vote is kept.
     #[staticmethod]
-    #[pyo3(signature = (votes, n_classes=None))]
     fn from_int64(votes: PyReadonlyArray2<'_, i64>, n_classes: Option<usize>) -> PyResult<Self> {
         let votes = Votes::from_indices(votes.as_array(), n_classes);
         Self::new(votes.and_then(WeakSignals::from_votes))
@@ -69,7 +70,6 @@ impl RawSignals {
     }
 
     /// The same signals with names for the labelers, the classes, or both.
-    #[pyo3(signature = (labelers=None, classes=None))]
     fn named(&self, labelers: Option<Vec<String>>, classes: Option<Vec<String>>) -> PyResult<Self> {
         let mut signals = (*self.0).clone();
         if let Some(labelers) = labelers {

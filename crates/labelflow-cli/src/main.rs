@@ -3,6 +3,7 @@
 mod chart;
 mod commands;
 mod experiments;
+mod flags;
 mod inputs;
 mod report;
 mod terminal;

@@ -268,7 +268,7 @@ n_points = 64
     let size = |at: usize| u32::from_be_bytes(sheet[at..at + 4].try_into().unwrap());
     assert!(size(16) > 8 * 240 && size(16) < 9 * 280, "{}", size(16));
     assert!(size(20) > 3 * 240 && size(20) < 4 * 300, "{}", size(20));
-    assert!(printed.contains("ms a completion"), "{printed}");
+    assert!(printed.contains("ms per completion"), "{printed}");
     let results = sandbox.json("out.json");
     let value = |system: &str, metric: &str| {
         let of = |one: &&serde_json::Value| one["system"] == system && one["metric"] == metric;

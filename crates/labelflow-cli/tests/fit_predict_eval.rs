@@ -57,7 +57,7 @@ fn flags_alone_make_a_model() {
          --labels-for-eval labels.csv --out models/first",
     );
     let Ran { stdout, stderr, .. } = ran.succeeded();
-    assert!(stdout.contains("trained for 3 epochs (no epochs left)"), "{stdout}");
+    assert!(stdout.contains("trained for 3 epochs (epoch limit reached)"), "{stdout}");
     assert!(stdout.contains("accuracy %"), "{stdout}");
     // Neither progress nor remarks.
     assert_eq!(stderr, "");

@@ -55,7 +55,9 @@ fn a_majority_vote_unless_another_model_is_named() {
 #[test]
 fn every_label_model_by_name() {
     let sandbox = Sandbox::with_problem();
+    let help = sandbox.labelflow("label --help").succeeded().stdout;
     for name in labelflow::label_models::AnyLabelModel::NAMES {
+        assert!(help.contains(name), "{name}: {help}");
         let label = format!("{LABEL} --model {name} --bounds 0.2 --errors 0.2 --json report.json");
         let ran = sandbox.labelflow(&format!("{label} --labels-for-eval labels.csv")).succeeded();
         assert!(ran.stdout.contains("learned accuracy %"), "{}", ran.stdout);
@@ -235,7 +237,7 @@ fn what_must_be_known_of_labelers() {
     sandbox.labelflow(&format!("{LABEL} {adversarial}")).succeeded();
     let per_class = "labeler,0,1\nrule_a,0.2,0.1\nrule_b,0.2,0.2\nrule_c,0.2,0.2\n";
     sandbox.write("errors.csv", per_class);
-    refuses(adversarial, &["errors.csv", "one error rate a labeler", "one a class"]);
+    refuses(adversarial, &["errors.csv", "one error rate per labeler", "one per class"]);
     sandbox.write("other.csv", "x,y,z\n0,1,0\n");
     let other = "--labelled-signals other.csv --labelled-truth labels.csv";
     refuses(other, &["other.csv", "rule_a, rule_b, rule_c", "x, y, z"]);

@@ -64,6 +64,25 @@ fn parts_counts_and_one_file_give_the_same_labels() {
 }
 
 #[test]
+fn a_doubt_about_the_abstain_convention_is_said_of_every_form() {
+    let sandbox = Sandbox::new();
+    // Nobody votes for class 0, which makes -1 look like a class.
+    let votes = [[1, -1], [-1, 1], [1, 1]];
+    let votes = labelflow::Votes::from_indices(ndarray::arr2(&votes).view(), Some(2)).unwrap();
+    let signals = labelflow::WeakSignals::from_votes(votes).unwrap();
+    std::fs::create_dir(sandbox.path("votes")).unwrap();
+    write_signals(&sandbox.path("votes/part.parquet"), &signals).unwrap();
+    write_signals(&sandbox.path("votes.csv"), &signals).unwrap();
+    let forms =
+        ["--signals votes.csv --write-counts counts.csv", "--counts counts.csv", "--signals votes"];
+    for form in forms {
+        let ran = sandbox.labelflow(&format!("label {form} --classes a,b --out out.csv"));
+        let stderr = ran.succeeded().stderr;
+        assert!(stderr.contains("no labeler ever votes for class 'a'; if -1"), "{form}: {stderr}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_in_parts_says_so_and_writes_nothing() {
     let sandbox =
         sandbox("--rows 400 --labelers 4 --rows-per-part 200").file("truth.csv", "label\n0\n");

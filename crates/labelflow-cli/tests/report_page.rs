@@ -41,7 +41,7 @@ fn a_page_has_a_section_for_each_input() {
         "<section id=\"training\"",
         "Negative log-likelihood",
         "Violation of error-bound",
-        "no epochs left",
+        "epoch limit reached",
         "training.max_epochs",
         "id=\"training-accuracy-title\"",
         "id=\"training-calibration-error-title\"",
@@ -126,7 +126,7 @@ fn pages_of_completion() {
     let sandbox = Sandbox::new().file("m/model.toml", manifest).file("m/metrics.jsonl", record);
     sandbox.labelflow("report m --out page.html").succeeded();
     let page = sandbox.read("page.html");
-    for part in ["Term: adversarial", "no time left", "completion"] {
+    for part in ["Term: adversarial", "time limit reached", "completion"] {
         assert!(page.contains(part), "no {part}");
     }
     // A folder without an epoch has empty charts.

@@ -156,7 +156,7 @@ fn out_of_time() {
     let sandbox = Sandbox::with_problem();
     sandbox.labelflow(&format!("{FIT} --out whole")).succeeded();
     let ran = sandbox.labelflow(&format!("{FIT} --out short --max-minutes 0")).succeeded();
-    assert!(ran.stdout.contains("trained for 1 epochs (no time left)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("trained for 1 epochs (time limit reached)"), "{}", ran.stdout);
     sandbox.labelflow("predict short --features features.csv").succeeded();
     let ran = sandbox.labelflow(&format!("{FIT} --out short")).succeeded();
     assert_eq!(number_after(&ran.stderr, "going on after epoch"), 1);

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use burn::tensor::TensorData;
 use labelflow::SavedModel;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
-use labelflow::storage::{Checkpoint, ModelRecord, SavedLabelModel};
+use labelflow::storage::{Checkpoint, ModelRecord};
 use labelflow::training::BatchSize;
 use labelflow::{
     Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset,
@@ -21,6 +21,7 @@ use labelflow_clouds::completers::{
     FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer,
     PointCloudCompleter, ShapeInversion,
 };
+use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
 use labelflow_testing::damaged;
 use rand::{RngExt, SeedableRng};

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use labelflow_data::catalog::{LoadOptions, load};
 use labelflow_data::inputs::{TaskVotesOptions, read_task_truth, read_task_votes};
 use labelflow_weak::label_models::{
-    AnyLabelModel, KnownOfLabelers, LabelModel, LabelWarning, Labeler, MajorityVote, label_warnings,
+    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, LabelWarning, MajorityVote,
+    label_warnings,
 };
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;

@@ -13,7 +13,7 @@ use std::error::Error;
 
 use labelflow_data::synthetic::PlantedVotes;
 use labelflow_weak::label_models::{
-    AnyLabelModel, KnownOfLabelers, LabelModel, Labeler, MajorityVote,
+    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, MajorityVote,
 };
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;

@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::tables::shown;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -142,6 +144,11 @@ impl Error {
         }
     }
 
+    /// A cell or word of a file that cannot be used, shown in quotes and not too long.
+    pub fn cell(path: &Path, expected: impl Display, cell: &str) -> Self {
+        Self::content(path, expected, format!("'{}'", shown(cell)))
+    }
+
     /// A file that the system could not read.
     pub fn read(path: &Path, source: io::Error) -> Self {
         Self::Io { action: "read", path: path.to_owned(), source }
@@ -156,15 +163,6 @@ impl Error {
     pub fn in_file(path: &Path) -> impl FnOnce(labelflow_weak::Error) -> Self {
         let path = path.into();
         move |source| Self::Weak { path, source }
-    }
-
-    /// The same error in another file.
-    #[must_use]
-    pub(crate) fn of_file(mut self, file: &Path) -> Self {
-        if let Self::Content { path, .. } = &mut self {
-            *path = file.into();
-        }
-        self
     }
 
     /// The same error at a place of its file.

@@ -4,12 +4,13 @@
 //! |---|---|
 //! | [`tables`] | tables as they are in files: csv, tsv, npy, npz, parquet, arff, idx, xls |
 //! | [`inputs`] | features, signals, bounds, labels, rules and predictions, read from tables and written to them |
-//! | [`parts`] | the same for rows that are larger than memory, in one file or many |
+//! | `parts` | the same for rows that are larger than memory, in one file or many |
 //! | [`texts`] | texts as features, and keywords that vote on them |
 //! | [`synthetic`] | problems whose best answer is known |
 //! | [`catalog`] | real datasets by name, embedded ones, and weak-supervision problems made of labelled tables |
 //!
-//! The cargo feature `catalog` is for real datasets, their downloads and the formats that only they have.
+//! The cargo feature `catalog` is for real datasets, their downloads and the formats that only they have; the feature
+//! `parquet` is for parquet files, and with them for rows that are larger than memory.
 //!
 //! ```
 //! use labelflow_data::inputs::{SignalsOptions, read_signals};
@@ -27,23 +28,18 @@ mod atomic_file;
 pub mod catalog;
 mod error;
 pub mod inputs;
+#[cfg(feature = "parquet")]
 pub mod parts;
-mod stream;
 pub mod synthetic;
 pub mod tables;
 pub mod texts;
 
-pub use atomic_file::{AtomicWriter, write_atomically};
+pub use atomic_file::write_atomically;
 pub use error::{Error, Place, Result};
-pub use stream::stream;
+pub use labelflow_weak::numerics::stream;
 
-/// The folder with the real datasets, or nothing and a loud line when it is not named.
+/// The folder with the real datasets, for tests in modules called `real_data`.
 #[cfg(test)]
-#[allow(clippy::print_stderr)]
-pub(crate) fn data_dir_for_tests() -> Option<std::path::PathBuf> {
-    let dir = std::env::var_os("LABELFLOW_DATA").map(Into::into);
-    if dir.is_none() {
-        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
-    }
-    dir
+pub(crate) fn real_data_dir() -> std::path::PathBuf {
+    std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets").into()
 }

@@ -1,6 +1,6 @@
 //! Every dataset of the catalog, loaded from the real files.
 //!
-//! These tests need the files: `LABELFLOW_DATA=DIR cargo test -p labelflow-data`. Without it they say so and pass.
+//! These tests need the files: `LABELFLOW_DATA=DIR cargo nextest run --profile real-data`. Without that profile they are skipped.
 
 #![allow(missing_docs, clippy::print_stderr, clippy::unwrap_used)]
 
@@ -19,12 +19,8 @@ use labelflow_weak::rules::AverageRules;
 /// The seeds of the paper.
 const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
 
-fn data_dir() -> Option<PathBuf> {
-    let dir = std::env::var_os("LABELFLOW_DATA").map(PathBuf::from);
-    if dir.is_none() {
-        eprintln!("SKIPPED: set LABELFLOW_DATA to the folder with the real datasets");
-    }
-    dir
+fn data_dir() -> PathBuf {
+    std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets").into()
 }
 
 fn load_default(name: &str, dir: &std::path::Path, seed: u64) -> WeakProblem {
@@ -46,7 +42,7 @@ fn all_class_counts(problem: &WeakProblem) -> [usize; 2] {
 
 #[test]
 fn files_hashes_and_counts_are_those_of_the_catalog() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     for entry in catalog() {
         let report = check(entry, &dir).unwrap();
         assert!(report.is_good(), "{report:#?}");
@@ -55,7 +51,7 @@ fn files_hashes_and_counts_are_those_of_the_catalog() {
 
 #[test]
 fn classes_are_as_large_as_published() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     for (name, counts, labelers) in [
         ("breast-cancer", [357, 212], ["mean radius", "radius error", "worst radius"]),
         (
@@ -86,7 +82,7 @@ fn classes_are_as_large_as_published() {
 
 #[test]
 fn fashion_mnist_has_its_given_split() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     for name in ["fashion-mnist-dvk", "fashion-mnist-sva", "fashion-mnist-cvb"] {
         let problem = load_default(name, &dir, 0);
         assert_eq!(problem.train.n_rows(), 6000, "{name}");
@@ -99,7 +95,7 @@ fn fashion_mnist_has_its_given_split() {
 
 #[test]
 fn credit_card_can_keep_all_rows() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let options = LoadOptions { keep_all_rows: true, ..LoadOptions::default() };
     let problem = load("credit-card", &dir, 0, &options).unwrap();
     assert_eq!(all_class_counts(&problem), [700, 300]);
@@ -107,7 +103,7 @@ fn credit_card_can_keep_all_rows() {
 
 #[test]
 fn wine_quality_is_split_alike_for_every_seed() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let [one, other] = [0, 10].map(|seed| load_default("wine-quality", &dir, seed));
     assert_eq!(one.train, other.train);
     let [one, other] = [0, 10].map(|seed| load_default("breast-cancer", &dir, seed));
@@ -116,7 +112,7 @@ fn wine_quality_is_split_alike_for_every_seed() {
 
 #[test]
 fn the_embedded_breast_cancer_is_the_published_one() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let published = load_default("breast-cancer", &dir, 7);
     let embedded = labelflow_data::catalog::simulate(
         &labelflow_data::catalog::embedded::breast_cancer(),
@@ -138,7 +134,7 @@ fn labeler_accuracy(rows: &EvaluatedRows, signal: usize) -> f64 {
 
 #[test]
 fn simulated_labelers_are_as_good_as_independent_ones() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     // Mean test accuracies over five seeds of an independent implementation with its own splits.
     for (name, expected) in [
         ("breast-cancer", [87.8, 79.7, 91.0]),
@@ -157,7 +153,7 @@ fn simulated_labelers_are_as_good_as_independent_ones() {
 
 #[test]
 fn sms_rules_vote_as_their_expressions_match() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let problem = load_default("sms-rules", &dir, 0);
     assert_eq!(class_counts([&problem.train_truth]), [3923, 579]);
     assert_eq!(class_counts([&problem.simulation.as_ref().unwrap().truth]), [436, 64]);
@@ -175,7 +171,7 @@ fn sms_rules_vote_as_their_expressions_match() {
 
 #[test]
 fn sst2_is_the_published_problem() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let problem = load_default("sst-2", &dir, 0);
     assert_eq!(class_counts([&problem.train_truth]), [1856, 2142]);
     assert_eq!(class_counts([&problem.test.truth]), [912, 909]);
@@ -204,7 +200,7 @@ fn sst2_is_the_published_problem() {
 
 #[test]
 fn imdb_sends_uncovered_reviews_to_the_test_rows() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let [one, other] = [0, 10].map(|seed| load_default("imdb", &dir, seed));
     assert_ne!(one.train, other.train);
     for problem in [one, other] {
@@ -223,7 +219,7 @@ fn imdb_sends_uncovered_reviews_to_the_test_rows() {
 
 #[test]
 fn yelp_is_a_sample_of_covered_reviews() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let problem = load_default("yelp", &dir, 0);
     assert_eq!(problem.train.signals().n_uncovered() + problem.test.signals.n_uncovered(), 0);
     assert_eq!(problem.train.signals().n_signals(), 14);
@@ -256,7 +252,7 @@ fn line_error(problem: &RuleProblem) -> f64 {
 
 #[test]
 fn rules_and_lines_are_as_good_as_published() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     // The average of the rules by an independent implementation with its own splits; the line as the paper reports it.
     for (name, (average, deviation), line) in [
         ("air-quality", (0.371, 0.003), 0.123),

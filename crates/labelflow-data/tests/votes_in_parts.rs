@@ -13,7 +13,7 @@ use labelflow_data::inputs::{
 };
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream, write_labels_as_they_come};
 use labelflow_data::synthetic::PlantedVotes;
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;
 use labelflow_weak::votes::CountedVotes;
@@ -69,8 +69,16 @@ fn planted(n_classes: usize, seed: u64) -> WeakSignals {
     planted.generate().unwrap().signals
 }
 
+fn read(
+    path: &Path,
+    options: &SignalsOptions,
+    most: impl Fn(&VoteParts, usize) -> usize,
+) -> labelflow_data::Result<VoteStream> {
+    VoteStream::read(VoteParts::open(path)?, options, most)
+}
+
 fn open(path: &Path) -> VoteStream {
-    VoteStream::open(path, &SignalsOptions::default(), |_, _| MANY).unwrap()
+    read(path, &SignalsOptions::default(), |_, _| MANY).unwrap()
 }
 
 fn counted(stream: &VoteStream) -> &CountedVotes {
@@ -165,14 +173,14 @@ fn cells_mean_what_they_mean_in_one_file() {
     ] {
         write_parquet(&path, vec![("a".to_owned(), a), ("b".to_owned(), b)], 2);
         let in_memory = read_signals(&path, &options);
-        let stream = VoteStream::open(&path, &options, |_, _| MANY);
+        let stream = read(&path, &options, |_, _| MANY);
         match in_memory {
             Ok(signals) => {
                 let stream = stream.unwrap();
                 assert_eq!(counted(&stream), &CountedVotes::of(&signals));
                 let mut n_batches = 0;
                 stream
-                    .visit(|part| {
+                    .visit(|part| -> labelflow_data::Result<()> {
                         assert_eq!(part, &signals);
                         n_batches += 1;
                         Ok(())
@@ -196,11 +204,11 @@ fn cells_mean_what_they_mean_in_one_file() {
     }
     let p = vec![("a".to_owned(), reals(&[0.25, 1.0])), ("b".to_owned(), reals(&[0.5, 1.0]))];
     write_parquet(&path, p, 10);
-    let error = VoteStream::open(&path, &SignalsOptions::default(), |_, _| MANY).unwrap_err();
+    let error = read(&path, &SignalsOptions::default(), |_, _| MANY).unwrap_err();
     assert!(error.to_string().contains("row 1, column 'a': expected whole numbers"), "{error}");
     let many: Vec<f64> = (0..400).map(f64::from).collect();
     write_parquet(&path, vec![("a".to_owned(), reals(&many))], 10);
-    let error = VoteStream::open(&path, &SignalsOptions::default(), |_, _| MANY).unwrap_err();
+    let error = read(&path, &SignalsOptions::default(), |_, _| MANY).unwrap_err();
     assert!(error.to_string().contains("row 257, column 'a'"), "{error}");
 }
 
@@ -232,7 +240,7 @@ fn bad_parts_are_named_and_nothing_is_written() {
     write_parts(folder.path(), &signals, 6);
     let whole = fs::read(&bad).unwrap();
     let refused = |expected: &str| {
-        let error = VoteStream::open(folder.path(), &SignalsOptions::default(), |_, _| MANY);
+        let error = read(folder.path(), &SignalsOptions::default(), |_, _| MANY);
         let error = error.unwrap_err().to_string();
         assert!(error.contains("part-001.parquet") && error.contains(expected), "{error}");
     };
@@ -272,12 +280,12 @@ fn too_many_patterns_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let signals = planted(3, 7);
     write_parts(folder.path(), &signals, 7);
-    let stream = VoteStream::open(folder.path(), &SignalsOptions::default(), |_, _| 100).unwrap();
+    let stream = read(folder.path(), &SignalsOptions::default(), |_, _| 100).unwrap();
     let StreamedPatterns::TooMany { most: 100, n_rows } = *stream.patterns() else { panic!() };
     assert!((100..3000).contains(&n_rows));
     let mut row = 0;
     stream
-        .visit(|part| {
+        .visit(|part| -> labelflow_data::Result<()> {
             let rows: Vec<usize> = (row..row + part.n_rows()).collect();
             assert_eq!(part, &signals.select_rows(&rows));
             row += part.n_rows();

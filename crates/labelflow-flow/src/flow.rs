@@ -10,10 +10,10 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::conditioner_bank::{ConditionerBankConfig, SecondLayerInit};
 use crate::{
-    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank, Coupling,
-    CouplingConfig, Initializer, Mode, PointCoupling, PointCouplingConfig,
+    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank,
+    ConditionerBankConfig, Coupling, CouplingConfig, Initializer, Mapped, Mode, PointCoupling,
+    PointCouplingConfig, SecondLayerInit,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
@@ -86,24 +86,13 @@ impl CouplingFlowConfig {
     /// Initial weights from a seed.
     pub fn init(&self, seed: u64, device: &Device) -> Flow<Coupling> {
         let mut init = Initializer::new(seed, device);
-        let maps = (0..self.n_steps * self.d_labels)
-            .map(|index| {
-                let config = CouplingConfig {
-                    d_labels: self.d_labels,
-                    warped: index % self.d_labels,
-                    d_hidden: self.d_hidden,
-                };
-                config.init(&mut init)
-            })
-            .collect::<Vec<_>>();
-        let bank = ConditionerBankConfig {
-            n_networks: n_conditioners(&maps),
-            d_features: self.d_features,
-            d_hidden: self.d_hidden,
-            second: SecondLayerInit::NearlyZero,
-            activation: Activation::NormalizedSilu,
-        };
-        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
+        let &Self { d_features, d_labels, d_hidden, n_steps } = self;
+        let maps = (0..n_steps * d_labels).map(|index| {
+            CouplingConfig { d_labels, warped: index % d_labels, d_hidden }.init(&mut init)
+        });
+        let maps = maps.collect();
+        let second = SecondLayerInit::NearlyZero;
+        Flow::of_maps(maps, [d_features, d_hidden], second, Activation::NormalizedSilu, &mut init)
     }
 }
 
@@ -113,15 +102,9 @@ impl AffineFlowConfig {
         let mut init = Initializer::new(seed, device);
         let &Self { d_features, d_labels, d_hidden, n_steps, activation } = self;
         let config = AffineMapConfig { d_labels, d_hidden, activation };
-        let maps: Vec<_> = (0..n_steps).map(|_| config.init(&mut init)).collect();
-        let bank = ConditionerBankConfig {
-            n_networks: n_conditioners(&maps),
-            d_features,
-            d_hidden,
-            second: SecondLayerInit::FanIn,
-            activation,
-        };
-        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
+        let maps = (0..n_steps).map(|_| config.init(&mut init)).collect();
+        let second = SecondLayerInit::FanIn;
+        Flow::of_maps(maps, [d_features, d_hidden], second, activation, &mut init)
     }
 }
 
@@ -132,26 +115,29 @@ impl PointFlowConfig {
     pub fn init(&self, seed: u64, device: &Device) -> Flow<PointCoupling> {
         let mut init = Initializer::new(seed, device);
         let &Self { d_features, d_hidden, n_steps } = self;
-        let maps: Vec<_> = (0..n_steps)
+        let maps = (0..n_steps)
             .flat_map(|step| Self::WARPED[step % 2])
             .map(|warped| PointCouplingConfig { warped: warped.to_vec(), d_hidden }.init(&mut init))
             .collect();
-        let bank = ConditionerBankConfig {
-            n_networks: n_conditioners(&maps),
-            d_features,
-            d_hidden,
-            second: SecondLayerInit::NearlyZero,
-            activation: Activation::NormalizedSilu,
-        };
-        Flow { bank: bank.init(&mut init), chain: Chain { maps } }
+        let second = SecondLayerInit::NearlyZero;
+        Flow::of_maps(maps, [d_features, d_hidden], second, Activation::NormalizedSilu, &mut init)
     }
 }
 
-fn n_conditioners<B: Bijection>(maps: &[B]) -> usize {
-    maps.iter().map(Bijection::n_conditioners).sum()
-}
-
 impl<B: Bijection> Flow<B> {
+    /// A flow of these maps with initial weights of the bank, from `d_features` to `d_hidden` channels.
+    fn of_maps(
+        maps: Vec<B>,
+        [d_features, d_hidden]: [usize; 2],
+        second: SecondLayerInit,
+        activation: Activation,
+        init: &mut Initializer,
+    ) -> Self {
+        let n_networks = maps.iter().map(Bijection::n_conditioners).sum();
+        let bank = ConditionerBankConfig { n_networks, d_features, d_hidden, second, activation };
+        Self { bank: bank.init(init), chain: Chain { maps } }
+    }
+
     /// What the features say to each map: computed once, it serves any number of samples of the same rows.
     ///
     /// # Shapes
@@ -219,7 +205,7 @@ impl<B: Bijection> Flow<B> {
         noise: Tensor<2>,
         features: Tensor<2>,
         mode: Mode<'_>,
-    ) -> (Tensor<2>, Tensor<1>) {
+    ) -> Mapped {
         let (labels, log_det) = B::generate(self, noise.clone(), features, mode);
         (labels, standard_normal_log_prob(noise) - log_det)
     }

@@ -14,46 +14,29 @@
 //! Nothing is mutated behind a reference: a training pass records batch statistics into a [`StatisticsRecorder`], and
 //! [`absorb`] moves the running statistics afterwards.
 
-mod activation;
-mod affine_map;
-mod bijection;
-mod bounded_scale;
-mod chain;
-mod conditioner_bank;
-mod coupling;
-mod flat;
+mod bijections;
 mod flow;
 mod fused;
-mod initializer;
-mod linear;
-mod normalization;
-mod parts;
-mod point_coupling;
-mod point_layer;
-mod point_tape;
+mod layers;
 mod recording;
 mod state;
 
-pub use activation::Activation;
-pub use affine_map::{AffineMap, AffineMapConfig, Composed};
-pub use bijection::{Bijection, Mode};
-pub use bounded_scale::bounded_scale;
-pub use chain::{Chain, fold_inverse};
-pub use conditioner_bank::{ConditionerBank, ConditionerBankConfig, SecondLayerInit};
-pub use coupling::{Coupling, CouplingConfig};
-pub use flat::{
-    flat_batch_statistics, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
+pub use bijections::{
+    AffineMap, AffineMapConfig, Bijection, Chain, Composed, Coupling, CouplingConfig, Mapped, Mode,
+    N_AXES, PointCoupling, PointCouplingConfig, bounded_scale, fold_inverse,
 };
 pub use flow::{
     AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,
 };
 pub use fused::release_buffers;
-pub use initializer::Initializer;
-pub use linear::Linear;
-pub use normalization::{MOMENTUM, Normalization, StatisticsRecorder, absorb};
-pub use parts::max_points;
-pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
-pub use point_layer::{PointLayer, PointLayerConfig, PointNorm};
-pub use point_tape::{PointGradients, PointTape, generate_with_tape};
-pub use recording::{NOT_RECORDED, Recording, Slot, SlotKind, records};
+pub use layers::{
+    Activation, ConditionerBank, ConditionerBankConfig, Initializer, Linear, MOMENTUM,
+    Normalization, PointLayer, PointLayerConfig, PointNorm, SecondLayerInit, StatisticsRecorder,
+    absorb, max_points,
+};
+pub use recording::{
+    NOT_RECORDED, PointGradients, PointTape, Recording, Slot, SlotKind, flat_batch_statistics,
+    flat_statistics, flat_weights, generate_with_tape, records, with_flat_statistics,
+    with_flat_weights,
+};
 pub use state::{State, StateError, load_state, n_parameters, state};

@@ -4,19 +4,22 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
+use thiserror::Error;
 
 /// Weights and running statistics by path, such as `chain.maps.0.first.weight`.
 pub type State = BTreeMap<String, TensorData>;
 
 /// A state that does not belong to the module.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StateError {
     /// The module has a tensor that the state lacks.
+    #[error("tensor '{name}' is missing")]
     Missing {
         /// Its path.
         name: String,
     },
     /// The state has a tensor of another shape.
+    #[error("tensor '{name}': expected shape {expected:?}, found {found:?}")]
     Shape {
         /// Its path.
         name: String,
@@ -26,25 +29,12 @@ pub enum StateError {
         found: Vec<usize>,
     },
     /// The state has a tensor that the module lacks.
+    #[error("tensor '{name}' belongs to no part of the model")]
     Unknown {
         /// Its path.
         name: String,
     },
 }
-
-impl std::fmt::Display for StateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing { name } => write!(f, "tensor '{name}' is missing"),
-            Self::Shape { name, expected, found } => {
-                write!(f, "tensor '{name}': expected shape {expected:?}, found {found:?}")
-            }
-            Self::Unknown { name } => write!(f, "tensor '{name}' belongs to no part of the model"),
-        }
-    }
-}
-
-impl std::error::Error for StateError {}
 
 /// Reads all tensors of a module.
 pub fn state<M: Module>(module: &M) -> State {

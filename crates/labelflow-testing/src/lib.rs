@@ -9,3 +9,8 @@ mod workbook;
 
 pub use mutation::damaged;
 pub use readers::{READERS, Reader};
+
+/// The README's Rust block, run as a doctest. Here, since this crate is never packaged: the README is outside of it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

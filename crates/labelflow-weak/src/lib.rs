@@ -10,12 +10,13 @@
 //! | [`calibration`] | probabilities that hold, and prediction sets with a promised coverage |
 //! | [`linear`] | linear and logistic regression, and scalers of features |
 //! | [`numerics`] | solvers, sums over rows in parallel, seeded streams |
+//! | [`settings`] | checks that many settings have in common |
 //!
 //! True labels have types of their own, [`Truth`](rows::Truth) and [`TrueValues`](rows::TrueValues): only evaluation, calibration and
 //! measured bounds accept them.
 //!
 //! ```
-//! use labelflow_weak::label_models::{DawidSkene, LabelModel, Labeler};
+//! use labelflow_weak::label_models::{DawidSkene, LabelModel, FittedLabelModel};
 //! use labelflow_weak::votes::{Votes, WeakSignals};
 //! use ndarray::array;
 //!
@@ -35,6 +36,7 @@ pub mod linear;
 pub mod numerics;
 pub mod rows;
 pub mod rules;
+pub mod settings;
 mod stop_reason;
 pub mod votes;
 

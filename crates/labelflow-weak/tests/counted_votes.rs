@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;
 use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter};

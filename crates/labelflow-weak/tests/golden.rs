@@ -1,7 +1,7 @@
 //! The same answers as published packages. `tools/golden_snorkel.py` wrote the files; their first line names the versions.
 
 use labelflow_weak::label_models::{
-    Abstentions, DawidSkene, LabelModel, Labeler, SnorkelLabelModel,
+    Abstentions, DawidSkene, FittedLabelModel, LabelModel, SnorkelLabelModel,
 };
 use labelflow_weak::linear::LogisticRegression;
 use labelflow_weak::rows::SoftLabels;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use labelflow::WeakSignals;
 use labelflow::label_models::{
-    DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, SnorkelLabelModel,
+    DawidSkene, FittedLabelModel, FlyingSquid, LabelModel, MajorityVote, SnorkelLabelModel,
 };
 use labelflow_data::inputs::{SignalsOptions, read_signals};
 
@@ -42,7 +42,7 @@ fn main() {
 }
 
 /// Seconds of a fit and of the labels of all rows.
-fn time<M: LabelModel>(model: &M, signals: &WeakSignals) -> (f64, f64) {
+fn time<M: LabelModel<Known = ()>>(model: &M, signals: &WeakSignals) -> (f64, f64) {
     let start = Instant::now();
     let fitted = model.fit(signals).unwrap();
     let fit_s = start.elapsed().as_secs_f64();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use labelflow::label_models::{DawidSkene, LabelModel, Labeler, MajorityVote};
+use labelflow::label_models::{DawidSkene, FittedLabelModel, LabelModel, MajorityVote};
 use labelflow::labelers::analyze;
 use labelflow_data::synthetic::PlantedVotes;
 

@@ -74,16 +74,6 @@ impl Error {
         move |source| Self::Io { path: path.to_owned(), action, source }
     }
 
-    /// The same error about a file of this name, where it is about what a file holds.
-    pub(crate) fn in_file(self, path: &Path) -> Self {
-        match self {
-            Self::Format { expected, found, .. } => {
-                Self::Format { path: path.to_owned(), expected, found }
-            }
-            other => other,
-        }
-    }
-
     /// A file or folder that is not what it should be.
     pub fn format(path: &Path, expected: impl Display, found: impl Display) -> Self {
         Self::Format {

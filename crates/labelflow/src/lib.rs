@@ -64,8 +64,3 @@ pub use rows::{Features, WeakDataset};
 pub use storage::SavedModel;
 pub use training::TrainConfig;
 pub use votes::{Votes, WeakSignals};
-
-/// The README's Rust block, run as a doctest.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

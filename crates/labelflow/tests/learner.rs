@@ -8,7 +8,7 @@ use burn::tensor::{Tensor, TensorData};
 use labelflow::SavedModel;
 use labelflow::constraints::{Constraint, ConstraintConfig, Penalty, Relation, Residual};
 use labelflow::flow::state;
-use labelflow::label_models::{LabelModel, Labeler, MajorityVote};
+use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::linear::StandardScaler;
 use labelflow::rows::Truth;

@@ -22,13 +22,17 @@ Complete shapes and partial scans go in, several completions of each scan come o
     clouds = model.complete(scan, 10)
 """
 
-from ._adversarial_labels import AdversarialLabels
-from ._analysis import analyze
-from ._bad_rows import BadRows
-from ._errors import NotFittedError
-from ._generalized_expectation import GeneralizedExpectation
-from ._label_flow_classifier import LabelFlowClassifier
-from ._label_flow_regressor import LabelFlowRegressor
+import sys as _sys
+
+from ._batches.bad_rows import BadRows
+from ._batches.vote_counter import VoteCounter, count_votes
+from ._estimators.adversarial_labels import AdversarialLabels
+from ._estimators.generalized_expectation import GeneralizedExpectation
+from ._estimators.label_flow_classifier import LabelFlowClassifier
+from ._estimators.label_flow_regressor import LabelFlowRegressor
+from ._estimators.two_stage_classifier import TwoStageClassifier
+from ._inputs.rules import MaskRule, MeanRule, QuantileRule
+from ._inputs.signals import Signals
 from ._label_models import (
     LABEL_MODELS,
     AdversarialMulticlass,
@@ -42,6 +46,7 @@ from ._label_models import (
     MinimaxEntropy,
     PerformanceGuaranteedVote,
     SnorkelLabelModel,
+    label_model,
 )
 from ._labelflow import (
     ConfigError,
@@ -51,12 +56,36 @@ from ._labelflow import (
     TrainingError,
     __version__,
 )
-from ._labeling import ABSTAIN, LabelingFunction, LabelingFunctionError, Row, apply, labeling_function
+from ._labeling_functions.analysis import analyze
+from ._labeling_functions.labeling_function import (
+    ABSTAIN,
+    LabelingFunction,
+    LabelingFunctionError,
+    Row,
+    apply,
+    labeling_function,
+)
+from ._messages.errors import NotFittedError
 from ._point_cloud_completer import PointCloudCompleter
-from ._rules import MaskRule, MeanRule, QuantileRule
-from ._signals import Signals
-from ._two_stage_classifier import TwoStageClassifier
-from ._vote_counter import VoteCounter, count_votes
+
+# Pickles of labelflow 0.1 name the modules in which their classes were then.
+for _name, _public in {
+    "_adversarial_labels": AdversarialLabels,
+    "_bad_rows": BadRows,
+    "_errors": NotFittedError,
+    "_generalized_expectation": GeneralizedExpectation,
+    "_label_flow_classifier": LabelFlowClassifier,
+    "_label_flow_regressor": LabelFlowRegressor,
+    "_labeling": LabelingFunctionError,
+    "_rules": MeanRule,
+    "_signals": Signals,
+    "_two_stage_classifier": TwoStageClassifier,
+    "_vote_counter": VoteCounter,
+}.items():
+    _sys.modules[f"{__name__}.{_name}"] = _sys.modules[_public.__module__]
+
+# Label models that have no documented class, too.
+globals().update({Model.__name__: Model for Model in LABEL_MODELS.values()})
 
 __all__ = [
     "ABSTAIN",
@@ -97,5 +126,6 @@ __all__ = [
     "analyze",
     "apply",
     "count_votes",
+    "label_model",
     "labeling_function",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Sequence
@@ -9,35 +10,78 @@ from typing import Any
 
 import numpy as np
 
-from . import _frames, _labelflow
-from ._arrow import as_reader, pyarrow, whole_batch
-from ._bad_rows import BadRows, check_rule, handle, warn_of
-from ._batch_prediction import BatchPrediction, class_columns, class_fields
-from ._batch_votes import BatchVotes
-from ._bounds import estimate, read_bounds
-from ._class_values import class_values
-from ._estimator import Estimator
+from . import _labelflow
+from ._batches.arrow import as_reader, pyarrow, whole_batch
+from ._batches.bad_rows import BadRows, check_rule, handle, warn_of
+from ._batches.prediction import BatchPrediction, class_columns, class_fields
+from ._batches.vote_counter import is_one_list, pattern_reader, read_counts
+from ._batches.votes import BatchVotes
+from ._estimators.estimator import Estimator
+from ._inputs import frames
+from ._inputs.bounds import estimate, read_bounds
+from ._inputs.class_values import class_values
+from ._inputs.settings import like, seed_of, threads_of
+from ._inputs.signals import Signals, as_signals
 from ._labelflow import DataError, RawSignals
 from ._labelflow import LabelModel as RawLabelModel
-from ._settings import like, seed_of, threads_of
-from ._signals import Signals, as_signals
-from ._vote_counter import is_one_list, pattern_reader, read_counts
 
 #: Parameters about data and threads, which are not settings of the method.
 _COMMON = {"abstain", "classes", "n_jobs", "random_state", "errors", "bounds"}
 
 
+#: What the compiled module knows of each label model, by its name on the command line: the name of its class, what a fit
+#: needs, and its settings with their defaults.
+REGISTRY: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in json.loads(_labelflow.label_models())}
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """The parameters of a label model with their defaults: its settings, between those about data and threads."""
+    entry = REGISTRY[name]
+    settings = {setting: default for setting, default in entry["settings"].items() if setting != "model"}
+    has_seed = settings.pop("seed", None) is not None
+    found = {} if entry["needs"] == "signals" else {entry["needs"]: "auto"}
+    for setting, default in settings.items():
+        found[setting] = tuple(default) if isinstance(default, list) else default
+    if has_seed:
+        found["random_state"] = 0
+    return {**found, "abstain": "minus_one", "classes": None, "n_jobs": None}
+
+
+def _constructor(name: str) -> Any:
+    """A constructor that takes the parameters of a label model by their names."""
+    defaults = parameters(name)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_name = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=value) for key, value in defaults.items()]
+    signature = inspect.Signature([itself, *by_name])
+
+    def __init__(self: Any, **settings: Any) -> None:
+        # Unknown ones are the TypeError that Python itself would raise.
+        signature.bind(self, **settings)
+        self.__dict__.update({**defaults, **settings})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
 class LabelModel(BatchPrediction, Estimator):
     """A label model: combines the votes of labelers into labels, without features.
 
-    Subclasses have the name of the command line, and a constructor with the settings of the Rust type of the same name.
+    Subclasses have the name of the command line; their constructor follows from the settings of the Rust type.
     """
 
     _name: str
-    #: Overwritten by the subclasses' constructors.
+    #: Set by the subclasses' constructors.
     abstain: str
     classes: Sequence[Any] | None
     n_jobs: int | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_name" in cls.__dict__:
+            cls.__init__ = _constructor(cls._name)  # type: ignore[method-assign]
+
+    def __init__(self, **settings: Any) -> None:
+        raise TypeError("LabelModel: expected the class of a label model, or labelflow.label_model(name)")
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fits the label model to signals.
@@ -119,7 +163,7 @@ class LabelModel(BatchPrediction, Estimator):
     ) -> tuple[Signals, np.ndarray]:
         """The usable patterns, as signals, and their counts."""
         classes = None if self.classes is None else np.asarray(list(self.classes))
-        if _frames.library(values) is None:
+        if frames.library(values) is None:
             # A matrix has no column names; a table needs some.
             matrix = np.asarray(values)
             names = [f"labeler{place}" for place in range(matrix.shape[1])]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import _labelflow
-from ._estimator import Estimator
-from ._flow_training import set_course, watched
+from ._estimators.flow import Flow
+from ._inputs.settings import like, plain, seed_of, threads_of
 from ._labelflow import CloudCompleter, ConfigError
 from ._point_clouds import read_cloud, read_clouds, read_frame, read_names, read_parts
-from ._settings import like, plain, seed_of, threads_of
 
 #: Parameters whose value None means the preset's value.
 _PARAMETERS = (
@@ -56,7 +55,8 @@ _TRAINING_PARAMETERS = (
 _SHARED_PARAMETERS = ("max_epochs", "batch_size", "n_points", "n_partial_points")
 
 
-class PointCloudCompleter(Estimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PointCloudCompleter(Flow):
     """Completes partial point clouds. Learns without pairs, from scans and complete shapes that are not theirs.
 
     The default is a flow; the other systems of the paper's comparison are available by name.
@@ -156,80 +156,42 @@ class PointCloudCompleter(Estimator):
     """
 
     _estimator_type = None
-    model_: CloudCompleter
+    _compiled = CloudCompleter
 
-    def __init__(
-        self,
-        *,
-        system: str = "llf",
-        settings: dict[str, Any] | None = None,
-        preset: str | None = None,
-        n_points: int | None = None,
-        n_partial_points: int | None = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        discriminator_rate: float | None = None,
-        warmup_steps: int | None = None,
-        final_rate: float | None = None,
-        max_gradient_norm: float | None = None,
-        averaging: float | None = None,
-        statistics_batches: int | None = None,
-        likelihood_weight: float | None = None,
-        divergence_weight: float | None = None,
-        adversarial_weight: float | None = None,
-        hausdorff_weight: float | None = None,
-        fidelity_weight: float | None = None,
-        jitter: float | None = None,
-        n_steps: int | None = None,
-        d_hidden: int | None = None,
-        d_latent: int | None = None,
-        feature_widths: Sequence[int] | None = None,
-        discriminator_widths: Sequence[int] | None = None,
-        discriminator_head: Sequence[int] | None = None,
-        discriminator_norm: bool | None = None,
-        discriminator_blur: float | None = None,
-        base_deviation: float | None = None,
-        device: str = "cpu",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.system = system
-        self.settings = settings
-        self.preset = preset
-        self.n_points = n_points
-        self.n_partial_points = n_partial_points
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.discriminator_rate = discriminator_rate
-        self.warmup_steps = warmup_steps
-        self.final_rate = final_rate
-        self.max_gradient_norm = max_gradient_norm
-        self.averaging = averaging
-        self.statistics_batches = statistics_batches
-        self.likelihood_weight = likelihood_weight
-        self.divergence_weight = divergence_weight
-        self.adversarial_weight = adversarial_weight
-        self.hausdorff_weight = hausdorff_weight
-        self.fidelity_weight = fidelity_weight
-        self.jitter = jitter
-        self.n_steps = n_steps
-        self.d_hidden = d_hidden
-        self.d_latent = d_latent
-        self.feature_widths = feature_widths
-        self.discriminator_widths = discriminator_widths
-        self.discriminator_head = discriminator_head
-        self.discriminator_norm = discriminator_norm
-        self.discriminator_blur = discriminator_blur
-        self.base_deviation = base_deviation
-        self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    system: str = "llf"
+    settings: dict[str, Any] | None = None
+    preset: str | None = None
+    n_points: int | None = None
+    n_partial_points: int | None = None
+    max_epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    discriminator_rate: float | None = None
+    warmup_steps: int | None = None
+    final_rate: float | None = None
+    max_gradient_norm: float | None = None
+    averaging: float | None = None
+    statistics_batches: int | None = None
+    likelihood_weight: float | None = None
+    divergence_weight: float | None = None
+    adversarial_weight: float | None = None
+    hausdorff_weight: float | None = None
+    fidelity_weight: float | None = None
+    jitter: float | None = None
+    n_steps: int | None = None
+    d_hidden: int | None = None
+    d_latent: int | None = None
+    feature_widths: Sequence[int] | None = None
+    discriminator_widths: Sequence[int] | None = None
+    discriminator_head: Sequence[int] | None = None
+    discriminator_norm: bool | None = None
+    discriminator_blur: float | None = None
+    base_deviation: float | None = None
+    device: str = "cpu"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[dict[str, Any]], Any] | None = None
 
     def fit(self, shapes: Any, scans: Any = None, parts: Any = None, *, names: Any = None) -> Any:
         """Learns from complete shapes, and partial clouds that are not theirs.
@@ -266,15 +228,13 @@ class PointCloudCompleter(Estimator):
         given_names = read_names(names, len(clouds))
         n_jobs = threads_of(self.n_jobs)
         config = json.dumps(self._config())
-        model = watched(
-            self,
+        model = self._watched(
             lambda observer: _labelflow.fit_point_cloud_completer(
                 config, clouds, given_names, partial_clouds, part_numbers, observer, n_jobs, self.system
-            ),
+            )
         )
         # Attributes are set only after training: an interrupted fit leaves the model as it was.
-        self.model_ = model
-        set_course(self, model)
+        self._set_model(model)
         return self
 
     def complete(
@@ -367,40 +327,13 @@ class PointCloudCompleter(Estimator):
         points = read_clouds("clouds", clouds)
         return self.model_.scores(points, read_frame(frame, ("scan", "same")), threads_of(self.n_jobs))
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Saves a model folder, which the command line reads too. Replaces an existing model.
-
-        Parameters
-        ----------
-        folder : path
-        """
-        self._check_is_fitted()
-        self.model_.save(os.fspath(folder))
-
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Any:
-        """Loads a model folder of :meth:`save` or of the command line.
-
-        Parameters
-        ----------
-        folder : path
-
-        Returns
-        -------
-        PointCloudCompleter
-            With the settings of the folder.
-        """
-        model = CloudCompleter.load(os.fspath(folder))
+    def _parameters_of(cls, model: CloudCompleter) -> dict[str, Any]:
         config = json.loads(model.config)
         shared = {"random_state": config.pop("seed"), "device": config.pop("device")}
-        if model.system == "llf":
-            training = config.pop("training")
-            estimator = cls(**shared, **config, **training)
-        else:
-            estimator = cls(**shared, system=model.system, settings=config)
-        estimator.model_ = model
-        set_course(estimator, model)
-        return estimator
+        if model.system != "llf":
+            return {**shared, "system": model.system, "settings": config}
+        return {**shared, **config.pop("training"), **config}
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -442,13 +375,6 @@ class PointCloudCompleter(Estimator):
             value = getattr(self, name)
             if value is not None:
                 settings[name] = like(name, value, settings[name])
-
-    def _pack(self, model: CloudCompleter) -> bytes:
-        return model.to_bytes()
-
-    def _unpack(self, packed: bytes) -> CloudCompleter:
-        model = CloudCompleter.from_bytes(packed)
-        return model if self.device == "cpu" else model.to_device(self.device)
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from . import _labelflow, _training_rows
-from ._arrow import pieces, pyarrow, whole_batch
-from ._bad_rows import BadRows as _BadRows
-from ._batch_prediction import BatchPredictor
+from . import _labelflow
+from ._batches import engine, training_rows
+from ._batches.arrow import pieces, pyarrow, whole_batch
+from ._batches.bad_rows import BadRows as _BadRows
+from ._batches.bad_rows import named
+from ._batches.engine import MAX_PATTERNS
+from ._batches.prediction import BatchPredictor
+from ._batches.row_hash import row_hashes
+from ._batches.shipped_model import ShippedFunctions, loaded, packed
+from ._batches.vote_counter import VoteCounter, too_many
 from ._label_model import LabelModel
 from ._labelflow import ConfigError, DataError
-from ._row_hash import row_hashes
-from ._shipped_model import ShippedFunctions, loaded, packed
-from ._vote_counter import COUNT, VoteCounter, too_many
 
 try:
     import ray
@@ -26,18 +29,14 @@ try:
 except ImportError as error:
     raise ImportError("labelflow.ray needs Ray Data: pip install 'ray[data]'") from error
 
-#: The default limit on distinct rows of votes that the driver receives.
-MAX_PATTERNS = 5_000_000
 #: Rows per batch of an actor.
 BATCH_SIZE = 65_536
-#: How many standard deviations a sample may be larger than expected before it is cut.
-_MARGIN = 6
 _HASH = "labelflow_hash"
 #: The current task of this process, and the number of its batches so far.
 _TASK: dict[str, Any] = {"id": None, "n_batches": 0}
 
 
-class BadRows:
+class BadRows(engine.JobBadRows):
     """Rows that workers could not use, counted by an actor while a dataset is computed. Use a new one for each
     prediction.
 
@@ -55,19 +54,8 @@ class BadRows:
         # It ends with the driver and takes no core.
         self._actor = ray.remote(num_cpus=0)(_Counter).remote()
 
-    @property
-    def n_rows(self) -> int:
-        return sum(n_rows for n_rows, _ in ray.get(self._actor.found.remote()).values())
-
-    @property
-    def places(self) -> list[str]:
-        parts = sorted(ray.get(self._actor.found.remote()).items())
-        return [place for _, (_, places) in parts for place in places]
-
-    def __repr__(self) -> str:
-        n_rows, places = self.n_rows, self.places
-        first = f", one of them: {places[0]}" if places else ""
-        return f"BadRows({n_rows} rows{first})"
+    def _parts(self) -> dict[tuple[str, int], tuple[int, list[str]]]:
+        return ray.get(self._actor.found.remote())
 
 
 class _Counter:
@@ -117,9 +105,7 @@ def apply(
 
     def run(table: Any) -> Any:
         names = table.column_names if kept is None else kept
-        twice = [name for name in shipped.names if name in names]
-        if twice:
-            raise ValueError(f"keep: expected columns that are not called like functions, found {twice[0]!r}")
+        engine.check_kept(shipped.names, names)
         batch, found = whole_batch(table), _BadRows()
         votes = shipped.votes(batch, 0, _place(batch, None), found)
         _tell(actor, found)
@@ -144,9 +130,7 @@ def count_votes(dataset: Any, votes: Sequence[str] | str, *, max_patterns: int =
     pyarrow.Table
         For ``fit_counts`` of any label model.
     """
-    names = [votes] if isinstance(votes, str) else list(votes)
-    if COUNT in names:
-        raise ValueError(f"votes: expected columns that are not called {COUNT!r}, found one")
+    names = engine.vote_columns(votes)
 
     def counted(_: bytes, block: Any) -> bytes:
         pa = pyarrow()
@@ -184,7 +168,7 @@ def fit(
     id_column: str | None = None,
     report: _BadRows | None = None,
     max_patterns: int = MAX_PATTERNS,
-    max_rows: int = _training_rows.MAX_ROWS,
+    max_rows: int = training_rows.MAX_ROWS,
     seed: int = 0,
 ) -> Any:
     """Fits a model to a Ray dataset.
@@ -222,14 +206,11 @@ def fit(
     model
         The same model, fitted.
     """
+    engine.check_given(isinstance(model, LabelModel), features=features, votes=votes, rules=rules)
     if isinstance(model, LabelModel):
-        if votes is None:
-            raise ValueError("votes: expected the columns of the labelers, found none")
         return model.fit_counts(count_votes(dataset, votes, max_patterns=max_patterns), bad_rows=bad_rows, report=report)
-    if features is None or (votes is None) == (rules is None):
-        raise ValueError("expected features, and either votes or rules")
     sample = _sample(dataset, features, votes, id_column, max_rows, seed)
-    return _training_rows.fit_rows(
+    return training_rows.fit_rows(
         model,
         sample,
         features=features,
@@ -342,13 +323,9 @@ def _gpus(model: Any, gpus: float | str) -> float:
 
 def _sample(dataset: Any, features: Any, votes: Any, id_column: str | None, max_rows: int, seed: int) -> Any:
     """At most `max_rows` rows as one batch, those with the smallest hashes, in their order."""
-    groups = [features, votes, id_column]
-    names = [name for group in groups if group is not None for name in ([group] if isinstance(group, str) else group)]
-    names = list(dict.fromkeys(names))
+    names = engine.sample_columns(features, votes, id_column)
     by = names if id_column is None else [id_column]
-    n_rows = dataset.count()
-    share = min((max_rows + _MARGIN * max_rows**0.5) / max(n_rows, 1), 1.0)
-    bound = np.uint64(min(int(share * 2**64), 2**64 - 1))
+    bound = np.uint64(min(int(engine.sample_share(max_rows, dataset.count()) * 2**64), 2**64 - 1))
 
     def chosen(table: Any) -> Any:
         pa = pyarrow()
@@ -393,9 +370,7 @@ def _bytes(counter: VoteCounter) -> bytes:
 
 
 def _actor(report: Any) -> Any:
-    if report is not None and not isinstance(report, BadRows):
-        raise TypeError(f"report: expected a labelflow.ray.BadRows, found {type(report).__name__}")
-    return None if report is None else report._actor
+    return None if report is None else BadRows._check(report)._actor
 
 
 def _tell(actor: Any, found: _BadRows) -> None:
@@ -409,8 +384,4 @@ def _tell(actor: Any, found: _BadRows) -> None:
 
 
 def _place(batch: Any, id_column: str | None, of: str = "of a batch") -> Callable[[int], str]:
-    def place(row: int) -> str:
-        named = "" if id_column is None else f" ({id_column} {batch.column(id_column)[row].as_py()!r})"
-        return f"row {row} {of}{named}"
-
-    return place
+    return lambda row: f"row {row} {of}{named(batch, id_column, row)}"

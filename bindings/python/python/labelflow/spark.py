@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import _training_rows
-from ._arrow import pieces, pyarrow, whole_batch
-from ._bad_rows import BadRows as _BadRows
-from ._batch_prediction import BatchPredictor
+from ._batches import engine, training_rows
+from ._batches.arrow import pieces, pyarrow, whole_batch
+from ._batches.bad_rows import BadRows as _BadRows
+from ._batches.bad_rows import named
+from ._batches.engine import MAX_PATTERNS
+from ._batches.prediction import BatchPredictor
+from ._batches.shipped_model import ShippedFunctions, loaded, packed, predictions
+from ._batches.vote_counter import COUNT, pattern_reader, too_many
 from ._label_model import LabelModel
 from ._labelflow import DataError
-from ._shipped_model import ShippedFunctions, loaded, packed, predictions
-from ._vote_counter import COUNT, pattern_reader, too_many
 
 try:
     from pyspark import TaskContext
@@ -25,14 +27,10 @@ try:
 except ImportError as error:
     raise ImportError("labelflow.spark needs Spark and pyarrow: pip install pyspark pyarrow") from error
 
-#: The default limit on distinct rows of votes that the driver receives.
-MAX_PATTERNS = 5_000_000
-#: How many standard deviations a sample may be larger than expected before it is cut.
-_MARGIN = 6
 _PLACE, _HASH = "labelflow_place", "labelflow_hash"
 
 
-class BadRows:
+class BadRows(engine.JobBadRows):
     """Rows that executors could not use, counted while a job runs. Use a new one for each prediction.
 
     Counts are kept per partition, so that tasks that Spark repeats, after a failure or to be faster, count once.
@@ -52,18 +50,8 @@ class BadRows:
     def __init__(self, spark: Any) -> None:
         self._accumulator = spark.sparkContext.accumulator({}, _ByPartition())
 
-    @property
-    def n_rows(self) -> int:
-        return sum(n_rows for n_rows, _ in self._accumulator.value.values())
-
-    @property
-    def places(self) -> list[str]:
-        parts = sorted(self._accumulator.value.items())
-        return [place for _, (_, places) in parts for place in places]
-
-    def __repr__(self) -> str:
-        first = f", the first: {self.places[0]}" if self.n_rows else ""
-        return f"BadRows({self.n_rows} rows{first})"
+    def _parts(self) -> dict[int, tuple[int, list[str]]]:
+        return self._accumulator.value
 
 
 class _ByPartition(AccumulatorParam):
@@ -107,9 +95,7 @@ def apply(
     """
     shipped = ShippedFunctions(functions, classes, on_error)
     kept = list(frame.columns if keep is None else keep)
-    twice = [name for name in shipped.names if name in kept]
-    if twice:
-        raise ValueError(f"keep: expected columns that are not called like functions, found {twice[0]!r}")
+    engine.check_kept(shipped.names, kept)
     accumulator = _accumulator(report)
     pa = pyarrow()
     votes = [pa.field(name, pa.int16()) for name in shipped.names]
@@ -144,10 +130,7 @@ def count_votes(frame: Any, votes: Sequence[str] | str, *, max_patterns: int = M
     pyarrow.Table
         For ``fit_counts`` of any label model.
     """
-    names = [votes] if isinstance(votes, str) else list(votes)
-    if COUNT in names:
-        raise ValueError(f"votes: expected columns that are not called {COUNT!r}, found one")
-    counted = frame.groupBy(*(sql.col(_quoted(name)) for name in names)).agg(sql.count(sql.lit(1)).alias(COUNT))
+    counted = frame.groupBy(*(sql.col(_quoted(name)) for name in engine.vote_columns(votes))).agg(sql.count(sql.lit(1)).alias(COUNT))
     table = _collect(counted.limit(max_patterns + 1))
     if table.num_rows > max_patterns:
         raise DataError(too_many(max_patterns))
@@ -166,7 +149,7 @@ def fit(
     id_column: str | None = None,
     report: _BadRows | None = None,
     max_patterns: int = MAX_PATTERNS,
-    max_rows: int = _training_rows.MAX_ROWS,
+    max_rows: int = training_rows.MAX_ROWS,
     seed: int = 0,
     staging: str | None = None,
 ) -> Any:
@@ -208,15 +191,12 @@ def fit(
     model
         The same model, fitted.
     """
+    engine.check_given(isinstance(model, LabelModel), features=features, votes=votes, rules=rules)
     if isinstance(model, LabelModel):
-        if votes is None:
-            raise ValueError("votes: expected the columns of the labelers, found none")
         return _fit_counts(model, frame, votes, bad_rows, id_column, report, max_patterns)
-    if features is None or (votes is None) == (rules is None):
-        raise ValueError("expected features, and either votes or rules, found " + _given(features=features, votes=votes, rules=rules))
     sample = _sample(frame, features, votes, id_column, max_rows, seed, staging)
     places = sample.column(sample.schema.get_field_index(_PLACE))
-    return _training_rows.fit_rows(
+    return training_rows.fit_rows(
         model,
         sample,
         features=features,
@@ -224,7 +204,7 @@ def fit(
         rules=rules,
         label_range=label_range,
         bad_rows=bad_rows,
-        place=lambda row: _number(places[row].as_py()) + _named(sample, id_column, row),
+        place=lambda row: _number(places[row].as_py()) + named(sample, id_column, row),
         report=report,
     )
 
@@ -332,16 +312,13 @@ def _sample(
     frame: Any, features: Any, votes: Any, id_column: str | None, max_rows: int, seed: int, staging: str | None
 ) -> Any:
     """At most `max_rows` rows as one batch, those with the smallest hashes, in their order."""
-    groups = [features, votes, id_column]
-    names = [name for group in groups if group is not None for name in ([group] if isinstance(group, str) else group)]
-    names = list(dict.fromkeys(names))
+    names = engine.sample_columns(features, votes, id_column)
     frame = _without_vectors(frame, features).select(*(sql.col(_quoted(name)) for name in names))
     by = [sql.col(_quoted(name)) for name in (names if id_column is None else [id_column])]
     frame = frame.withColumns({_PLACE: sql.monotonically_increasing_id(), _HASH: sql.xxhash64(*by, sql.lit(seed))})
     n_rows = frame.count()
     if n_rows > max_rows:
-        most = max_rows + _MARGIN * max_rows**0.5
-        bound = int(min(most / n_rows, 1.0) * 2**64) - 2**63
+        bound = int(engine.sample_share(max_rows, n_rows) * 2**64) - 2**63
         frame = frame.where(sql.col(_HASH) < min(bound, 2**63 - 1)).limit(2 * max_rows + 100)
     if staging is not None:
         import pyarrow.dataset
@@ -375,9 +352,7 @@ def _collect(frame: Any) -> Any:
 
 
 def _accumulator(report: Any) -> Any:
-    if report is not None and not isinstance(report, BadRows):
-        raise TypeError(f"report: expected a labelflow.spark.BadRows, found {type(report).__name__}")
-    return None if report is None else report._accumulator
+    return None if report is None else BadRows._check(report)._accumulator
 
 
 def _tell(accumulator: Any, partition: int, found: _BadRows) -> None:
@@ -394,13 +369,6 @@ def _number(place: int) -> str:
     return f"partition {place >> 33}, row {place & (1 << 33) - 1}"
 
 
-def _named(batch: Any, id_column: str | None, row: int) -> str:
-    return "" if id_column is None else f" ({id_column} {batch.column(id_column)[row].as_py()!r})"
-
-
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
-
-def _given(**groups: Any) -> str:
-    return ", ".join(name for name, group in groups.items() if group is not None) or "none of them"

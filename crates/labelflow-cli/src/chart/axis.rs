@@ -30,22 +30,25 @@ pub(super) enum Scale {
 }
 
 impl Axis {
+    fn new(label: &str, scale: Scale) -> Self {
+        Self { label: label.to_owned(), scale }
+    }
+
     /// From about the lowest number to about the highest.
     pub(crate) fn of_values(label: &str, values: &[f64]) -> Self {
         let (low, high) = extremes(values).unwrap_or((0.0, 1.0));
-        Self { label: label.to_owned(), scale: linear(low, high) }
+        Self::new(label, linear(low, high))
     }
 
     /// From zero to about the highest number, none of which is negative.
     pub(crate) fn from_zero(label: &str, values: &[f64]) -> Self {
         let high = extremes(values).map_or(1.0, |(_, high)| high);
-        let high = if high > 0.0 { high } else { 1.0 };
-        Self { label: label.to_owned(), scale: linear(0.0, high) }
+        Self::new(label, linear(0.0, if high > 0.0 { high } else { 1.0 }))
     }
 
     /// From 0 to 100.
     pub(crate) fn percent(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Linear { low: 0.0, high: 100.0, step: 20.0 } }
+        Self::new(label, Scale::Linear { low: 0.0, high: 100.0, step: 20.0 })
     }
 
     /// As [`of_values`](Self::of_values), but with logarithms where positive numbers of very different size would all look like zero.
@@ -56,15 +59,15 @@ impl Axis {
             Some((low, high)) if !is_negative && high / low >= WIDE => {
                 let high = high.log10().ceil() as i32;
                 let low = (low.log10().floor() as i32).max(high - MOST_DECADES);
-                Self { label: label.to_owned(), scale: Scale::Logarithmic { low, high } }
+                Self::new(label, Scale::Logarithmic { low, high })
             }
             _ => Self::of_values(label, values),
         }
     }
 
-    /// One place a name.
+    /// One place per name.
     pub(crate) fn names(label: &str, names: Vec<String>) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Names(names) }
+        Self::new(label, Scale::Names(names))
     }
 
     /// Where a number lies between the start of the axis, 0, and its end, 1.
@@ -82,31 +85,25 @@ impl Axis {
 
     /// The numbers or names that stand beside the axis, and where.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        match &self.scale {
+        let numbers: Vec<(f64, String)> = match &self.scale {
             Scale::Linear { low, high, step } => {
                 let n_steps = ((high - low) / step).round() as usize;
                 // From whole multiples, so that no tick is 0.30000000000000004.
                 let first = (low / step).round();
-                let tick = |index: usize| (first + index as f64) * step;
-                (0..=n_steps)
-                    .map(|index| (self.place(tick(index)), show_number(tick(index), Some(*step))))
-                    .collect()
+                let ticks = (0..=n_steps).map(|index| (first + index as f64) * step);
+                ticks.map(|tick| (tick, show_number(tick, Some(*step)))).collect()
             }
             Scale::Logarithmic { low, high } => {
                 let every = ((high - low) as usize).div_ceil(N_TICKS as usize).max(1);
-                (*low..=*high)
-                    .step_by(every)
-                    .map(|power| {
-                        (self.place(10f64.powi(power)), show_number(10f64.powi(power), None))
-                    })
-                    .collect()
+                let ticks = (*low..=*high).step_by(every).map(|power| 10f64.powi(power));
+                ticks.map(|tick| (tick, show_number(tick, None))).collect()
             }
-            Scale::Names(names) => names
-                .iter()
-                .enumerate()
-                .map(|(index, name)| (self.place(index as f64 + 0.5), name.clone()))
-                .collect(),
-        }
+            Scale::Names(names) => {
+                let middles = (0..names.len()).map(|index| index as f64 + 0.5);
+                middles.zip(names.iter().cloned()).collect()
+            }
+        };
+        numbers.into_iter().map(|(number, text)| (self.place(number), text)).collect()
     }
 
     /// Whether names stand beside it.

@@ -41,10 +41,13 @@ pub(super) enum Anchor {
     End,
 }
 
+/// The width of the narrowest sign, as a share of the size of letters.
+const NARROWEST: f64 = 0.28;
+
 /// About how wide a text is: nobody knows which font a reader has.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let width = |sign: char| match sign {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.28,
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => NARROWEST,
         'f' | 'r' | 't' | ' ' | '(' | ')' | '-' | '/' => 0.4,
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '<' | '>' | '=' | '+' | '~' => 0.9,
         sign if sign.is_ascii_uppercase() => 0.7,
@@ -58,32 +61,30 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
 
 /// The text, or as much of its start as fits.
 pub(super) fn fitting(text: &str, size: f64, room: f64) -> String {
-    if text_width(text, size) <= room {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for sign in text.chars() {
-        if text_width(&short, size) + text_width(&format!("{sign}…"), size) > room {
-            break;
-        }
-        short.push(sign);
-    }
-    short.trim_end().to_owned() + "…"
+    shortened(text, size, room, |n_kept| (n_kept, 0))
 }
 
 /// The text, or as much of its start and its end as fits: names often differ in their last letters alone.
 pub(super) fn fitting_ends(text: &str, size: f64, room: f64) -> String {
+    shortened(text, size, room, |n_kept| (n_kept.div_ceil(2), n_kept / 2))
+}
+
+/// The text, or of its first and last signs as many as fit; `ends` parts what is kept.
+fn shortened(text: &str, size: f64, room: f64, ends: fn(usize) -> (usize, usize)) -> String {
     if text_width(text, size) <= room {
         return text.to_owned();
     }
     let signs: Vec<char> = text.chars().collect();
-    let shortened = |n_kept: usize| {
-        let (start, end) = (n_kept.div_ceil(2), n_kept / 2);
-        let ends = signs[..start].iter().chain(&['…']).chain(&signs[signs.len() - end..]);
-        ends.collect::<String>()
+    let cut = |n_kept: usize| {
+        let (start, end) = ends(n_kept);
+        let start: String = signs[..start].iter().collect();
+        let end: String = signs[signs.len() - end..].iter().collect();
+        format!("{}…{end}", start.trim_end())
     };
-    let fits = |n_kept: &usize| text_width(&shortened(*n_kept), size) <= room;
-    shortened((0..signs.len()).rev().find(fits).unwrap_or(0))
+    // No more fit than of the narrowest sign: texts may be long.
+    let most = (room / (NARROWEST * size)) as usize;
+    let mut cuts = (0..=most.min(signs.len().saturating_sub(1))).rev().map(cut);
+    cuts.find(|text| text_width(text, size) <= room).unwrap_or_else(|| "…".to_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, Text, fitting, fitting_ends, text_width};
 use super::palette::{Ink, corners, dashes};
-use crate::chart::{Chart, ChartSize, Key, Mark, Symbol};
+use crate::chart::{Chart, Key, Mark, Symbol};
 
 /// The width of every chart.
 const WIDTH: f64 = 400.0;
@@ -36,11 +36,9 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     let mut shapes = Vec::new();
     let mut top = MARGIN;
     if with_title {
-        let mut title = text([MARGIN, top + TITLE_LETTERS], &chart.title, Ink::Text);
-        title.text = fitting(&chart.title, TITLE_LETTERS, WIDTH - 2.0 * MARGIN);
-        title.size = TITLE_LETTERS;
-        title.is_bold = true;
-        shapes.push(Shape::Text(title));
+        let title = fitting(&chart.title, TITLE_LETTERS, WIDTH - 2.0 * MARGIN);
+        let title = text([MARGIN, top + TITLE_LETTERS], &title, Ink::Text, Anchor::Start);
+        shapes.push(Shape::Text(Text { size: TITLE_LETTERS, is_bold: true, ..title }));
         top += TITLE_LETTERS + 12.0;
     }
     top = draw_legend(&chart.legend, top, &mut shapes);
@@ -53,11 +51,7 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     // Names that do not fit side by side run upwards.
     let is_upright = chart.x.has_names()
         && widest(&ticks[0]) + 6.0 > (right - left) / ticks[0].len().max(1) as f64;
-    let height = match chart.size {
-        ChartSize::Usual => 200.0,
-        ChartSize::Height(height) => height,
-    };
-    let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + height };
+    let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + chart.height };
     let below = if is_upright { widest(&ticks[0]) } else { LETTERS };
     draw_axes(chart, &plot, &ticks, is_upright, below, &mut shapes);
     for mark in &chart.marks {
@@ -65,8 +59,8 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     }
     if chart.is_empty() {
         let middle = [(plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0];
-        let nothing = text(middle, "nothing to show", Ink::Faint);
-        shapes.push(Shape::Text(Text { anchor: Anchor::Middle, ..nothing }));
+        let nothing = text(middle, "nothing to show", Ink::Faint, Anchor::Middle);
+        shapes.push(Shape::Text(nothing));
     }
     let height = plot.bottom + GAP + below + label_room(&chart.x) + MARGIN;
     Drawing { width: WIDTH, height: height.ceil(), shapes }
@@ -76,13 +70,13 @@ fn label_room(axis: &Axis) -> f64 {
     if axis.label.is_empty() { 0.0 } else { LETTERS + 6.0 }
 }
 
-fn text(at: [f64; 2], text: &str, ink: Ink) -> Text {
+fn text(at: [f64; 2], text: &str, ink: Ink, anchor: Anchor) -> Text {
     Text {
         at,
         text: text.to_owned(),
         size: LETTERS,
         ink,
-        anchor: Anchor::Start,
+        anchor,
         is_upright: false,
         is_bold: false,
     }
@@ -118,7 +112,8 @@ fn draw_legend(legend: &[Key], top: f64, shapes: &mut Vec<Shape>) -> f64 {
                 value: None,
             }),
         }
-        shapes.push(Shape::Text(text([x + SYMBOL, middle + LETTERS * 0.35], &name, Ink::Text)));
+        let place = [x + SYMBOL, middle + LETTERS * 0.35];
+        shapes.push(Shape::Text(text(place, &name, Ink::Text, Anchor::Start)));
         x += width;
     }
     y + LINE + 8.0
@@ -162,22 +157,23 @@ fn draw_axes(
             false => [x, plot.bottom + GAP + LETTERS * 0.85],
         };
         let anchor = if is_upright { Anchor::End } else { Anchor::Middle };
-        shapes.push(Shape::Text(Text { anchor, is_upright, ..text(place, &name, Ink::Faint) }));
+        let name = text(place, &name, Ink::Faint, anchor);
+        shapes.push(Shape::Text(Text { is_upright, ..name }));
     }
     for (share, name) in spaced(&ticks[1], plot.bottom - plot.top, LETTERS) {
         let place = [plot.left - GAP, plot.y(*share, chart) + LETTERS * 0.35];
-        let name = text(place, &fitting_ends(name, LETTERS, NAMES), Ink::Faint);
-        shapes.push(Shape::Text(Text { anchor: Anchor::End, ..name }));
+        let name = fitting_ends(name, LETTERS, NAMES);
+        shapes.push(Shape::Text(text(place, &name, Ink::Faint, Anchor::End)));
     }
     let middle = [(plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0];
     if !chart.x.label.is_empty() {
         let place = [middle[0], plot.bottom + GAP + below + LETTERS + 4.0];
-        let label = text(place, &chart.x.label, Ink::Text);
-        shapes.push(Shape::Text(Text { anchor: Anchor::Middle, ..label }));
+        shapes.push(Shape::Text(text(place, &chart.x.label, Ink::Text, Anchor::Middle)));
     }
     if !chart.y.label.is_empty() {
-        let label = text([MARGIN + LETTERS * 0.8, middle[1]], &chart.y.label, Ink::Text);
-        shapes.push(Shape::Text(Text { anchor: Anchor::Middle, is_upright: true, ..label }));
+        let place = [MARGIN + LETTERS * 0.8, middle[1]];
+        let label = text(place, &chart.y.label, Ink::Text, Anchor::Middle);
+        shapes.push(Shape::Text(Text { is_upright: true, ..label }));
     }
 }
 
@@ -242,8 +238,7 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
             if width >= NARROWEST_TEXT && text_width(shown, LETTERS) <= width {
                 let middle = [(from[0] + to[0]) / 2.0, (from[1] + to[1]) / 2.0 + LETTERS * 0.35];
                 let ink = if share > 0.65 { Ink::Paper } else { Ink::Text };
-                let shown = text(middle, shown, ink);
-                shapes.push(Shape::Text(Text { anchor: Anchor::Middle, ..shown }));
+                shapes.push(Shape::Text(text(middle, shown, ink, Anchor::Middle)));
             }
         }
     }

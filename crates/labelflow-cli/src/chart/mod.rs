@@ -17,8 +17,10 @@ mod svg;
 pub(crate) use axis::{Axis, show_number};
 pub(crate) use palette::Palette;
 pub(crate) use png::write_png;
-pub(crate) use svg::{SvgPlace, escape, svg};
+pub(crate) use svg::{SvgPlace, printable, svg};
 
+/// The height of charts, which are wider than high, unless there is a reason for another.
+const USUAL_HEIGHT: f64 = 200.0;
 /// The most points that a curve is drawn with.
 const MOST_POINTS: usize = 400;
 /// The most points of a curve whose values can be asked for, and rows of its table.
@@ -34,20 +36,12 @@ pub(crate) struct Chart {
     pub(crate) description: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    pub(crate) size: ChartSize,
+    /// How high the marks are, in pixels.
+    pub(crate) height: f64,
     pub(crate) marks: Vec<Mark>,
     pub(crate) legend: Vec<Key>,
     /// The same numbers as a table.
     pub(crate) data: DataTable,
-}
-
-/// How much room the marks have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum ChartSize {
-    /// Wider than high.
-    Usual,
-    /// So high, in pixels.
-    Height(f64),
 }
 
 /// What stands for data. Places are in the units of the axes; on an axis of names the first name is from 0 to 1.
@@ -97,6 +91,12 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<[f64; 2]>,
 }
 
+impl Key {
+    pub(crate) fn new(text: impl Into<String>, style: usize, symbol: Symbol) -> Self {
+        Self { text: text.into(), style, symbol }
+    }
+}
+
 impl DataTable {
     pub(crate) fn new<const N: usize>(header: [&str; N], rows: Vec<Vec<String>>) -> Self {
         Self { header: header.map(str::to_owned).to_vec(), rows }
@@ -104,6 +104,21 @@ impl DataTable {
 }
 
 impl Chart {
+    /// Two axes of the usual size, and nothing between them.
+    pub(crate) fn new(name: &str, title: &str, description: String, [x, y]: [Axis; 2]) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            description,
+            x,
+            y,
+            height: USUAL_HEIGHT,
+            marks: Vec::new(),
+            legend: Vec::new(),
+            data: DataTable::default(),
+        }
+    }
+
     /// Curves over one quantity, each with a colour and a dash pattern of its own.
     pub(crate) fn of_curves(name: &str, title: &str, x: &str, y: &str, curves: &[Curve]) -> Self {
         let finite: Vec<Curve> = curves.iter().map(Curve::finite).collect();
@@ -111,17 +126,9 @@ impl Chart {
             let places = finite.iter().flat_map(|curve| &curve.points);
             places.map(move |place| place[axis]).collect::<Vec<f64>>()
         };
-        let mut chart = Self {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            description: describe_curves(y, x, &finite),
-            x: Axis::of_values(x, &coordinates(0)),
-            y: Axis::of_magnitudes(y, &coordinates(1)),
-            size: ChartSize::Usual,
-            marks: Vec::new(),
-            legend: Vec::new(),
-            data: DataTable { header: [x, y].map(str::to_owned).to_vec(), rows: Vec::new() },
-        };
+        let axes = [Axis::of_values(x, &coordinates(0)), Axis::of_magnitudes(y, &coordinates(1))];
+        let mut chart = Self::new(name, title, describe_curves(y, x, &finite), axes);
+        chart.data = DataTable::new([x, y], Vec::new());
         let several = finite.len() > 1;
         if several {
             chart.data.header.insert(0, "series".to_owned());
@@ -137,8 +144,7 @@ impl Chart {
                 chart.data.rows.push(row.collect());
             }
             if several {
-                let key = Key { text: curve.name.clone(), style, symbol: Symbol::Line };
-                chart.legend.push(key);
+                chart.legend.push(Key::new(&curve.name, style, Symbol::Line));
             }
         }
         chart

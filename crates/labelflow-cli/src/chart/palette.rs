@@ -14,63 +14,56 @@ pub(crate) enum Ink {
     Heat,
 }
 
-/// Colours for one kind of paper.
-#[derive(Debug)]
-pub(crate) struct Palette {
-    pub(crate) text: &'static str,
-    pub(crate) faint: &'static str,
-    pub(crate) grid: &'static str,
-    pub(crate) paper: &'static str,
-    pub(crate) series: [&'static str; 6],
-    pub(crate) heat: &'static str,
-}
+/// The name of each colour, and the colour on light and on dark paper.
+const COLORS: [(&str, [&str; 2]); 11] = [
+    ("text", ["#1c2330", "#e8ecf2"]),
+    ("faint", ["#596273", "#a5afbd"]),
+    ("grid", ["#dfe4ea", "#343c48"]),
+    ("paper", ["#ffffff", "#1a1f27"]),
+    ("heat", ["#0b558f", "#7cc4f2"]),
+    ("series-0", ["#0067a5", "#5cb6ec"]),
+    ("series-1", ["#c04a00", "#ff935c"]),
+    ("series-2", ["#00795a", "#3acb9f"]),
+    ("series-3", ["#a23f7a", "#eb9dc8"]),
+    ("series-4", ["#8a6100", "#e4ba45"]),
+    ("series-5", ["#525b69", "#b4bdc9"]),
+];
+/// The colours that series have in turn.
+const N_SERIES: usize = 6;
 
-impl Palette {
-    pub(crate) const LIGHT: Self = Self {
-        text: "#1c2330",
-        faint: "#596273",
-        grid: "#dfe4ea",
-        paper: "#ffffff",
-        series: ["#0067a5", "#c04a00", "#00795a", "#a23f7a", "#8a6100", "#525b69"],
-        heat: "#0b558f",
-    };
-    pub(crate) const DARK: Self = Self {
-        text: "#e8ecf2",
-        faint: "#a5afbd",
-        grid: "#343c48",
-        paper: "#1a1f27",
-        series: ["#5cb6ec", "#ff935c", "#3acb9f", "#eb9dc8", "#e4ba45", "#b4bdc9"],
-        heat: "#7cc4f2",
-    };
-
-    pub(crate) fn color(&self, ink: Ink) -> &'static str {
-        match ink {
-            Ink::Text => self.text,
-            Ink::Faint => self.faint,
-            Ink::Grid => self.grid,
-            Ink::Paper => self.paper,
-            Ink::Series(style) => self.series[style % self.series.len()],
-            Ink::Heat => self.heat,
+impl Ink {
+    fn index(self) -> usize {
+        match self {
+            Self::Text => 0,
+            Self::Faint => 1,
+            Self::Grid => 2,
+            Self::Paper => 3,
+            Self::Heat => 4,
+            Self::Series(style) => COLORS.len() - N_SERIES + style % N_SERIES,
         }
     }
 
-    /// The colours as CSS variables.
-    pub(crate) fn css(&self) -> String {
-        let inks = [Ink::Text, Ink::Faint, Ink::Grid, Ink::Paper, Ink::Heat];
-        let inks = inks.into_iter().chain((0..self.series.len()).map(Ink::Series));
-        inks.map(|ink| format!("{}:{};", variable(ink), self.color(ink))).collect()
+    /// The CSS variable of its colour.
+    pub(crate) fn variable(self) -> String {
+        format!("--{}", COLORS[self.index()].0)
     }
 }
 
-/// The CSS variable of a colour.
-pub(crate) fn variable(ink: Ink) -> String {
-    match ink {
-        Ink::Text => "--text".to_owned(),
-        Ink::Faint => "--faint".to_owned(),
-        Ink::Grid => "--grid".to_owned(),
-        Ink::Paper => "--paper".to_owned(),
-        Ink::Series(style) => format!("--series-{}", style % Palette::LIGHT.series.len()),
-        Ink::Heat => "--heat".to_owned(),
+/// Colours for one kind of paper.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Palette {
+    Light,
+    Dark,
+}
+
+impl Palette {
+    pub(crate) fn color(self, ink: Ink) -> &'static str {
+        COLORS[ink.index()].1[self as usize]
+    }
+
+    /// The colours as CSS variables.
+    pub(crate) fn css(self) -> String {
+        COLORS.iter().map(|(name, colors)| format!("--{name}:{};", colors[self as usize])).collect()
     }
 }
 
@@ -122,12 +115,13 @@ mod tests {
 
     #[test]
     fn colours_stand_out_on_their_paper() {
-        for palette in [Palette::LIGHT, Palette::DARK] {
-            for (color, least) in [(palette.text, 7.0), (palette.faint, 4.5), (palette.heat, 4.5)] {
-                assert!(contrast(color, palette.paper) >= least, "{color}");
+        for palette in [Palette::Light, Palette::Dark] {
+            let paper = palette.color(Ink::Paper);
+            for (ink, least) in [(Ink::Text, 7.0), (Ink::Faint, 4.5), (Ink::Heat, 4.5)] {
+                assert!(contrast(palette.color(ink), paper) >= least, "{ink:?}");
             }
-            for color in palette.series {
-                assert!(contrast(color, palette.paper) >= 3.0, "{color}");
+            for style in 0..N_SERIES {
+                assert!(contrast(palette.color(Ink::Series(style)), paper) >= 3.0, "{style}");
             }
         }
     }
@@ -135,7 +129,7 @@ mod tests {
     #[test]
     fn many_series_differ_in_colour_or_dashes() {
         let look = |style: usize| {
-            (Palette::LIGHT.color(Ink::Series(style)), format!("{:?}", dashes(style)))
+            (Palette::Light.color(Ink::Series(style)), format!("{:?}", dashes(style)))
         };
         assert_eq!((0..30).map(look).collect::<HashSet<_>>().len(), 30);
     }

@@ -39,7 +39,7 @@ fn picture(chart: &Chart) -> Pixmap {
     let [width, height] = [drawing.width, drawing.height].map(|side| (side as f32 * SCALE) as u32);
     let mut picture =
         Pixmap::new(width.max(1), height.max(1)).expect("charts have a small, positive size");
-    let [red, green, blue] = channels(Palette::LIGHT.paper);
+    let [red, green, blue] = channels(Palette::Light.color(Ink::Paper));
     picture.fill(tiny_skia::Color::from_rgba8(red, green, blue, 255));
     for shape in &drawing.shapes {
         draw_shape(&mut picture, shape);
@@ -49,40 +49,31 @@ fn picture(chart: &Chart) -> Pixmap {
 
 fn draw_shape(picture: &mut Pixmap, shape: &Shape) {
     let transform = Transform::from_scale(SCALE, SCALE);
+    let mut fill = |path: Option<tiny_skia::Path>, ink: Ink, opacity: f64| {
+        if let Some(path) = path {
+            let paint = paint(ink, opacity);
+            picture.fill_path(&path, &paint, FillRule::Winding, transform, None);
+        }
+    };
     match shape {
         Shape::Line { points, ink, width, dashes } => {
-            let dash = StrokeDash::new(dashes.to_vec(), 0.0);
             let pen = Stroke {
                 width: *width as f32,
                 line_join: LineJoin::Round,
-                dash,
+                dash: StrokeDash::new(dashes.to_vec(), 0.0),
                 ..Stroke::default()
             };
-            if let Some(path) =
-                lines(&[points.iter().map(|place| place.map(|part| part as f32)).collect()], false)
-            {
+            if let Some(path) = lines(std::slice::from_ref(points), false) {
                 picture.stroke_path(&path, &paint(*ink, 1.0), &pen, transform, None);
             }
         }
         Shape::Area { points, ink, opacity, .. } => {
-            if let Some(path) =
-                lines(&[points.iter().map(|place| place.map(|part| part as f32)).collect()], true)
-            {
-                picture.fill_path(
-                    &path,
-                    &paint(*ink, *opacity),
-                    FillRule::Winding,
-                    transform,
-                    None,
-                );
-            }
+            fill(lines(std::slice::from_ref(points), true), *ink, *opacity);
         }
         Shape::Circle { is_quiet: true, .. } => {}
         Shape::Circle { middle, radius, ink, .. } => {
             let [x, y] = middle.map(|part| part as f32);
-            if let Some(path) = PathBuilder::from_circle(x, y, *radius as f32) {
-                picture.fill_path(&path, &paint(*ink, 1.0), FillRule::Winding, transform, None);
-            }
+            fill(PathBuilder::from_circle(x, y, *radius as f32), *ink, 1.0);
         }
         Shape::Text(text) => draw_text(picture, text, transform),
     }
@@ -96,7 +87,8 @@ fn draw_text(picture: &mut Pixmap, text: &Text, transform: Transform) {
         let letter = stroke_letter(sign);
         for line in letter.lines {
             // The letters stand on row 6 of their grid.
-            let place = |[x, y]: [f32; 2]| [(width + x) * unit[0], (y - 6.0) * unit[1]];
+            let place =
+                |[x, y]: [f32; 2]| [(width + x) * unit[0], (y - 6.0) * unit[1]].map(f64::from);
             strokes.push(line.into_iter().map(place).collect::<Vec<_>>());
         }
         width += letter.width + SPACE;
@@ -125,17 +117,17 @@ fn draw_text(picture: &mut Pixmap, text: &Text, transform: Transform) {
 }
 
 /// Lines as one path; none when there is nothing to draw.
-fn lines(lines: &[Vec<[f32; 2]>], is_closed: bool) -> Option<tiny_skia::Path> {
+fn lines(lines: &[Vec<[f64; 2]>], is_closed: bool) -> Option<tiny_skia::Path> {
     let mut path = PathBuilder::new();
     for line in lines {
-        let Some(([x, y], rest)) = line.split_first() else { continue };
-        path.move_to(*x, *y);
+        let mut places = line.iter().map(|place| place.map(|part| part as f32));
+        let Some([x, y]) = places.next() else { continue };
+        path.move_to(x, y);
         // A dot is a line too short to be seen as one.
-        let is_dot = rest.iter().all(|place| place == &[*x, *y]);
-        if is_dot {
-            path.line_to(x + 0.01, *y);
+        if places.clone().all(|place| place == [x, y]) {
+            path.line_to(x + 0.01, y);
         }
-        rest.iter().for_each(|[x, y]| path.line_to(*x, *y));
+        places.for_each(|[x, y]| path.line_to(x, y));
         if is_closed {
             path.close();
         }
@@ -145,7 +137,7 @@ fn lines(lines: &[Vec<[f32; 2]>], is_closed: bool) -> Option<tiny_skia::Path> {
 
 fn paint(ink: Ink, opacity: f64) -> Paint<'static> {
     let mut paint = Paint { anti_alias: true, ..Paint::default() };
-    let [red, green, blue] = channels(Palette::LIGHT.color(ink));
+    let [red, green, blue] = channels(Palette::Light.color(ink));
     paint.set_color_rgba8(red, green, blue, (opacity * 255.0).round() as u8);
     paint
 }
@@ -156,7 +148,7 @@ mod tests {
     use super::*;
 
     fn n_pixels(picture: &Pixmap, ink: Ink) -> usize {
-        let color = channels(Palette::LIGHT.color(ink));
+        let color = channels(Palette::Light.color(ink));
         picture.data().chunks(4).filter(|pixel| pixel[..3] == color).count()
     }
 

@@ -1,10 +1,10 @@
 //! Charts as SVG: on a page, where CSS variables give the colours, or as a file with colours of its own.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::drawing::{Anchor, Drawing, Shape, Text};
 use super::layout::draw;
-use super::palette::{Ink, Palette, variable};
+use super::palette::{Ink, Palette};
 use crate::chart::Chart;
 
 /// Where the SVG will be.
@@ -17,114 +17,67 @@ pub(crate) enum SvgPlace {
 }
 
 /// A chart as SVG.
-pub(crate) fn svg(chart: &Chart, place: SvgPlace) -> String {
-    let drawing = draw(chart, place == SvgPlace::File);
-    let Drawing { width, height, .. } = drawing;
-    let (name, title, text) =
-        (escape(&chart.name), escape(&chart.title), escape(&chart.description));
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         tabindex=\"0\" aria-labelledby=\"{name}-title {name}-text\" font-family=\"system-ui, sans-serif\">\n\
-         <title id=\"{name}-title\">{title}</title>\n<desc id=\"{name}-text\">{text}</desc>\n"
-    );
-    if place == SvgPlace::File {
-        let paper = Palette::LIGHT.paper;
-        line(
-            &mut svg,
-            format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>"),
-        );
-    }
-    for shape in &drawing.shapes {
-        // What nobody can point at is not in a file.
-        let is_hidden = matches!(shape, Shape::Circle { is_quiet: true, .. });
-        if place == SvgPlace::Page || !is_hidden {
-            write_shape(&mut svg, shape, place);
+pub(crate) fn svg(chart: &Chart, place: SvgPlace) -> Markup {
+    let Drawing { width, height, shapes } = draw(chart, place == SvgPlace::File);
+    let name = &chart.name;
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox=(format_args!("0 0 {width} {height}"))
+            role="img" tabindex="0" aria-labelledby=(format_args!("{name}-title {name}-text"))
+            font-family="system-ui, sans-serif" {
+            title id={ (name) "-title" } { (chart.title) }
+            desc id={ (name) "-text" } { (chart.description) }
+            @if place == SvgPlace::File {
+                rect width=(width) height=(height) fill=(Palette::Light.color(Ink::Paper)) {}
+            }
+            @for shape in &shapes { "\n" (shape_svg(shape, place)) }
         }
+        "\n"
     }
-    svg + "</svg>\n"
 }
 
-fn line(svg: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(svg, "{text}").expect("text can be written to a string");
-}
-
-fn write_shape(svg: &mut String, shape: &Shape, place: SvgPlace) {
-    let color = |ink: Ink| match place {
-        SvgPlace::Page => format!("var({})", variable(ink)),
-        SvgPlace::File => Palette::LIGHT.color(ink).to_owned(),
+fn shape_svg(shape: &Shape, place: SvgPlace) -> Markup {
+    let color = |ink: &Ink| match place {
+        SvgPlace::Page => format!("var({})", ink.variable()),
+        SvgPlace::File => Palette::Light.color(*ink).to_owned(),
     };
-    match shape {
-        Shape::Line { points, ink, width, dashes } => {
-            let color = color(*ink);
-            let dashes = dashes.iter().map(f32::to_string).collect::<Vec<_>>().join(" ");
-            let dashes = match dashes.is_empty() {
-                true => String::new(),
-                false => format!(" stroke-dasharray=\"{dashes}\""),
-            };
-            let d = path(points);
-            line(
-                svg,
-                format_args!(
-                    "<path d=\"{d}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" \
-                     stroke-linejoin=\"round\"{dashes}/>"
-                ),
-            );
-        }
-        Shape::Area { points, ink, opacity, value } => {
-            let (color, d) = (color(*ink), path(points));
-            let (class, title) = (class(value, false), title(value));
-            line(
-                svg,
-                format_args!(
-                    "<path{class} d=\"{d}Z\" fill=\"{color}\" fill-opacity=\"{opacity:.3}\">{title}</path>"
-                ),
-            );
-        }
-        Shape::Circle { middle, radius, ink, value, is_quiet } => {
-            let color = color(*ink);
-            let [x, y] = middle.map(round);
-            let (class, title) = (class(value, *is_quiet), title(value));
-            line(
-                svg,
-                format_args!(
-                    "<circle{class} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{color}\">{title}</circle>"
-                ),
-            );
-        }
-        Shape::Text(text) => write_text(svg, text, &color(text.ink)),
-    }
-}
-
-fn write_text(svg: &mut String, text: &Text, color: &str) {
-    let [x, y] = text.at.map(round);
-    let anchor = match text.anchor {
-        Anchor::Start => "start",
-        Anchor::Middle => "middle",
-        Anchor::End => "end",
+    // Marks are found by their class, and quiet ones are hidden by it.
+    let class = |value: &Option<String>, is_quiet: bool| {
+        value.as_ref().map(|_| if is_quiet { "mark quiet" } else { "mark" })
     };
-    let turn =
-        if text.is_upright { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-    let bold = if text.is_bold { " font-weight=\"600\"" } else { "" };
-    let (size, content) = (text.size, escape(&text.text));
-    line(
-        svg,
-        format_args!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\" fill=\"{color}\"{turn}{bold}>{content}</text>"
-        ),
-    );
-}
-
-/// Marks are found by their class, and quiet ones are hidden by it.
-fn class(value: &Option<String>, is_quiet: bool) -> &'static str {
-    match (value, is_quiet) {
-        (None, _) => "",
-        (Some(_), false) => " class=\"mark\"",
-        (Some(_), true) => " class=\"mark quiet\"",
+    html! {
+        @match shape {
+            Shape::Line { points, ink, width, dashes } => {
+                @let dashes = dashes.iter().map(f32::to_string).collect::<Vec<_>>().join(" ");
+                path d=(path(points)) fill="none" stroke=(color(ink)) stroke-width=(width)
+                    stroke-linejoin="round" stroke-dasharray=[(!dashes.is_empty()).then_some(dashes)] {}
+            }
+            Shape::Area { points, ink, opacity, value } => {
+                path class=[class(value, false)] d={ (path(points)) "Z" } fill=(color(ink))
+                    fill-opacity=(format_args!("{opacity:.3}")) {
+                    @if let Some(value) = value { title { (value) } }
+                }
+            }
+            // What nobody can point at is not in a file.
+            Shape::Circle { is_quiet: true, .. } if place == SvgPlace::File => {}
+            Shape::Circle { middle, radius, ink, value, is_quiet } => {
+                @let [x, y] = middle.map(round);
+                circle class=[class(value, *is_quiet)] cx=(x) cy=(y) r=(radius) fill=(color(ink)) {
+                    @if let Some(value) = value { title { (value) } }
+                }
+            }
+            Shape::Text(Text { at, text, size, ink, anchor, is_upright, is_bold }) => {
+                @let [x, y] = at.map(round);
+                @let turn = is_upright.then(|| format!("rotate(-90 {x} {y})"));
+                @let anchor = match anchor {
+                    Anchor::Start => "start",
+                    Anchor::Middle => "middle",
+                    Anchor::End => "end",
+                };
+                text x=(x) y=(y) font-size=(size) text-anchor=(anchor) fill=(color(ink))
+                    transform=[turn] font-weight=[is_bold.then_some("600")] { (text) }
+            }
+        }
     }
-}
-
-fn title(value: &Option<String>) -> String {
-    value.as_ref().map_or_else(String::new, |value| format!("<title>{}</title>", escape(value)))
 }
 
 fn path(points: &[[f64; 2]]) -> String {
@@ -140,30 +93,22 @@ fn round(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// Text that HTML and XML read as text. Control characters, which XML has no place for, become blanks.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for sign in text.chars() {
-        match sign {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            sign if sign.is_control() || matches!(sign, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push(' ')
-            }
-            sign => escaped.push(sign),
-        }
-    }
-    escaped
+/// Markup as text. Control characters, which XML has no place for, become blanks.
+pub(crate) fn printable(markup: Markup) -> String {
+    let is_unprintable =
+        |sign: char| (sign.is_control() && sign != '\n') || matches!(sign, '\u{fffe}' | '\u{ffff}');
+    markup.into_string().replace(is_unprintable, " ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::curve;
-    use super::super::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+    use super::super::{Axis, Chart, DataTable, Key, Mark, Symbol};
     use super::*;
+
+    fn text(chart: &Chart, place: SvgPlace) -> String {
+        printable(svg(chart, place))
+    }
 
     /// Every tag is closed in its turn, and outside tags there is no bare sign of markup.
     fn assert_well_formed(svg: &str) {
@@ -227,7 +172,7 @@ mod tests {
     #[test]
     fn every_mark_is_well_formed() {
         for place in [SvgPlace::Page, SvgPlace::File] {
-            let svg = svg(&everything(), place);
+            let svg = text(&everything(), place);
             assert_well_formed(&svg);
             for part in [
                 "role=\"img\"",
@@ -244,10 +189,10 @@ mod tests {
 
     #[test]
     fn files_have_colours_of_their_own_and_pages_those_of_the_reader() {
-        let file = svg(&everything(), SvgPlace::File);
-        assert!(file.contains(Palette::LIGHT.series[0]) && !file.contains("var("));
+        let file = text(&everything(), SvgPlace::File);
+        assert!(file.contains(Palette::Light.color(Ink::Series(0))) && !file.contains("var("));
         assert!(!file.contains("quiet"));
-        let page = svg(&everything(), SvgPlace::Page);
+        let page = text(&everything(), SvgPlace::Page);
         assert!(page.contains("var(--series-0)") && page.contains("quiet"));
     }
 
@@ -264,7 +209,7 @@ mod tests {
             many().collect(),
         ] {
             let chart = Chart::of_curves("c", "t", "x", "y", &[curve("a", points)]);
-            let svg = svg(&chart, SvgPlace::Page);
+            let svg = text(&chart, SvgPlace::Page);
             assert_well_formed(&svg);
             assert_eq!(svg.contains("nothing to show"), chart.is_empty());
             assert!(svg.len() < 40_000, "{}", svg.len());
@@ -278,11 +223,11 @@ mod tests {
             let chart = Chart {
                 x: Axis::names("", names.clone()),
                 y: Axis::names("names", names),
-                size: ChartSize::Height(100.0),
+                height: 100.0,
                 data: DataTable::default(),
                 ..everything()
             };
-            assert_well_formed(&svg(&chart, SvgPlace::File));
+            assert_well_formed(&text(&chart, SvgPlace::File));
         }
     }
 }

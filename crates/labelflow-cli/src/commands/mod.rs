@@ -5,7 +5,6 @@ pub(crate) mod calibrate;
 pub(crate) mod complete;
 pub(crate) mod data;
 pub(crate) mod demo;
-pub(crate) mod device;
 pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod label;
@@ -14,7 +13,6 @@ pub(crate) mod metrics;
 pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;
-pub(crate) mod signals;
 pub(crate) mod votes;
 
 use clap::{Parser, Subcommand};
@@ -48,7 +46,7 @@ macro_rules! commands {
 }
 
 commands! {
-    /// Train on embedded data, compare with simpler methods, leave a model and labels to look at
+    /// Train on embedded data, compare with simpler methods, and save a model and labels
     Demo(demo::args::DemoArgs) => demo::run,
     /// Train a model from features and weak signals, rules about means, or shapes
     Fit(fit::args::FitArgs) => fit::run,
@@ -76,8 +74,8 @@ commands! {
     Data(data::args::DataArgs) => data::run,
     /// Print a completion script for a shell
     #[command(hide = true)]
-    Completions(manual::args::CompletionsArgs) => manual::completions::run,
+    Completions(manual::CompletionsArgs) => manual::print_completions,
     /// Write man pages
     #[command(hide = true)]
-    Man(manual::args::ManArgs) => manual::man::run,
+    Man(manual::ManArgs) => manual::write_man_pages,
 }

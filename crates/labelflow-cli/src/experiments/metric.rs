@@ -17,11 +17,11 @@ pub(crate) enum Metric {
     Brier,
     /// The log loss; less is better.
     LogLoss,
-    /// The accuracy on the surest 80 % of rows, in percent; more is better.
+    /// The accuracy on the most certain 80 % of rows, in percent; more is better.
     SurestAccuracy,
-    /// The share of rows whose set of classes holds the true one, in percent; 90 is promised.
+    /// The coverage of prediction sets, in percent; 90 is promised.
     SetCoverage,
-    /// The mean number of classes in a set; less is better.
+    /// The mean number of classes in a prediction set; less is better.
     SetSize,
     /// The root mean squared error, in the label's units; less is better.
     Rmse,
@@ -47,11 +47,13 @@ impl Metric {
             Self::Ece => "expected calibration error ± deviation, in percent",
             Self::Brier => "Brier score ± deviation",
             Self::LogLoss => "log loss ± deviation",
-            Self::SurestAccuracy => "accuracy on the surest 80 % of rows ± deviation, in percent",
-            Self::SetCoverage => {
-                "sets of classes that hold the true one ± deviation, in percent; 90 promised"
+            Self::SurestAccuracy => {
+                "accuracy on the most certain 80 % of rows ± deviation, in percent"
             }
-            Self::SetSize => "classes in a set ± deviation",
+            Self::SetCoverage => {
+                "coverage of prediction sets ± deviation, in percent; 90 is promised"
+            }
+            Self::SetSize => "classes per prediction set ± deviation",
             Self::Rmse => "mean over runs of the root mean squared error ± deviation",
             Self::Mmd => "MMD × 10³: from complete shapes to completions",
             Self::Tmd => "TMD × 10²: between the completions of a scan",
@@ -69,7 +71,7 @@ impl Metric {
             Self::Ece => "ECE %",
             Self::Brier => "Brier",
             Self::LogLoss => "log loss",
-            Self::SurestAccuracy => "accuracy % of the surest 80 %",
+            Self::SurestAccuracy => "accuracy % of the most certain 80 %",
             Self::SetCoverage => "set coverage %",
             Self::SetSize => "set size",
             Self::Rmse => "RMSE",

@@ -1,4 +1,4 @@
-//! Experiment files: one a dataset, with the systems to compare and what is expected of them.
+//! Experiment files: one per dataset, with the systems to compare and what is expected of them.
 //!
 //! ```toml
 //! table = "table1"
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
+use labelflow::training::DeviceKind;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::PointCloudCompleter;
 use labelflow_clouds::shapes::ShapeSet;
@@ -99,14 +100,33 @@ impl Expectation {
     }
 }
 
+impl FlowSettings {
+    /// The settings of one run; what flags say takes the place of what the file says. Epochs of completion are those of each system.
+    pub(crate) fn of_run(
+        mut self,
+        run_seed: u64,
+        epochs: Option<usize>,
+        run_device: Option<DeviceKind>,
+    ) -> Self {
+        let (seed, device) = match &mut self {
+            Self::Classifier(LabelFlowClassifier { seed, device, training, .. })
+            | Self::Regressor(LabelFlowRegressor { seed, device, training, .. }) => {
+                training.max_epochs = epochs.unwrap_or(training.max_epochs);
+                (seed, device)
+            }
+            Self::Completer(PointCloudCompleter { seed, device, .. }) => (seed, device),
+        };
+        *seed = run_seed;
+        *device = run_device.unwrap_or(*device);
+        self
+    }
+}
+
 impl RunFile {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        let mut file: Self =
-            toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
-        file.text = text;
-        Ok(file)
+        let reading = || format!("reading {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(reading)?;
+        Ok(Self { text: text.clone(), ..toml::from_str(&text).with_context(reading)? })
     }
 
     /// What other systems of completion have otherwise than as published.

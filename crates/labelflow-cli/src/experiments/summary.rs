@@ -1,7 +1,7 @@
-//! Many runs in one table: a line a dataset and system, and their means over datasets.
+//! Many runs in one table: a line per dataset and system, and their means over datasets.
 
 use super::metric::Metric;
-use super::run_file::{Expectation, RunFile};
+use super::run_file::Expectation;
 use crate::commands::run::RunResult;
 use crate::terminal::output;
 
@@ -41,50 +41,49 @@ impl Summary {
 }
 
 /// Summaries of all systems on all datasets that were run, and for systems with several datasets the means over them.
-pub(crate) fn summarize(files: &[RunFile], results: &[RunResult]) -> Vec<Summary> {
+pub(crate) fn summarize(results: &[RunResult]) -> Vec<Summary> {
     let mut summaries = Vec::new();
-    for file in files {
-        for (system, expectation) in &file.systems {
-            let belongs = |run: &&RunResult| {
-                run.set == file.set && run.table == file.table && run.system == *system
-            };
-            let all: Vec<&RunResult> = results.iter().filter(belongs).collect();
-            let mut metrics: Vec<Metric> = all.iter().map(|run| run.metric).collect();
-            metrics.sort_unstable();
-            metrics.dedup();
-            for metric in metrics {
-                let of_metric = all.iter().filter(|run| run.metric == metric);
-                let runs: Vec<&RunResult> = of_metric.copied().collect();
-                summaries.push(Summary {
-                    set: file.set.clone(),
-                    system: system.clone(),
-                    n_runs: runs.len(),
-                    metric,
-                    value: mean_and_deviation(&runs, |run| run.value),
-                    ece: mean_of_known(&runs, |run| run.ece),
-                    seconds: mean_and_deviation(&runs, |run| run.seconds).0,
-                    completion_ms: mean_of_known(&runs, |run| run.completion_ms),
-                    expectation: expectation.of(metric),
-                });
-            }
-        }
+    let groups = grouped(results, |run| (&run.table, &run.set, &run.system, run.metric));
+    for ((_, set, system, metric), runs) in groups {
+        summaries.push(Summary {
+            set: set.clone(),
+            system: system.clone(),
+            n_runs: runs.len(),
+            metric,
+            value: mean_and_deviation(&runs, |run| run.value),
+            ece: mean_of_known(&runs, |run| run.ece),
+            seconds: mean_and_deviation(&runs, |run| run.seconds).0,
+            completion_ms: mean_of_known(&runs, |run| run.completion_ms),
+            expectation: runs[0].expectation.of(metric),
+        });
     }
-    let means = means_over_sets(&summaries);
-    summaries.extend(means);
+    summaries.extend(means_over_sets(&summaries));
     summaries
 }
 
-/// One line a system that ran on several datasets. Where something is expected on each of them and all figures of the
+/// Items with the same key, in the order in which they are met.
+pub(crate) fn grouped<'a, T, K: PartialEq>(
+    items: impl IntoIterator<Item = &'a T>,
+    key: impl Fn(&'a T) -> K,
+) -> Vec<(K, Vec<&'a T>)> {
+    let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
+    for item in items {
+        let key = key(item);
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
+/// One line per system that ran on several datasets. Where something is expected on each of them and all figures of the
 /// independent program are known, the mean is expected to reach that program's.
 fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
-    let mut columns: Vec<(&String, Metric)> =
-        summaries.iter().map(|summary| (&summary.system, summary.metric)).collect();
-    columns.sort_unstable();
-    columns.dedup();
+    let mut columns = grouped(summaries, |summary| (&summary.system, summary.metric));
+    columns.sort_unstable_by_key(|(column, _)| *column);
     let mut means = Vec::new();
-    for (system, metric) in columns {
-        let belongs = |summary: &&Summary| summary.system == *system && summary.metric == metric;
-        let sets: Vec<&Summary> = summaries.iter().filter(belongs).collect();
+    for ((system, metric), sets) in columns {
         if sets.len() < 2 || !metric.has_common_unit() {
             continue;
         }
@@ -116,16 +115,12 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
     means
 }
 
-/// One table a metric, for people.
+/// One table per metric, for people.
 pub(crate) fn table(summaries: &[Summary]) -> String {
-    let mut metrics: Vec<Metric> = summaries.iter().map(|summary| summary.metric).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    let of_metric = |metric: &Metric| {
-        let summaries: Vec<&Summary> =
-            summaries.iter().filter(|summary| summary.metric == *metric).collect();
-        table_of_metric(&summaries, metric.column())
-    };
+    let mut metrics = grouped(summaries, |summary| summary.metric);
+    metrics.sort_unstable_by_key(|(metric, _)| *metric);
+    let of_metric =
+        |(metric, summaries): &(Metric, Vec<&Summary>)| table_of_metric(summaries, metric.column());
     let tables = metrics.iter().map(of_metric).chain(table_of_times(summaries));
     tables.collect::<Vec<_>>().join("\n\n")
 }
@@ -139,7 +134,7 @@ fn table_of_times(summaries: &[Summary]) -> Option<String> {
             Some([summary.set.clone(), summary.system.clone(), time])
         })
         .collect();
-    (!rows.is_empty()).then(|| output::table(["set", "system", "ms a completion"], rows))
+    (!rows.is_empty()).then(|| output::table(["set", "system", "ms per completion"], rows))
 }
 
 fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
@@ -151,7 +146,7 @@ fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
         "paper",
         "independent",
         "ECE %",
-        "seconds a run",
+        "seconds per run",
         "expected",
     ];
     let rows = summaries.iter().map(|summary| {
@@ -193,7 +188,7 @@ pub(crate) fn mean_and_deviation<T>(items: &[T], value: impl Fn(&T) -> f64) -> (
 mod tests {
     use super::*;
 
-    fn result(set: &str, value: f64) -> RunResult {
+    fn result(set: &str, value: f64, independent: f64, at_least: f64) -> RunResult {
         RunResult {
             table: "t".to_owned(),
             set: set.to_owned(),
@@ -208,22 +203,18 @@ mod tests {
             n_epochs: None,
             stop: None,
             completion_ms: None,
-            expectation: Expectation::default(),
+            expectation: Expectation {
+                independent: Some(independent),
+                at_least: Some(at_least),
+                ..Expectation::default()
+            },
         }
-    }
-
-    fn file(set: &str, independent: f64, at_least: f64) -> RunFile {
-        let text = format!(
-            "table = 't'\nset = '{set}'\nseeds = [0]\n[systems.llf]\nindependent = {independent}\nat_least = {at_least}"
-        );
-        toml::from_str(&text).unwrap()
     }
 
     #[test]
     fn a_mean_below_its_expectation_is_missed() {
-        let files = [file("a", 90.0, 89.0), file("b", 80.0, 79.0)];
-        let summaries =
-            summarize(&files, &[result("a", 88.0), result("a", 92.0), result("b", 78.0)]);
+        let a = |value| result("a", value, 90.0, 89.0);
+        let summaries = summarize(&[a(88.0), a(92.0), result("b", 78.0, 80.0, 79.0)]);
         assert_eq!(summaries[0].value, (90.0, 2.0));
         let missed: Vec<bool> = summaries.iter().map(Summary::is_missed).collect();
         // The last line is the mean over both sets: 84, expected 85.

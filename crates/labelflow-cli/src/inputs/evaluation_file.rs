@@ -7,11 +7,10 @@
 //!
 //! Epochs count from 0, as in `metrics.jsonl`. The file is always written whole.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file in a model folder.
@@ -58,31 +57,34 @@ impl Scores {
 
 /// All lines of a file; none where there is no file.
 pub(crate) fn read_evaluations(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
-    let text = match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.with_context(|| format!("reading {}", path.display()))?,
-    };
+    match path.try_exists() {
+        Ok(false) => Ok(Vec::new()),
+        _ => read_json_lines(path, "an evaluation"),
+    }
+}
+
+/// What each line of a file says.
+pub(crate) fn read_json_lines<T: DeserializeOwned>(
+    path: &Path,
+    expected: &str,
+) -> anyhow::Result<Vec<T>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let line = |(index, line): (usize, &str)| {
-        let place = || format!("{}, line {}: expected an evaluation", path.display(), index + 1);
+        let place = || format!("{}, line {}: expected {expected}", path.display(), index + 1);
         serde_json::from_str(line).with_context(place)
     };
     text.lines().enumerate().map(line).collect()
 }
 
-/// Replaces the file by one with these lines: written beside it, flushed to the disk, then renamed. The file beside it has always the
-/// same name, so that what a killed run leaves is overwritten by the next.
+/// Replaces the file by one with these lines, whole or not at all.
 pub(crate) fn write_evaluations(path: &Path, evaluations: &[Evaluation]) -> std::io::Result<()> {
     let mut lines = Vec::new();
     for evaluation in evaluations {
         serde_json::to_writer(&mut lines, evaluation)?;
         lines.push(b'\n');
     }
-    let partial = path.with_added_extension("partial");
-    let mut file = File::create(&partial)?;
-    file.write_all(&lines)?;
-    file.sync_all()?;
-    drop(file);
-    std::fs::rename(&partial, path)
+    labelflow_files::replace(path, &lines)
 }
 
 #[cfg(test)]

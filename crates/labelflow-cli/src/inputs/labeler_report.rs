@@ -1,8 +1,6 @@
 //! What each labeler does, and how accurate it seems to be.
 
-use labelflow::WeakSignals;
-use labelflow::labelers::{LabelerErrors, LabelerSummary, analyze};
-use labelflow::rows::{SoftLabels, Truth};
+use labelflow::labelers::LabelerSummary;
 use labelflow::votes::VoteTally;
 use serde::Serialize;
 
@@ -20,21 +18,6 @@ pub(crate) struct LabelerReport {
 }
 
 impl LabelerReport {
-    /// Describes all labelers, given the labels of a label model.
-    pub(crate) fn of_all(
-        signals: &WeakSignals,
-        truth: Option<&Truth>,
-        labels: &SoftLabels,
-    ) -> anyhow::Result<Vec<Self>> {
-        let rates = LabelerErrors::expected(signals, labels).rates();
-        let summaries = analyze(signals, truth)?.into_iter().zip(rates);
-        let report = |(summary, rate): (LabelerSummary, f64)| Self {
-            learned_accuracy: (summary.n_votes > 0).then_some(1.0 - rate),
-            summary,
-        };
-        Ok(summaries.map(report).collect())
-    }
-
     /// Describes all labelers from sums over their votes and labels.
     pub(crate) fn of_tally(tally: &VoteTally) -> Vec<Self> {
         let labelers = tally.summaries().into_iter().zip(tally.learned_accuracies());

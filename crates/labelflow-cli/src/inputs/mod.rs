@@ -8,5 +8,4 @@ pub(crate) mod data_folder;
 pub(crate) mod evaluation_file;
 pub(crate) mod labeler_report;
 pub(crate) mod memory_size;
-pub(crate) mod pattern_input;
-pub(crate) mod signals_input;
+pub(crate) mod vote_input;

@@ -9,18 +9,15 @@ pub(crate) fn latex(tables: &[ReportTable]) -> String {
 }
 
 fn one(table: &ReportTable) -> String {
-    let (rows, columns) = table.rows_and_columns();
-    let header: Vec<String> = columns.iter().map(|name| escaped(name)).collect();
+    let header: Vec<String> = table.header().iter().skip(1).map(|name| escaped(name)).collect();
     let mut lines = vec![
         format!("% {}", table.name.replace('\n', " ")),
-        format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(columns.len())),
+        format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(header.len())),
         "\\toprule".to_owned(),
         format!(" & {} \\\\", header.join(" & ")),
         "\\midrule".to_owned(),
     ];
-    for row in rows {
-        let cells: Vec<Option<&ReportCell>> =
-            columns.iter().map(|column| table.cell_at(row, column)).collect();
+    for (row, cells) in table.lines() {
         lines.push(line(&escaped(row), &cells, |cell| Some(measured(cell, table.metric))));
         if cells.iter().flatten().any(|cell| cell.paper.is_some()) {
             lines.push(line("\\quad paper", &cells, |cell| {

@@ -1,8 +1,7 @@
 //! Tables for people, on a terminal or in a page of Markdown.
 
-use crate::experiments::metric::Metric;
 use crate::report::{ReportCell, ReportTable};
-use crate::terminal::output::{percent, table_of};
+use crate::terminal::output::table_of;
 
 /// One table after the other. Below each row stands what the paper has.
 pub(crate) fn markdown(tables: &[ReportTable]) -> String {
@@ -10,44 +9,25 @@ pub(crate) fn markdown(tables: &[ReportTable]) -> String {
 }
 
 fn one(table: &ReportTable) -> String {
-    let (rows, columns) = table.rows_and_columns();
-    let corner = if table.is_transposed() { "system" } else { "set" };
-    let header = std::iter::once(corner.to_owned()).chain(columns.iter().cloned());
+    let measured = |cell: &ReportCell| {
+        let text = cell.shown(table.metric);
+        if cell.is_best { format!("**{text}**") } else { text }
+    };
+    let published = |cell: &ReportCell| cell.published(table.metric).unwrap_or_default();
     let mut lines = Vec::new();
-    for row in rows {
-        let cells: Vec<Option<&ReportCell>> =
-            columns.iter().map(|column| table.cell_at(row, column)).collect();
-        lines.push(line(row, &cells, |cell| measured(cell, table.metric)));
+    for (row, cells) in table.lines() {
+        lines.push(line(row, &cells, measured));
         if cells.iter().flatten().any(|cell| cell.paper.is_some()) {
-            lines.push(line("paper (difference)", &cells, |cell| published(cell, table.metric)));
+            lines.push(line("paper (difference)", &cells, published));
         }
     }
-    let numbers = table_of(header.collect(), lines);
+    let numbers = table_of(table.header(), lines);
     let mut text = format!("{}: {}\n\n{numbers}", table.name, table.metric.title());
-    if table.cells.iter().any(|cell| !cell.intervals.is_empty()) {
-        text += &format!("\n\n{}: what intervals hold\n\n{}", table.name, intervals(table));
+    if let Some(intervals) = table.intervals() {
+        let intervals = table_of(intervals.header, intervals.rows);
+        text += &format!("\n\n{}: prediction intervals\n\n{intervals}", table.name);
     }
     text
-}
-
-/// One line a dataset and system whose labels come with intervals.
-fn intervals(table: &ReportTable) -> String {
-    let known: Vec<&ReportCell> =
-        table.cells.iter().filter(|cell| !cell.intervals.is_empty()).collect();
-    let mut header = vec!["set".to_owned(), "system".to_owned()];
-    for interval in &known[0].intervals {
-        header.push(format!("{:.0} %: coverage", interval.level * 100.0));
-        header.push("width".to_owned());
-    }
-    let line = |cell: &&ReportCell| {
-        let mut line = vec![cell.set.clone(), cell.system.clone()];
-        for interval in &cell.intervals {
-            line.push(percent(interval.coverage) + " %");
-            line.push(table.metric.show(interval.width, interval.width));
-        }
-        line
-    };
-    table_of(header, known.iter().map(line).collect())
 }
 
 fn line(
@@ -57,20 +37,4 @@ fn line(
 ) -> Vec<String> {
     let cells = cells.iter().map(|cell| cell.map_or_else(String::new, &show));
     std::iter::once(name.to_owned()).chain(cells).collect()
-}
-
-fn measured(cell: &ReportCell, metric: Metric) -> String {
-    // One run does not deviate.
-    let text = metric.with_deviation(cell.mean, (cell.n_runs > 1).then_some(cell.deviation));
-    if cell.is_best { format!("**{text}**") } else { text }
-}
-
-fn published(cell: &ReportCell, metric: Metric) -> String {
-    match (cell.paper, cell.difference) {
-        (Some(paper), Some(difference)) => {
-            let paper_text = metric.with_deviation(paper, cell.paper_deviation);
-            format!("{paper_text} ({})", metric.signed(difference, paper))
-        }
-        _ => String::new(),
-    }
 }

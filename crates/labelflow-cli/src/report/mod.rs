@@ -19,11 +19,13 @@ mod values_section;
 use labelflow::evaluation::IntervalMetrics;
 use serde::Serialize;
 
+use crate::chart::DataTable;
 use crate::commands::run::RunResult;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::Expectation;
-use crate::experiments::summary::{mean_and_deviation, mean_of_known};
+use crate::experiments::summary::{grouped, mean_and_deviation, mean_of_known};
 use crate::experiments::systems::{is_supervised, order};
+use crate::terminal::output::percent;
 
 pub(crate) use csv::csv;
 pub(crate) use html::html;
@@ -79,67 +81,106 @@ impl ReportTable {
     }
 
     /// Whether a row is a system: the shorter list goes across the page.
-    pub(crate) fn is_transposed(&self) -> bool {
+    fn is_transposed(&self) -> bool {
         self.systems.len() > self.sets.len()
     }
 
     /// The names that go down the page, and those that go across it.
-    pub(crate) fn rows_and_columns(&self) -> (&[String], &[String]) {
+    fn rows_and_columns(&self) -> (&[String], &[String]) {
         match self.is_transposed() {
             true => (&self.systems, &self.sets),
             false => (&self.sets, &self.systems),
         }
     }
 
-    /// The cell in a row and a column of the page.
-    pub(crate) fn cell_at(&self, row: &str, column: &str) -> Option<&ReportCell> {
-        match self.is_transposed() {
+    /// What stands above the columns of the page.
+    pub(crate) fn header(&self) -> Vec<String> {
+        let corner = if self.is_transposed() { "system" } else { "set" };
+        let (_, columns) = self.rows_and_columns();
+        std::iter::once(corner.to_owned()).chain(columns.iter().cloned()).collect()
+    }
+
+    /// The cells of each row of the page, by its name.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&str, Vec<Option<&ReportCell>>)> {
+        let (rows, columns) = self.rows_and_columns();
+        let cell = |row, column| match self.is_transposed() {
             true => self.cell(column, row),
             false => self.cell(row, column),
+        };
+        rows.iter().map(move |row| {
+            (row.as_str(), columns.iter().map(|column| cell(row, column)).collect())
+        })
+    }
+
+    /// Coverage and width of the intervals of each dataset and system, of those whose labels have some.
+    pub(crate) fn intervals(&self) -> Option<DataTable> {
+        let known: Vec<&ReportCell> =
+            self.cells.iter().filter(|cell| !cell.intervals.is_empty()).collect();
+        let mut header = vec!["set".to_owned(), "system".to_owned()];
+        for interval in &known.first()?.intervals {
+            header.push(format!("{:.0} %: coverage", interval.level * 100.0));
+            header.push("width".to_owned());
         }
+        let row = |cell: &&ReportCell| {
+            let numbers = cell.intervals.iter().flat_map(|interval| {
+                let width = self.metric.show(interval.width, interval.width);
+                [format!("{} %", percent(interval.coverage)), width]
+            });
+            [cell.set.clone(), cell.system.clone()].into_iter().chain(numbers).collect()
+        };
+        Some(DataTable { header, rows: known.iter().map(row).collect() })
+    }
+}
+
+impl ReportCell {
+    /// The mean; one run has no deviation.
+    pub(crate) fn shown(&self, metric: Metric) -> String {
+        metric.with_deviation(self.mean, (self.n_runs > 1).then_some(self.deviation))
+    }
+
+    /// The paper's number, and ours minus it.
+    pub(crate) fn published(&self, metric: Metric) -> Option<String> {
+        let (paper, difference) = (self.paper?, self.difference?);
+        let text = metric.with_deviation(paper, self.paper_deviation);
+        Some(format!("{text} ({})", metric.signed(difference, paper)))
     }
 }
 
 /// One table for each that the runs belong to, and for each of its metrics. `systems` chooses among the systems and orders them.
 pub(crate) fn tables(results: &[RunResult], systems: Option<&[String]>) -> Vec<ReportTable> {
-    let mut names: Vec<(String, Metric)> = Vec::new();
-    for run in results {
-        let name = (run.table.clone(), run.metric);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let table = |(name, metric): (String, Metric)| {
-        let belongs = |run: &&RunResult| run.table == name && run.metric == metric;
-        let runs: Vec<&RunResult> = results.iter().filter(belongs).collect();
-        table(name, &runs, systems)
-    };
-    names.into_iter().map(table).filter(|table| !table.cells.is_empty()).collect()
+    let groups = grouped(results, |run| (&run.table, run.metric)).into_iter();
+    let tables = groups.map(|((name, metric), runs)| table(name, metric, &runs, systems));
+    tables.filter(|table| !table.cells.is_empty()).collect()
 }
 
-fn table(name: String, runs: &[&RunResult], chosen: Option<&[String]>) -> ReportTable {
-    let mut systems = in_order(runs.iter().map(|run| &run.system));
+fn table(
+    name: &str,
+    metric: Metric,
+    runs: &[&RunResult],
+    chosen: Option<&[String]>,
+) -> ReportTable {
+    let runs = || runs.iter().copied();
+    let mut systems: Vec<String> =
+        grouped(runs(), |run| &run.system).into_iter().map(|(name, _)| name.clone()).collect();
     match chosen {
         None => systems.sort_by_cached_key(|name| order(name)),
         Some(chosen) => {
             systems = chosen.iter().filter(|name| systems.contains(name)).cloned().collect();
         }
     }
-    let sets = in_order(runs.iter().map(|run| &run.set));
-    let metric = runs.first().map(|run| run.metric).unwrap_or_default();
-    let mut cells = Vec::new();
-    for set in &sets {
-        let of_set = systems.iter().filter_map(|system| {
-            let belongs = |run: &&&RunResult| run.set == *set && run.system == *system;
-            let runs: Vec<&RunResult> = runs.iter().filter(belongs).copied().collect();
-            (!runs.is_empty()).then(|| cell(&runs))
-        });
+    let (mut sets, mut cells) = (Vec::new(), Vec::new());
+    for (set, runs) in grouped(runs(), |run| &run.set) {
+        let groups = grouped(runs, |run| &run.system);
+        let of_system = |system: &String| groups.iter().find(|(name, _)| *name == system);
+        let of_set = systems.iter().filter_map(of_system).map(|(_, runs)| cell(runs));
         let mut of_set: Vec<ReportCell> = of_set.collect();
         mark_best(&mut of_set, metric);
+        if !of_set.is_empty() {
+            sets.push(set.clone());
+        }
         cells.extend(of_set);
     }
-    let sets = sets.into_iter().filter(|set| cells.iter().any(|cell| cell.set == *set)).collect();
-    ReportTable { name, metric, sets, systems, cells }
+    ReportTable { name: name.to_owned(), metric, sets, systems, cells }
 }
 
 /// What at least one run comes to.
@@ -186,17 +227,6 @@ fn mark_best(cells: &mut [ReportCell], metric: Metric) {
     for cell in cells {
         cell.is_best = competes(cell) && metric.show(cell.mean, cell.mean) == best;
     }
-}
-
-/// The different names, in the order in which they are met.
-fn in_order<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut different: Vec<String> = Vec::new();
-    for name in names {
-        if !different.contains(name) {
-            different.push(name.clone());
-        }
-    }
-    different
 }
 
 #[cfg(test)]

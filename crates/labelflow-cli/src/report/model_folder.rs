@@ -7,7 +7,7 @@ use labelflow::storage::ModelTask;
 use labelflow::training::{EpochRecord, StopReason};
 use serde::Deserialize;
 
-use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations};
+use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations, read_json_lines};
 
 /// The manifests that a folder may have; the second after a crash while saving.
 const MANIFESTS: [&str; 2] = ["model.toml", "model.toml.new"];
@@ -53,7 +53,7 @@ impl ModelFolder {
         Ok(Self {
             name: path.display().to_string(),
             manifest: toml::from_str(&text).with_context(reading)?,
-            history: read_history(&path.join(METRICS))?,
+            history: read_json_lines(&path.join(METRICS), "an epoch")?,
             evaluations: read_evaluations(&path.join(EVALUATION))?,
         })
     }
@@ -64,16 +64,6 @@ impl ModelFolder {
         flatten("", &toml::Value::Table(self.manifest.config.clone()), &mut settings);
         settings
     }
-}
-
-fn read_history(path: &Path) -> anyhow::Result<Vec<EpochRecord>> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let record = |(index, line): (usize, &str)| {
-        let place = || format!("{}, line {}: expected an epoch", path.display(), index + 1);
-        serde_json::from_str(line).with_context(place)
-    };
-    text.lines().enumerate().map(record).collect()
 }
 
 /// Tables become names with dots; lists of tables are numbered.

@@ -1,4 +1,4 @@
-//! How sure predicted classes are, and how right they are where true labels are known.
+//! How certain predicted classes are and, where true labels are known, how accurate.
 //!
 //! ```text
 //! certainty = the probability of the predicted class
@@ -11,9 +11,7 @@ use labelflow::rows::Truth;
 use labelflow_data::inputs::ClassPredictions;
 
 use super::page::{Block, Figure, PageTable, Section};
-use crate::chart::{
-    Axis, Chart, ChartSize, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number,
-};
+use crate::chart::{Axis, Chart, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number};
 use crate::terminal::output::percent;
 
 /// Bins of certainty.
@@ -37,7 +35,8 @@ pub(crate) fn predictions_section(
     if let Some(truth) = truth {
         let metrics = classification_metrics(&predictions.labels, truth)?;
         figures.push(Figure::new("accuracy", format!("{} %", percent(metrics.accuracy))));
-        figures.push(Figure::new("calibration error", format!("{} %", percent(metrics.ece))));
+        figures
+            .push(Figure::new("expected calibration error", format!("{} %", percent(metrics.ece))));
         figures.push(Figure::new("Brier score", format!("{:.4}", metrics.brier)));
         figures.push(Figure::new("log loss", format!("{:.4}", metrics.log_loss)));
     }
@@ -45,13 +44,43 @@ pub(crate) fn predictions_section(
         charts.insert(0, rows.reliability(is_right));
         charts.push(rows.selective_accuracy(is_right));
     }
+    Ok(section(figures, charts, least_certain(predictions, &rows, truth)))
+}
+
+/// The section of predictions of any kind.
+pub(super) fn section(
+    figures: Vec<Figure>,
+    charts: Vec<Chart>,
+    least_certain: DataTable,
+) -> Section {
+    let title = "Least certain rows";
     let blocks = vec![
         Block::Figures(figures),
         Block::Charts(charts),
-        Block::Heading("Least certain rows".to_owned()),
-        Block::Table(least_certain(predictions, &rows, truth)),
+        Block::Heading(title.to_owned()),
+        Block::Table(PageTable::new(title, least_certain)),
     ];
-    Ok(Section { name: "predictions", title: "Predictions", blocks })
+    Section { name: "predictions", title: "Predictions", blocks }
+}
+
+/// A mean over the rows kept, for each share of rows that can be kept; `order` starts with the most certain one. Rows of the same
+/// certainty are kept or left out together.
+pub(super) fn mean_of_kept(
+    order: &[usize],
+    certainty: &[f64],
+    value: impl Fn(usize) -> f64,
+) -> Vec<[f64; 2]> {
+    let mut total = 0.0;
+    let mut points = Vec::new();
+    for (index, &row) in order.iter().enumerate() {
+        total += value(row);
+        let next = order.get(index + 1).map(|&next| certainty[next]);
+        if next != Some(certainty[row]) {
+            let n_kept = (index + 1) as f64;
+            points.push([100.0 * n_kept / order.len() as f64, total / n_kept]);
+        }
+    }
+    points
 }
 
 /// What is known of each row.
@@ -102,7 +131,7 @@ impl Rows {
             let certainty =
                 100.0 * members.iter().map(|&row| self.certainty[row]).sum::<f64>() / n_rows;
             let value = format!(
-                "certainty {certainty:.1} %: {accuracy:.1} % right, {} rows",
+                "certainty {certainty:.1} %: accuracy {accuracy:.1} %, {} rows",
                 members.len()
             );
             let left = bin as f64 * 10.0;
@@ -121,59 +150,42 @@ impl Rows {
             ]);
         }
         marks.push(Mark::Guide { from: [0.0, 0.0], to: [100.0, 100.0] });
-        let key = |text: &str, style, symbol| Key { text: text.to_owned(), style, symbol };
+        let description = "Reliability diagram: for each bin of certainty, the accuracy against the mean \
+                           certainty. On the diagonal both are equal.";
+        let axes = [Axis::percent("certainty, %"), Axis::percent("accuracy, %")];
+        let name = "predictions-reliability";
         Chart {
-            name: "predictions-reliability".to_owned(),
-            title: "Reliability".to_owned(),
-            description: "Reliability diagram: for each tenth of certainty, the share of rows that is right against their mean \
-                          certainty. On the diagonal both are equal."
-                .to_owned(),
-            x: Axis::percent("certainty, %"),
-            y: Axis::percent("right, %"),
-            size: ChartSize::Usual,
             marks,
             legend: vec![
-                key("right rows of a bin", 0, Symbol::Bar),
-                key("at their mean certainty", 1, Symbol::Point),
+                Key::new("accuracy in each bin", 0, Symbol::Bar),
+                Key::new("at the mean certainty", 1, Symbol::Point),
             ],
-            data: DataTable::new(["certainty, %", "rows", "mean certainty, %", "right, %"], rows),
+            data: DataTable::new(
+                ["certainty, %", "rows", "mean certainty, %", "accuracy, %"],
+                rows,
+            ),
+            ..Chart::new(name, "Reliability", description.to_owned(), axes)
         }
     }
 
     fn selective_accuracy(&self, is_right: &[bool]) -> Chart {
         let order = by_descending(&self.certainty);
-        let n_rows = order.len();
-        let mut n_right = 0;
-        let mut points = Vec::new();
-        for (index, &row) in order.iter().enumerate() {
-            n_right += usize::from(is_right[row]);
-            // Rows of the same certainty are kept or left out together.
-            let next = order.get(index + 1).map(|&next| self.certainty[next]);
-            if next != Some(self.certainty[row]) {
-                let n_kept = (index + 1) as f64;
-                points.push([100.0 * n_kept / n_rows as f64, 100.0 * n_right as f64 / n_kept]);
-            }
-        }
-        let curve = Curve { name: "accuracy".to_owned(), points };
-        let title = "Accuracy when the least certain rows are left out";
-        let points = &curve.points;
-        let band = |&[kept, accuracy]: &[f64; 2]| {
-            let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * n_rows as f64);
+        let percent_right = |row: usize| if is_right[row] { 100.0 } else { 0.0 };
+        let points = mean_of_kept(&order, &self.certainty, percent_right);
+        let band = |[kept, accuracy]: [f64; 2]| {
+            let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * order.len() as f64);
             ([kept, 100.0 * low], [kept, 100.0 * high])
         };
         let (low, high): (Vec<_>, Vec<_>) =
-            evenly_chosen(points, MOST_BAND).iter().map(band).unzip();
+            evenly_chosen(&points, MOST_BAND).into_iter().map(band).unzip();
         let band: Vec<[f64; 2]> = low.into_iter().chain(high.into_iter().rev()).collect();
         let heights: Vec<f64> = band.iter().map(|place| place[1]).collect();
-        let mut chart = Chart::of_curves(
-            "predictions-coverage",
-            title,
-            "rows kept, %",
-            "accuracy, %",
-            std::slice::from_ref(&curve),
-        );
-        chart.x = Axis::percent("rows kept, %");
-        chart.y = Axis::of_values("accuracy, %", &heights);
+        let curve = Curve { name: "accuracy".to_owned(), points };
+        let title = "Accuracy when the least certain rows are left out";
+        let (x, y) = ("rows kept, %", "accuracy, %");
+        let mut chart = Chart::of_curves("predictions-coverage", title, x, y, &[curve]);
+        chart.x = Axis::percent(x);
+        chart.y = Axis::of_values(y, &heights);
         chart.description += " The band is a 95 percent interval.";
         chart.marks.insert(0, Mark::Area { points: band, style: 0 });
         chart
@@ -222,16 +234,11 @@ pub(super) fn histogram(
         format!(" Most rows, {count}, are from {}.", range(start))
     });
     let rows = counts.iter().map(|&(start, count)| vec![range(start), count.to_string()]);
+    let axes = [Axis::of_values(unit, &ends), Axis::from_zero("rows", &heights)];
     Chart {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        description: format!("Histogram of rows by {unit}.{largest}"),
-        x: Axis::of_values(unit, &ends),
-        y: Axis::from_zero("rows", &heights),
-        size: ChartSize::Usual,
         marks: counts.iter().map(bar).collect(),
-        legend: Vec::new(),
-        data: DataTable { header: vec![unit.to_owned(), "rows".to_owned()], rows: rows.collect() },
+        data: DataTable::new([unit, "rows"], rows.collect()),
+        ..Chart::new(name, title, format!("Histogram of rows by {unit}.{largest}"), axes)
     }
 }
 
@@ -239,7 +246,7 @@ pub(super) fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Truth>) -> PageTable {
+fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Truth>) -> DataTable {
     let doubt: Vec<f64> = rows.certainty.iter().map(|certainty| 1.0 - certainty).collect();
     let mut order = by_descending(&doubt);
     order.truncate(N_ROWS);
@@ -266,8 +273,7 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
             .map(str::to_owned)
             .to_vec();
     header.extend(truth.map(|_| "true label".to_owned()));
-    let rows = order.iter().map(line).collect();
-    PageTable::new("Least certain rows", DataTable { header, rows })
+    DataTable { header, rows: order.iter().map(line).collect() }
 }
 
 #[cfg(test)]
@@ -314,10 +320,9 @@ mod tests {
         let kept = rows.selective_accuracy(&is_right).data.rows;
         assert_eq!(kept, [["50", "50"], ["75", "66.67"], ["100", "50"]]);
         let table = least_certain(&predictions, &rows, Some(&truth));
-        let order: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
+        let order: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(order, ["2", "3", "0", "1"]);
-        let first: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(first, ["2", "b", "60.0", "a", "40.0", "a"]);
+        assert_eq!(table.rows[0], ["2", "b", "60.0", "a", "40.0", "a"]);
     }
 
     #[test]

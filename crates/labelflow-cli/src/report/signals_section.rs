@@ -1,11 +1,11 @@
-//! What labelers do: coverage, overlaps and conflicts, estimated and true accuracy, and the rows on which they disagree most.
+//! The labelers: coverage, overlaps and conflicts, estimated and true accuracy, and the rows on which they disagree most.
 
 use labelflow::WeakSignals;
 use labelflow::labelers::{LabelerPair, labeler_pairs};
 use labelflow::rows::Truth;
 
 use super::page::{Block, Figure, PageTable, Section};
-use crate::chart::{Axis, Chart, ChartSize, DataTable, Key, Mark, Symbol};
+use crate::chart::{Axis, Chart, DataTable, Key, Mark, Symbol};
 use crate::inputs::labeler_report::LabelerReport;
 use crate::terminal::output::percent;
 
@@ -87,27 +87,24 @@ fn shares_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
         let cells = shares.map(percent);
         rows.push(std::iter::once(summary.name.clone()).chain(cells).collect());
     }
-    let key =
-        |(style, text): (usize, &str)| Key { text: text.to_owned(), style, symbol: Symbol::Bar };
+    let key = |(style, text): (usize, &str)| Key::new(text, style, Symbol::Bar);
+    let description = "Bar chart of the shares of all rows on which each labeler votes, votes with another one, and votes against \
+                       another one.";
+    let axes = [Axis::percent("share of all rows, %"), Axis::names("", names(report, chosen))];
+    let title = "Coverage, overlaps and conflicts";
     Chart {
-        name: "signals-coverage".to_owned(),
-        title: "Coverage, overlaps and conflicts".to_owned(),
-        description: "Bar chart of the shares of all rows on which each labeler votes, votes with another one, and votes against \
-                      another one."
-            .to_owned(),
-        x: Axis::percent("share of all rows, %"),
-        y: Axis::names("", names(report, chosen)),
-        size: height(chosen.len()),
+        height: height(chosen.len()),
         marks,
         legend: SHARES.into_iter().enumerate().map(key).collect(),
         data: DataTable::new(["labeler", "coverage %", "overlaps %", "conflicts %"], rows),
+        ..Chart::new("signals-coverage", title, description.to_owned(), axes)
     }
 }
 
 /// Less room for each of many labelers.
-fn height(n_labelers: usize) -> ChartSize {
+fn height(n_labelers: usize) -> f64 {
     let room = if n_labelers > 12 { 24.0 } else { 36.0 };
-    ChartSize::Height((n_labelers as f64 * room).max(60.0))
+    (n_labelers as f64 * room).max(60.0)
 }
 
 fn names(report: &SignalsReport<'_>, chosen: &[usize]) -> Vec<String> {
@@ -137,26 +134,18 @@ fn accuracy_chart(report: &SignalsReport<'_>, chosen: &[usize]) -> Chart {
         let cells = [estimated, found].map(|share| share.map_or_else(|| "–".to_owned(), percent));
         rows.push(std::iter::once(name.clone()).chain(cells).collect());
     }
-    let mut legend = vec![Key {
-        text: format!("estimated by {}", report.model),
-        style: 0,
-        symbol: Symbol::Point,
-    }];
-    if report.truth.is_some() {
-        legend.push(Key { text: "by true labels".to_owned(), style: 1, symbol: Symbol::Point });
-    }
+    let mut legend = vec![Key::new(format!("estimated by {}", report.model), 0, Symbol::Point)];
+    legend.extend(report.truth.map(|_| Key::new("by true labels", 1, Symbol::Point)));
+    let description = "Dot chart of the share of each labeler's votes that is right, as estimated from votes alone and, where true \
+                       labels are known, by them.";
+    let axes = [Axis::of_values("right votes, %", &shares), Axis::names("", names(report, chosen))];
+    let title = "Accuracy of each labeler";
     Chart {
-        name: "signals-accuracy".to_owned(),
-        title: "Accuracy of each labeler".to_owned(),
-        description: "Dot chart of the share of each labeler's votes that is right, as estimated from votes alone and, where true \
-                      labels are known, by them."
-            .to_owned(),
-        x: Axis::of_values("right votes, %", &shares),
-        y: Axis::names("", names(report, chosen)),
-        size: height(chosen.len()),
+        height: height(chosen.len()),
         marks,
         legend,
         data: DataTable::new(["labeler", "estimated %", "by true labels %"], rows),
+        ..Chart::new("signals-accuracy", title, description.to_owned(), axes)
     }
 }
 
@@ -214,16 +203,12 @@ impl Pairs {
             rows.push(cells);
         }
         let header = std::iter::once("% of rows".to_owned()).chain(self.names.iter().cloned());
+        let axes = [Axis::names("", self.names.clone()), Axis::names("", self.names.clone())];
         Chart {
-            name: name.to_owned(),
-            title: format!("{title}, %"),
-            description: format!("{description}."),
-            x: Axis::names("", self.names.clone()),
-            y: Axis::names("", self.names.clone()),
-            size: ChartSize::Height((self.names.len() as f64 * 36.0).clamp(60.0, 320.0)),
+            height: (self.names.len() as f64 * 36.0).clamp(60.0, 320.0),
             marks,
-            legend: Vec::new(),
             data: DataTable { header: header.collect(), rows },
+            ..Chart::new(name, &format!("{title}, %"), format!("{description}."), axes)
         }
     }
 }
@@ -282,6 +267,7 @@ fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
 mod tests {
     use labelflow::Votes;
     use labelflow::rows::SoftLabels;
+    use labelflow::votes::VoteTally;
     use ndarray::{Array2, array};
 
     use super::*;
@@ -306,7 +292,9 @@ mod tests {
         let signals = signals();
         let soft = SoftLabels::normalized(Array2::ones((4, 3)));
         let truth = Truth::new(vec![0, 1, 1, 2], 3).unwrap();
-        let labelers = LabelerReport::of_all(&signals, Some(&truth), &soft).unwrap();
+        let mut tally = VoteTally::new(&signals);
+        tally.add(&signals, &[], &soft, Some(&truth)).unwrap();
+        let labelers = LabelerReport::of_tally(&tally);
         let report = SignalsReport {
             signals: &signals,
             labelers: &labelers,

@@ -1,10 +1,8 @@
 //! The tables of runs, with the paper's numbers below ours.
 
 use super::page::{Block, PageCell, PageTable, Section};
-use crate::chart::DataTable;
 use crate::experiments::metric::Metric;
 use crate::report::{ReportCell, ReportTable};
-use crate::terminal::output::percent;
 
 /// The section of at least one table.
 pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
@@ -12,7 +10,9 @@ pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
     for table in tables {
         blocks.push(Block::Heading(format!("{}: {}", table.name, table.metric.title())));
         blocks.push(Block::Table(numbers(table)));
-        blocks.extend(intervals(table).map(Block::Table));
+        let caption = format!("{}: prediction intervals", table.name);
+        let intervals = table.intervals().map(|data| PageTable::new(&caption, data));
+        blocks.extend(intervals.map(Block::Table));
     }
     blocks.push(Block::Text(
         "The best system of a dataset is bold; systems that use true labels do not compete. Differences are ours minus the paper's."
@@ -22,58 +22,25 @@ pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
 }
 
 fn numbers(table: &ReportTable) -> PageTable {
-    let (rows, columns) = table.rows_and_columns();
-    let corner = if table.is_transposed() { "system" } else { "dataset" };
-    let row = |row: &String| {
-        let cells = columns.iter().map(|column| {
-            table
-                .cell_at(row, column)
-                .map_or_else(PageCell::default, |cell| shown(cell, table.metric))
-        });
-        std::iter::once(PageCell::from(row.clone())).chain(cells).collect()
+    let row = |(row, cells): (&str, Vec<Option<&ReportCell>>)| {
+        let cells = cells
+            .into_iter()
+            .map(|cell| cell.map_or_else(PageCell::default, |cell| shown(cell, table.metric)));
+        std::iter::once(PageCell::from(row.to_owned())).chain(cells).collect()
     };
     PageTable {
         caption: format!("{}: {}", table.name, table.metric.title()),
-        header: std::iter::once(corner.to_owned()).chain(columns.iter().cloned()).collect(),
-        rows: rows.iter().map(row).collect(),
+        header: table.header(),
+        rows: table.lines().map(row).collect(),
     }
 }
 
 fn shown(cell: &ReportCell, metric: Metric) -> PageCell {
-    let mut remarks = Vec::new();
-    if let (Some(paper), Some(difference)) = (cell.paper, cell.difference) {
-        let paper_text = metric.with_deviation(paper, cell.paper_deviation);
-        remarks.push(format!("paper {paper_text} ({})", metric.signed(difference, paper)));
-    }
-    if let Some(error) = cell.calibration_error {
-        remarks.push(format!("calibration error {error:.1} %"));
-    }
+    let paper = cell.published(metric).map(|paper| format!("paper {paper}"));
+    let error = cell.calibration_error.map(|error| format!("calibration error {error:.1} %"));
     PageCell {
-        // One run does not deviate.
-        text: metric.with_deviation(cell.mean, (cell.n_runs > 1).then_some(cell.deviation)),
+        text: cell.shown(metric),
         is_bold: cell.is_best,
-        remarks,
+        remarks: paper.into_iter().chain(error).collect(),
     }
-}
-
-/// One line a dataset and system whose labels come with intervals.
-fn intervals(table: &ReportTable) -> Option<PageTable> {
-    let known: Vec<&ReportCell> =
-        table.cells.iter().filter(|cell| !cell.intervals.is_empty()).collect();
-    let first = known.first()?;
-    let mut header = vec!["dataset".to_owned(), "system".to_owned()];
-    for interval in &first.intervals {
-        header.push(format!("{:.0} %: held", interval.level * 100.0));
-        header.push("width".to_owned());
-    }
-    let row = |cell: &&ReportCell| {
-        let numbers = cell.intervals.iter().flat_map(|interval| {
-            let width = table.metric.show(interval.width, interval.width);
-            [format!("{} %", percent(interval.coverage)), width]
-        });
-        [cell.set.clone(), cell.system.clone()].into_iter().chain(numbers).collect()
-    };
-    let rows = known.iter().map(row).collect();
-    let caption = format!("{}: what intervals hold", table.name);
-    Some(PageTable::new(&caption, DataTable { header, rows }))
 }

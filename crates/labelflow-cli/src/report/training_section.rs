@@ -14,10 +14,12 @@ const LIKELIHOOD: &str = "likelihood";
 
 /// The section of at least one model folder.
 pub(crate) fn training_section(folders: &[ModelFolder]) -> Section {
-    let mut charts = vec![chart(folders, "loss", "Loss", "loss", |record| Some(record.loss))];
+    let loss = |folder: &ModelFolder| history(folder, |record| Some(record.loss));
+    let mut charts = vec![chart(folders, "loss", "Loss", "loss", loss)];
     for term in terms(folders) {
         let (title, unit) = titles(&term, folders);
-        charts.push(chart(folders, &term, &title, unit, |record| record.terms.get(&term).copied()));
+        let violation = |record: &EpochRecord| record.terms.get(&term).copied();
+        charts.push(chart(folders, &term, &title, unit, |folder| history(folder, violation)));
     }
     charts.extend(evaluation_charts(folders));
     let mut blocks = vec![
@@ -50,45 +52,42 @@ fn titles(term: &str, folders: &[ModelFolder]) -> (String, &'static str) {
     }
 }
 
+/// A curve over epochs for each model.
 fn chart(
     folders: &[ModelFolder],
     name: &str,
     title: &str,
     unit: &str,
-    value: impl Fn(&EpochRecord) -> Option<f64>,
+    points: impl Fn(&ModelFolder) -> Vec<[f64; 2]>,
 ) -> Chart {
-    let curve = |folder: &ModelFolder| {
-        let points = folder.history.iter();
-        let point = |record: &EpochRecord| Some([record.epoch as f64, value(record)?]);
-        Curve { name: folder.name.clone(), points: points.filter_map(point).collect() }
-    };
+    let curve = |folder: &ModelFolder| Curve { name: folder.name.clone(), points: points(folder) };
     let curves: Vec<Curve> = folders.iter().map(curve).collect();
     Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves)
 }
 
+/// What each epoch has of a number that not all have.
+fn history(folder: &ModelFolder, value: impl Fn(&EpochRecord) -> Option<f64>) -> Vec<[f64; 2]> {
+    let point = |record: &EpochRecord| Some([record.epoch as f64, value(record)?]);
+    folder.history.iter().filter_map(point).collect()
+}
+
 /// What evaluations say over epochs, of at least one model.
-fn evaluation_charts(folders: &[ModelFolder]) -> Vec<Chart> {
+fn evaluation_charts(folders: &[ModelFolder]) -> impl Iterator<Item = Chart> {
     let chart = |name: &str, title: &str, unit: &str, score: fn(Scores) -> Option<f64>| {
         let point = |line: &Evaluation| Some([line.epoch as f64, score(line.scores)?]);
-        let curve = |folder: &ModelFolder| Curve {
-            name: folder.name.clone(),
-            points: folder.evaluations.iter().filter_map(point).collect(),
-        };
-        let curves: Vec<Curve> = folders.iter().map(curve).collect();
-        let is_known = curves.iter().any(|curve| !curve.points.is_empty());
-        is_known
-            .then(|| Chart::of_curves(&format!("training-{name}"), title, "epoch", unit, &curves))
+        chart(folders, name, title, unit, |folder| {
+            folder.evaluations.iter().filter_map(point).collect()
+        })
     };
+    let (ece, rmse) = ("Expected calibration error", "Root mean squared error");
     let charts = [
-        chart("accuracy", "Accuracy", "accuracy, %", |scores| {
-            scores.accuracy().map(|share| 100.0 * share)
+        chart("accuracy", "Accuracy", "accuracy, %", |scores| Some(100.0 * scores.accuracy()?)),
+        chart("calibration-error", ece, "expected calibration error, %", |scores| {
+            Some(100.0 * scores.ece()?)
         }),
-        chart("calibration-error", "Calibration error", "calibration error, %", |scores| {
-            scores.ece().map(|share| 100.0 * share)
-        }),
-        chart("rmse", "Root mean squared error", "RMSE", Scores::rmse),
+        chart("rmse", rmse, "RMSE", Scores::rmse),
     ];
-    charts.into_iter().flatten().collect()
+    charts.into_iter().filter(|chart| !chart.is_empty())
 }
 
 fn models_table(folders: &[ModelFolder]) -> PageTable {
@@ -97,7 +96,7 @@ fn models_table(folders: &[ModelFolder]) -> PageTable {
         "task",
         "epochs",
         "ended",
-        "loss at the end",
+        "final loss",
         "classes",
         "features",
         "seed",
@@ -128,12 +127,12 @@ fn models_table(folders: &[ModelFolder]) -> PageTable {
 
 fn show_evaluation(evaluation: &Evaluation) -> String {
     match evaluation.scores {
-        Scores::Classification { accuracy, .. } => format!("{} % right", percent(accuracy)),
+        Scores::Classification { accuracy, .. } => format!("accuracy {} %", percent(accuracy)),
         Scores::Regression { rmse } => format!("RMSE {}", show_number(rmse, None)),
     }
 }
 
-/// One line a setting; those in which models differ are bold.
+/// One line per setting; those in which models differ are bold.
 fn settings_table(folders: &[ModelFolder]) -> PageTable {
     let settings: Vec<Vec<(String, String)>> = folders.iter().map(ModelFolder::settings).collect();
     let mut names: Vec<&String> = Vec::new();
@@ -178,7 +177,7 @@ fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
         vec![folder.name.clone(), classes, list(&manifest.features), manifest.labelflow.clone()]
     };
     let data = DataTable::new(
-        ["model", "classes", "features", "written by version"],
+        ["model", "classes", "features", "labelflow version"],
         folders.iter().map(row).collect(),
     );
     (!folders.is_empty()).then(|| PageTable::new("Features and classes", data))

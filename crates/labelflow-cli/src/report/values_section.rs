@@ -1,4 +1,4 @@
-//! How sure predicted real values are, and how near they are where true values are known.
+//! How certain predicted real values are and, where true values are known, how accurate.
 //!
 //! ```text
 //! calibration: the share of true values below the 5 %, 50 % and 95 % quantile against 5, 50 and 95 %
@@ -9,9 +9,9 @@ use labelflow::evaluation::point_metrics;
 use labelflow::rows::TrueValues;
 use labelflow_data::inputs::ValueLabels;
 
-use super::page::{Block, Figure, PageTable, Section};
-use super::predictions_section::{by_descending, histogram, mean};
-use crate::chart::{Axis, Chart, ChartSize, Curve, DataTable, Mark, show_number};
+use super::page::{Figure, Section};
+use super::predictions_section::{by_descending, histogram, mean, mean_of_kept, section};
+use crate::chart::{Axis, Chart, Curve, DataTable, Mark, show_number};
 use crate::terminal::output::percent;
 
 /// Bars of the histogram.
@@ -28,7 +28,7 @@ pub(crate) fn values_section(
     let show = |number: f64| show_number(number, None);
     let mut figures = vec![
         Figure::new("rows", labels.mean.len().to_string()),
-        Figure::new("mean deviation", show(mean(&labels.std))),
+        Figure::new("mean standard deviation", show(mean(&labels.std))),
     ];
     let mut charts = Vec::new();
     if let Some(truth) = truth {
@@ -37,19 +37,13 @@ pub(crate) fn values_section(
         figures.push(Figure::new("root mean squared error", show(metrics.rmse)));
         figures.push(Figure::new("mean absolute error", show(metrics.mae)));
         figures.push(Figure::new("R²", format!("{:.3}", metrics.r2)));
-        figures.push(Figure::new("90 % intervals hold", format!("{} %", percent(held))));
+        figures.push(Figure::new("coverage of 90 % intervals", format!("{} %", percent(held))));
         charts.push(calibration(labels, truth));
         charts.push(scatter(labels, truth));
         charts.push(selective_error(labels, truth));
     }
     charts.push(deviations(labels));
-    let blocks = vec![
-        Block::Figures(figures),
-        Block::Charts(charts),
-        Block::Heading("Least certain rows".to_owned()),
-        Block::Table(least_certain(labels, truth)),
-    ];
-    Ok(Section { name: "predictions", title: "Predictions", blocks })
+    Ok(section(figures, charts, least_certain(labels, truth)))
 }
 
 /// The share of true values between the quantiles of 5 and 95 %.
@@ -71,18 +65,12 @@ fn calibration(labels: &ValueLabels, truth: &TrueValues) -> Chart {
         marks.push(Mark::Point { at: [level, share], style: 0, value, is_quiet: false });
         rows.push(vec![format!("{level:.0}"), format!("{share:.1}")]);
     }
-    Chart {
-        name: "predictions-calibration".to_owned(),
-        title: "Calibration of quantiles".to_owned(),
-        description: "Share of true values below the 5, 50 and 95 percent quantiles. On the diagonal it is what the quantile claims."
-            .to_owned(),
-        x: Axis::percent("quantile, %"),
-        y: Axis::percent("true values below it, %"),
-        size: ChartSize::Usual,
-        marks,
-        legend: Vec::new(),
-        data: DataTable::new(["quantile, %", "true values below it, %"], rows),
-    }
+    let (x, y) = ("quantile, %", "true values below it, %");
+    let description = "Share of true values below the 5, 50 and 95 percent quantiles. On the diagonal it is what the quantile claims.";
+    let axes = [Axis::percent(x), Axis::percent(y)];
+    let title = "Calibration of quantiles";
+    let chart = Chart::new("predictions-calibration", title, description.to_owned(), axes);
+    Chart { marks, data: DataTable::new([x, y], rows), ..chart }
 }
 
 fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
@@ -99,46 +87,25 @@ fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
         marks.push(Mark::Point { at: [predicted, value], style: 0, value: text, is_quiet: false });
         rows.push(vec![row.to_string(), x, y]);
     }
-    Chart {
-        name: "predictions-true-values".to_owned(),
-        title: "True values against predicted means".to_owned(),
-        description: format!(
-            "Scatter plot of {} rows. On the diagonal a prediction is exact.",
-            rows.len()
-        ),
-        x: Axis::of_values("predicted mean", &both),
-        y: Axis::of_values("true value", &both),
-        size: ChartSize::Usual,
-        marks,
-        legend: Vec::new(),
-        data: DataTable::new(["row", "predicted mean", "true value"], rows),
-    }
+    let (x, y) = ("predicted mean", "true value");
+    let description =
+        format!("Scatter plot of {} rows. On the diagonal a prediction is exact.", rows.len());
+    let axes = [Axis::of_values(x, &both), Axis::of_values(y, &both)];
+    let title = "True values against predicted means";
+    let chart = Chart::new("predictions-true-values", title, description, axes);
+    Chart { marks, data: DataTable::new(["row", x, y], rows), ..chart }
 }
 
 fn selective_error(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     let mut order = by_descending(&labels.std);
     order.reverse();
-    let n_rows = order.len() as f64;
-    let mut squares = 0.0;
-    let mut points = Vec::new();
-    for (index, &row) in order.iter().enumerate() {
-        squares += (labels.mean[row] - truth.values()[row]).powi(2);
-        // Rows of the same deviation are kept or left out together.
-        let next = order.get(index + 1).map(|&next| labels.std[next]);
-        if next != Some(labels.std[row]) {
-            let n_kept = (index + 1) as f64;
-            points.push([100.0 * n_kept / n_rows, (squares / n_kept).sqrt()]);
-        }
-    }
-    let curve = Curve { name: "root mean squared error".to_owned(), points };
+    let square = |row: usize| (labels.mean[row] - truth.values()[row]).powi(2);
+    let mut points = mean_of_kept(&order, &labels.std, square);
+    points.iter_mut().for_each(|[_, error]| *error = error.sqrt());
+    let y = "root mean squared error";
+    let curve = Curve { name: y.to_owned(), points };
     let title = "Error when the least certain rows are left out";
-    Chart::of_curves(
-        "predictions-coverage",
-        title,
-        "rows kept, %",
-        "root mean squared error",
-        &[curve],
-    )
+    Chart::of_curves("predictions-coverage", title, "rows kept, %", y, &[curve])
 }
 
 fn deviations(labels: &ValueLabels) -> Chart {
@@ -161,7 +128,7 @@ fn deviations(labels: &ValueLabels) -> Chart {
     histogram("predictions-deviations", "How uncertain values are", "deviation", width, &counts)
 }
 
-fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable {
+fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> DataTable {
     let order = by_descending(&labels.std);
     let show = |number: f64| show_number(number, None);
     let line = |&row: &usize| {
@@ -172,8 +139,7 @@ fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> PageTable 
     let mut header: Vec<String> =
         ["row", "mean", "deviation", "5 % quantile", "95 % quantile"].map(str::to_owned).to_vec();
     header.extend(truth.map(|_| "true value".to_owned()));
-    let rows = order.iter().take(N_ROWS).map(line).collect();
-    PageTable::new("Least certain rows", DataTable { header, rows })
+    DataTable { header, rows: order.iter().take(N_ROWS).map(line).collect() }
 }
 
 #[cfg(test)]

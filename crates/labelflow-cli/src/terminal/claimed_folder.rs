@@ -19,7 +19,8 @@ impl ClaimedFolder {
         let is_new = !path.exists();
         std::fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
         let mut claim = Self { path: path.to_owned(), is_new, lock: None };
-        claim.lock = Some(FolderLock::acquire(path)?);
+        let lock = FolderLock::acquire(path).with_context(|| path.display().to_string())?;
+        claim.lock = Some(lock);
         Ok(claim)
     }
 }

@@ -63,12 +63,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-/// Writes JSON for machines: to a file, atomically, or to standard output for `-`.
+/// Writes JSON for machines: to a file, or to standard output for `-`.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    if path == Path::new("-") {
-        return print(&text);
-    }
+    write_text((path != Path::new("-")).then_some(path), &text)
+}
+
+/// Writes lines to a file, atomically, or to standard output.
+pub(crate) fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    let Some(path) = path else { return print(text) };
     labelflow_data::write_atomically(path, |writer| {
         writer.write_all(text.as_bytes())?;
         writer.write_all(b"\n")

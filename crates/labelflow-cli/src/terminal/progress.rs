@@ -19,6 +19,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
     last_line: Instant,
+    is_silent: bool,
 }
 
 impl Progress {
@@ -28,7 +29,14 @@ impl Progress {
             .expect("a valid template");
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let started = Instant::now();
-        Self { bar: bar.with_style(style), started, last_line: started }
+        Self { bar: bar.with_style(style), started, last_line: started, is_silent: false }
+    }
+
+    /// Shows nothing but warnings: one of several that go on at the same time.
+    pub(crate) fn silent() -> Self {
+        let mut progress = Self::new();
+        progress.is_silent = true;
+        progress
     }
 }
 
@@ -36,6 +44,9 @@ impl Observer for Progress {
     fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         if interrupt::requested() {
             return Ok(ControlFlow::Break(StopReason::Interrupted));
+        }
+        if self.is_silent {
+            return Ok(ControlFlow::Continue(()));
         }
         if self.bar.is_hidden() && self.started.elapsed() > QUIET {
             // indicatif itself draws nothing when standard error is not a terminal.
@@ -75,9 +86,9 @@ pub(crate) fn over_runs(n_runs: usize) -> ProgressBar {
 /// Why training ended, for people.
 pub(crate) fn why_ended(stop: StopReason) -> &'static str {
     match stop {
-        StopReason::Converged => "the loss settled",
-        StopReason::MaxEpochs => "no epochs left",
-        StopReason::TimeLimit => "no time left",
+        StopReason::Converged => "converged",
+        StopReason::MaxEpochs => "epoch limit reached",
+        StopReason::TimeLimit => "time limit reached",
         StopReason::Interrupted => "interrupted",
     }
 }

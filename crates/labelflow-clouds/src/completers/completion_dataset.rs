@@ -1,9 +1,9 @@
 //! What completion is learned from: partial clouds and complete shapes that have nothing to do with each other.
 
 use labelflow::{Error, Result};
+use labelflow_files::Sha256;
 use rand::Rng;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::geometry::{PartialCut, PointSet, Shape, resample};
 
@@ -118,11 +118,11 @@ impl CompletionDataset {
 
     /// A digest of the kind of a learner, its settings and all points: two runs with the same digest end with the same weights.
     pub(crate) fn run_digest(&self, kind: &str, settings: &impl Serialize) -> String {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(kind);
         hash.update(toml::to_string(settings).expect("settings can be written as TOML"));
         self.digest(|bytes| hash.update(bytes));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.hex()
     }
 
     /// Feeds all points to a hash.

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::checksum::sha256_hex;
-use crate::catalog::{BoundsFrom, Checksum, RuleProblem, WeakProblem, sets};
+use crate::catalog::sets::labelled_texts::WORD_VECTOR_FILES;
+use crate::catalog::{
+    BoundsFrom, Checksum, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate,
+    simulate_rules,
+};
 use crate::{Error, Result};
 
 /// A dataset of the catalog.
@@ -37,8 +41,10 @@ pub struct CatalogEntry {
 pub(crate) enum Loader {
     /// Labels are classes, known through labelers.
     Classes(fn(&Path, u64, &LoadOptions) -> Result<WeakProblem>),
-    /// Labels are real values, known through rules.
-    Values(fn(&Path, u64) -> Result<RuleProblem>),
+    /// A table with classes: a labeler is simulated on each of these columns.
+    ClassTable(fn(&Path) -> Result<LabelledTable>, &'static [usize]),
+    /// A table with real values: rules about these features are measured.
+    ValueTable(fn(&Path) -> Result<ValueTable>, &'static [&'static str]),
 }
 
 /// A file of a dataset.
@@ -60,6 +66,16 @@ pub struct CatalogFile {
 }
 
 impl CatalogFile {
+    /// A file that is hashed as it is.
+    pub(crate) const fn new(
+        path: &'static str,
+        url: &'static str,
+        sha256: &'static str,
+        bytes: u64,
+    ) -> Self {
+        Self { path, url, sha256, bytes, checksum: Checksum::File, other_sha256: &[] }
+    }
+
     /// Whether this is the hash of a form of the file that can be loaded.
     pub(crate) fn accepts(&self, sha256: &str) -> bool {
         self.sha256 == sha256 || self.other_sha256.contains(&sha256)
@@ -122,11 +138,10 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
 /// classes; [`load_rules`] loads the others.
 pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let entry = find(name)?;
-    let Loader::Classes(load) = entry.load else {
-        return Err(entry.other_kind("classes", "real values"));
-    };
-    entry.require_files(dir, options)?;
-    load(dir, seed, options)
+    if !entry.is_regression() {
+        entry.require_files(dir, options)?;
+    }
+    entry.load_classes(dir, seed, options)
 }
 
 /// Loads the dataset with this name, whose labels are real values, from the files in `dir`. [`load`] loads those whose
@@ -139,17 +154,33 @@ pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<
 /// ```
 pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
     let entry = find(name)?;
-    let Loader::Values(load) = entry.load else {
-        return Err(entry.other_kind("real values", "classes"));
-    };
-    entry.require_files(dir, &LoadOptions::default())?;
-    load(dir, seed)
+    if entry.is_regression() {
+        entry.require_files(dir, &LoadOptions::default())?;
+    }
+    entry.load_values(dir, seed)
 }
 
 impl CatalogEntry {
     /// Whether labels are real values, known through rules. Otherwise they are classes, known through labelers.
     pub fn is_regression(&self) -> bool {
-        matches!(self.load, Loader::Values(_))
+        matches!(self.load, Loader::ValueTable(..))
+    }
+
+    fn load_classes(&self, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+        match self.load {
+            Loader::Classes(load) => load(dir, seed, options),
+            Loader::ClassTable(read, columns) => {
+                simulate(&read(dir)?, columns, seed, options.bounds)
+            }
+            Loader::ValueTable(..) => Err(self.other_kind("classes", "real values")),
+        }
+    }
+
+    fn load_values(&self, dir: &Path, seed: u64) -> Result<RuleProblem> {
+        match self.load {
+            Loader::ValueTable(read, features) => simulate_rules(&read(dir)?, features, seed),
+            _ => Err(self.other_kind("real values", "classes")),
+        }
     }
 
     fn other_kind(&self, expected: &str, found: &str) -> Error {
@@ -159,7 +190,7 @@ impl CatalogEntry {
 
     fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
         let is_needed = |file: &&CatalogFile| {
-            options.word_vectors.is_none() || !sets::WORD_VECTOR_FILES.contains(file)
+            options.word_vectors.is_none() || !WORD_VECTOR_FILES.contains(file)
         };
         let mut needed = self.files.iter().filter(is_needed);
         match needed.find(|file| !dir.join(file.path).is_file()) {
@@ -177,7 +208,7 @@ impl CatalogEntry {
     pub(crate) fn where_files_come_from(&self) -> String {
         let paths = self.files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
         let folder = format!("point --data or LABELFLOW_DATA to a folder with {paths}");
-        if self.files.iter().any(|file| sets::WORD_VECTOR_FILES.contains(file)) {
+        if self.files.iter().any(|file| WORD_VECTOR_FILES.contains(file)) {
             return format!("{folder}; word_vectors may name other word vectors");
         }
         format!("`labelflow data fetch {}` downloads it; or {folder}", self.name)
@@ -251,18 +282,15 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
         })
         .collect::<Result<Vec<_>>>()?;
     let counts = || -> Result<Counts> {
-        let (n_rows, d_features, n_classes) = match entry.load {
-            Loader::Classes(load) => {
-                let problem = load(dir, 0, &LoadOptions::default())?;
-                let train = &problem.train;
-                (problem.n_rows(), train.features().d_features(), train.n_classes())
-            }
-            Loader::Values(load) => {
-                let problem = load(dir, 0)?;
-                (problem.n_rows(), problem.train.features().d_features(), 0)
-            }
-        };
-        Ok(Counts { n_rows, d_features, n_classes })
+        if entry.is_regression() {
+            let problem = entry.load_values(dir, 0)?;
+            let d_features = problem.train.features().d_features();
+            return Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes: 0 });
+        }
+        let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
+        let (d_features, n_classes) =
+            (problem.train.features().d_features(), problem.train.n_classes());
+        Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes })
     };
     let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
     let counts = if is(|state| *state == FileState::Missing) {
@@ -330,10 +358,11 @@ mod tests {
                         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                         std::fs::write(path, content).unwrap();
                     }
-                    let options = LoadOptions::default();
-                    let is_loaded = match entry.load {
-                        Loader::Classes(load) => load(folder.path(), 0, &options).is_ok(),
-                        Loader::Values(load) => load(folder.path(), 0).is_ok(),
+                    let is_loaded = match entry.is_regression() {
+                        true => entry.load_values(folder.path(), 0).is_ok(),
+                        false => {
+                            entry.load_classes(folder.path(), 0, &LoadOptions::default()).is_ok()
+                        }
                     };
                     prop_assert!(!is_loaded, "{}", entry.name);
                 }

@@ -1,10 +1,10 @@
 //! SHA-256 of a file or of what a gzip file holds.
 
-use std::io::{self, Write};
+use std::io;
 
 use flate2::read::MultiGzDecoder;
+use labelflow_files::Sha256;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 /// Which bytes of a file are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,32 +18,21 @@ pub enum Checksum {
 
 /// The SHA-256 in hexadecimal. A gzip file that cannot be unpacked has the hash of what could be.
 pub(crate) fn sha256_hex(checksum: Checksum, bytes: &[u8]) -> String {
-    let mut hasher = HashWriter(Sha256::new());
+    let mut hasher = Sha256::default();
     match checksum {
-        Checksum::File => hasher.0.update(bytes),
+        Checksum::File => hasher.update(bytes),
         Checksum::Unpacked => {
             // A damaged stream ends early, and its hash cannot be the right one: that is the answer needed.
             let _ = io::copy(&mut MultiGzDecoder::new(bytes), &mut hasher);
         }
     }
-    hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-struct HashWriter(Sha256);
-
-impl Write for HashWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    hasher.hex()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use flate2::{Compression, GzBuilder};
 
     use super::*;

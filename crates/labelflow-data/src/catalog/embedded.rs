@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use labelflow_weak::rows::{Features, TrueValues, Truth};
 use ndarray::Array2;
 
-use crate::catalog::sets::breast_cancer;
+use crate::catalog::sets::classes::breast_cancer;
 use crate::catalog::{LabelledTable, ValueTable};
 
 const BREAST_CANCER: &str = include_str!("../../data/breast_cancer.csv");

@@ -87,14 +87,7 @@ impl RuleProblem {
 /// ```
 pub fn simulate_rules(table: &ValueTable, features: &[&str], seed: u64) -> Result<RuleProblem> {
     let split = Split::random(table.n_rows(), seed);
-    for (part, rows) in
-        [("train", &split.train), ("simulation", &split.simulation), ("test", &split.test)]
-    {
-        if rows.is_empty() {
-            let found = format!("{}, which leaves no {part} rows", table.n_rows());
-            return Err(Error::config("rows", "enough for train, simulation and test", found));
-        }
-    }
+    split.check()?;
     let simulation = table.select_rows(&split.simulation);
     let rules = measure_rules(&simulation, features)?;
     let (lowest, highest) = table.truth.extremes();

@@ -34,6 +34,26 @@ pub struct WeakProblem {
 }
 
 impl WeakProblem {
+    /// The problem of three parts, with bounds measured on the labelled rows that the options name.
+    pub(crate) fn measured(
+        train: EvaluatedRows,
+        simulation: EvaluatedRows,
+        test: EvaluatedRows,
+        bounds: BoundsFrom,
+        measure: impl FnOnce(&EvaluatedRows) -> Result<Bounds>,
+    ) -> Result<Self> {
+        let bounds = measure(match bounds {
+            BoundsFrom::Simulation => &simulation,
+            BoundsFrom::TrainOracle => &train,
+        })?;
+        Ok(Self {
+            train: WeakDataset::new(train.features, train.signals, bounds)?,
+            train_truth: train.truth,
+            simulation: Some(simulation),
+            test,
+        })
+    }
+
     /// Number of rows of all parts together.
     pub fn n_rows(&self) -> usize {
         let n_simulation = self.simulation.as_ref().map_or(0, |rows| rows.truth.n_rows());
@@ -53,6 +73,11 @@ pub struct EvaluatedRows {
 }
 
 impl EvaluatedRows {
+    /// The measured errors of the labelers.
+    pub(crate) fn bounds(&self) -> Result<Bounds> {
+        Ok(Bounds::measured(&self.signals, &self.truth)?)
+    }
+
     /// The rows with these indices, in this order.
     ///
     /// # Panics
@@ -123,22 +148,9 @@ pub fn simulate(
     bounds: BoundsFrom,
 ) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
-    for (part, rows) in
-        [("train", &split.train), ("simulation", &split.simulation), ("test", &split.test)]
-    {
-        if rows.is_empty() {
-            return Err(Error::config(
-                "rows",
-                "enough for train, simulation and test",
-                format!("{}, which leaves no {part} rows", table.truth.n_rows()),
-            ));
-        }
-    }
-    let mut seen = [split.train.as_slice(), &split.simulation].concat();
-    seen.sort_unstable();
-    let scaler = StandardScaler::fit(table.features.select_rows(&seen).values())?;
+    split.check()?;
     let scaled = LabelledTable {
-        features: scale(&scaler, &table.features)?,
+        features: scaled_by_seen(&table.features, &split)?,
         truth: table.truth.clone(),
         classes: table.classes.clone(),
     };
@@ -148,6 +160,13 @@ pub fn simulate(
         test: scaled.select_rows(&split.test),
     };
     parts.simulate(columns, bounds)
+}
+
+/// The same table on the scale of the rows of train and simulation.
+pub(crate) fn scaled_by_seen(features: &Features, split: &Split) -> Result<Features> {
+    let mut seen = [split.train.as_slice(), &split.simulation].concat();
+    seen.sort_unstable();
+    scale(&StandardScaler::fit(features.select_rows(&seen).values())?, features)
 }
 
 /// The same table on the scaler's scale.
@@ -178,7 +197,7 @@ impl SimulatedParts {
                 )
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let signals = |part: &LabelledTable| -> Result<WeakSignals> {
+        let evaluated = |part: LabelledTable| -> Result<EvaluatedRows> {
             let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
             for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
                 let labels = labeler.predict_proba(single_column(&part.features, column))?;
@@ -186,33 +205,19 @@ impl SimulatedParts {
                 q.index_axis_mut(Axis(1), signal).assign(&p);
             }
             let names = columns.iter().map(|&column| part.features.names()[column].clone());
-            Ok(WeakSignals::from_probabilities(q)?
+            let signals = WeakSignals::from_probabilities(q)?
                 .with_labelers(names.collect())?
-                .with_classes(part.classes.clone())?)
+                .with_classes(part.classes)?;
+            Ok(EvaluatedRows { features: part.features, signals, truth: part.truth })
         };
-        let train_signals = signals(&self.train)?;
-        let simulation_signals = signals(&self.simulation)?;
-        let test_signals = signals(&self.test)?;
-        let bounds = match bounds {
-            BoundsFrom::Simulation => {
-                Bounds::measured(&simulation_signals, &self.simulation.truth)?
-            }
-            BoundsFrom::TrainOracle => Bounds::measured(&train_signals, &self.train.truth)?,
-        };
-        Ok(WeakProblem {
-            train: WeakDataset::new(self.train.features, train_signals, bounds)?,
-            train_truth: self.train.truth,
-            simulation: Some(EvaluatedRows {
-                features: self.simulation.features,
-                signals: simulation_signals,
-                truth: self.simulation.truth,
-            }),
-            test: EvaluatedRows {
-                features: self.test.features,
-                signals: test_signals,
-                truth: self.test.truth,
-            },
-        })
+        let (train, simulation) = (evaluated(self.train)?, evaluated(self.simulation)?);
+        WeakProblem::measured(
+            train,
+            simulation,
+            evaluated(self.test)?,
+            bounds,
+            EvaluatedRows::bounds,
+        )
     }
 
     fn check_columns(&self, columns: &[usize]) -> Result<()> {

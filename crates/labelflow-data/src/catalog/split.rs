@@ -6,11 +6,12 @@
 //! train      = the rest                                  (train : simulation : test = 4 : 3 : 3)
 //! ```
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::stream::stream;
+use crate::{Error, Result};
 
 const TEST_SHARE: f64 = 0.3;
 const SIMULATION_SHARE: f64 = 0.4285;
@@ -45,6 +46,18 @@ impl Split {
     /// Splits this many rows at random. The same seed gives the same split.
     pub fn random(n_rows: usize, seed: u64) -> Self {
         Self::within_classes(&vec![0; n_rows], 1, seed)
+    }
+
+    /// Refuses to go on with a part that has no rows.
+    pub(crate) fn check(&self) -> Result<()> {
+        let parts =
+            [("train", &self.train), ("simulation", &self.simulation), ("test", &self.test)];
+        let Some((empty, _)) = parts.iter().find(|(_, rows)| rows.is_empty()) else {
+            return Ok(());
+        };
+        let n_rows: usize = parts.iter().map(|(_, rows)| rows.len()).sum();
+        let found = format!("{n_rows}, which leaves no {empty} rows");
+        Err(Error::config("rows", "enough for train, simulation and test", found))
     }
 
     fn within_classes(classes: &[usize], n_classes: usize, seed: u64) -> Self {

@@ -27,7 +27,7 @@ use crate::{Error, Result};
 /// be rare or frequent. So `detect` refuses such tables and asks which reading is meant. It chooses on these grounds only:
 ///
 /// - a reading must have a place for every number;
-/// - votes for one class alone teach nothing, so a reading must give at least two classes a vote;
+/// - votes for one class alone say nothing about labelers, so a reading must give at least two classes a vote;
 /// - where the classes are named, a reading that gives the last class a vote goes before one that does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -151,7 +151,7 @@ impl AbstainConvention {
             [] => Ok(Self::MinusOne),
             [(only, _)] => Ok(only),
             _ => {
-                let readings = fitting.iter().map(|(convention, usage)| convention.told(usage));
+                let readings = fitting.iter().map(|(convention, usage)| convention.describe(usage));
                 let names = fitting.iter().map(|(convention, _)| convention.name());
                 let hint = names.map(|name| format!("abstain = \"{name}\"")).collect::<Vec<_>>();
                 Err(Error::content(
@@ -183,7 +183,7 @@ impl AbstainConvention {
     }
 
     /// A reading in words.
-    fn told(self, usage: &Usage) -> String {
+    fn describe(self, usage: &Usage) -> String {
         match self {
             Self::Zero => format!("0 abstains and the classes are 1 to {}", usage.last),
             Self::Signed => "0 abstains and the classes are -1 and 1".to_owned(),
@@ -239,17 +239,20 @@ fn usage<'values>(
 /// ```
 pub fn convention_doubt(signals: &WeakSignals) -> Option<String> {
     let SignalValues::Votes(votes) = signals.values() else { return None };
-    let votes = votes.as_slice();
+    doubt_about(votes.as_slice(), signals.classes())
+}
+
+/// The same from all votes, or from each different one once.
+pub(crate) fn doubt_about(votes: &[u8], classes: &[String]) -> Option<String> {
     let is_voted = votes.iter().any(|&vote| vote != ABSTAIN);
     if !is_voted || votes.contains(&0) {
         return None;
     }
-    let class = &signals.classes()[0];
-    let otherwise = match signals.n_classes() {
+    let otherwise = match classes.len() {
         2 => "if -1 is a class and 0 abstains, set abstain = \"signed\"",
         _ => "if classes count from 1 and 0 abstains, set abstain = \"zero\"",
     };
-    Some(format!("no labeler ever votes for class '{class}'; {otherwise}"))
+    Some(format!("no labeler ever votes for class '{}'; {otherwise}", classes[0]))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const BOUND: &str = "bound";
 const ARRAY_NAMES: [&str; 3] = ["bounds", "b", "arr_0"];
 
 /// Reads the bounds of these signals: csv, tsv or parquet with the columns `labeler` and `bound`, or `labeler` and one
-/// column a class; or an array of shape `[n_signals]` or `[n_signals, n_classes]`.
+/// column per class; or an array of shape `[n_signals]` or `[n_signals, n_classes]`.
 ///
 /// Tables name the labelers, in any order; each must appear once. Arrays have the order of the signals.
 pub fn read_bounds(path: &Path, signals: &WeakSignals) -> Result<Bounds> {
@@ -75,7 +75,7 @@ fn required_column(path: &Path, table: &TableFile, name: &str) -> Result<usize> 
     table.column(name).ok_or_else(|| {
         let found = format!("the columns {}", table.names().join(", "));
         Error::content(path, format!("a column '{name}'"), found)
-            .with_hint("bounds have the columns labeler and bound, or labeler and one a class")
+            .with_hint("bounds have the columns labeler and bound, or labeler and one per class")
     })
 }
 

@@ -1,4 +1,4 @@
-//! Counted votes in files: one row a pattern, one column a labeler, and how many rows have it.
+//! Counted votes in files: one row per pattern, one column per labeler, and how many rows have it.
 //!
 //! ```text
 //! rule_a,rule_b,count
@@ -35,7 +35,7 @@ impl PatternTable {
     }
 }
 
-/// Reads patterns of votes with counts: csv, tsv or parquet with a column `count` and one column a labeler, whose cells are
+/// Reads patterns of votes with counts: csv, tsv or parquet with a column `count` and one column per labeler, whose cells are
 /// read as [`read_signals`](crate::inputs::read_signals) reads those of votes.
 ///
 /// ```

@@ -133,6 +133,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn what_is_written_is_read_back(
             rows in proptest::collection::vec([any::<f32>(), any::<f32>(), any::<f32>()], 1..20),
@@ -154,6 +155,7 @@ mod tests {
             prop_assert_eq!(read.values(), features.values());
         }
 
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let folder = tempfile::tempdir().unwrap();

@@ -5,10 +5,11 @@ use std::path::Path;
 use labelflow_weak::rows::{SoftLabels, Truth};
 use ndarray::Array2;
 
+use crate::parts::label_stream::write_label_table;
+use crate::parts::{LabelColumns, LabelRows, write_labels_with_as_they_come};
 use crate::tables::cells::{NameCodes, Numbers};
 use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
 use crate::tables::table::{Format, Source, TableFile};
-use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Place, Result, write_atomically};
 
 /// The column, or the array in an npz archive, that holds labels.
@@ -52,6 +53,16 @@ fn read_table(path: &Path, table: &TableFile, classes: &[String]) -> Result<Trut
             ));
         }
     };
+    labels_in_column(path, table, column, classes)
+}
+
+/// The labels in a column of a table, none of which may be missing.
+pub(crate) fn labels_in_column(
+    path: &Path,
+    table: &TableFile,
+    column: usize,
+    classes: &[String],
+) -> Result<Truth> {
     let at =
         |row: usize, error: Error| error.at(table.place(row)).in_column(&table.names()[column]);
     let mut names_error = None;
@@ -142,33 +153,15 @@ pub fn write_labels_with(
     classes: &[String],
     extras: LabelExtras<'_>,
 ) -> Result<()> {
-    check_classes(labels, classes)?;
-    for (name, length) in
-        [("agreement", extras.agreement.map(<[_]>::len)), ("sets", extras.sets.map(<[_]>::len))]
-    {
-        if let Some(length) = length.filter(|&length| length != labels.n_rows()) {
-            return Err(Error::config(name, format!("{} rows", labels.n_rows()), length));
-        }
-    }
     if Format::of(path)? == Format::Npz {
+        check_classes(labels, classes)?;
         return write_archive(path, labels, extras);
     }
-    let rows = ColumnValues::Integers((0..labels.n_rows() as i64).collect());
-    let row = Column { name: "row".to_owned(), values: rows };
-    let mut columns = label_columns(row, labels, classes);
-    if let Some(sets) = extras.sets {
-        let names = |set: &Vec<usize>| {
-            set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
-        };
-        let names = ColumnValues::Names(sets.iter().map(names).collect());
-        columns.push(Column { name: "set".to_owned(), values: names });
-    }
-    if let Some(agreement) = extras.agreement {
-        // Not a number is what an empty cell is read as.
-        let shares = agreement.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
-        columns.push(Column { name: "agreement".to_owned(), values: ColumnValues::Reals(shares) });
-    }
-    write_columns(path, &columns)
+    let columns =
+        LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some() };
+    write_labels_with_as_they_come(path, classes, columns, |out| {
+        out.push_rows(LabelRows { labels, rows: None, has_label: None, extras })
+    })
 }
 
 fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> Result<()> {
@@ -181,6 +174,7 @@ fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> R
     let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
     let mut arrays = vec![(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
     if let Some(sets) = extras.sets {
+        check_length("sets", sets.len(), labels)?;
         let mut members = Array2::<f64>::zeros(labels.values().dim());
         for (row, set) in sets.iter().enumerate() {
             set.iter().for_each(|&class| members[(row, class)] = 1.0);
@@ -198,13 +192,9 @@ pub fn write_task_labels(
     labels: &SoftLabels,
     classes: &[String],
 ) -> Result<()> {
-    check_classes(labels, classes)?;
-    if Format::of(path)? == Format::Npz {
-        return Err(Error::content(path, "csv, tsv or parquet", "npz")
-            .with_hint("tasks have names, and an array of labels has no place for them"));
-    }
-    let tasks = ColumnValues::Names(tasks.to_vec());
-    write_table(path, Column { name: "task".to_owned(), values: tasks }, labels, classes)
+    write_label_table(path, "task", classes, LabelColumns::default(), |out| {
+        out.push_tasks(tasks, labels)
+    })
 }
 
 pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
@@ -215,30 +205,12 @@ pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<(
     Err(Error::config("classes", expected, classes.len()))
 }
 
-fn write_table(path: &Path, first: Column, labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    write_columns(path, &label_columns(first, labels, classes))
-}
-
-/// A first column, the label and the probabilities.
-fn label_columns(first: Column, labels: &SoftLabels, classes: &[String]) -> Vec<Column> {
-    let columns: Vec<Vec<f64>> =
-        labels.values().columns().into_iter().map(|p| p.to_vec()).collect();
-    columns_of(first, &labels.argmax(), &columns, classes)
-}
-
-fn columns_of(
-    first: Column,
-    indices: &[usize],
-    probabilities: &[Vec<f64>],
-    classes: &[String],
-) -> Vec<Column> {
-    let names = indices.iter().map(|&class| classes[class].clone()).collect();
-    let label = Column { name: COLUMN.to_owned(), values: ColumnValues::Names(names) };
-    let probabilities = classes.iter().enumerate().map(|(class, name)| Column {
-        name: format!("p_{name}"),
-        values: ColumnValues::Reals(probabilities.get(class).cloned().unwrap_or_default()),
-    });
-    [first, label].into_iter().chain(probabilities).collect()
+/// Checks that what belongs to labels is there for each row of them.
+pub(crate) fn check_length(name: &str, length: usize, labels: &SoftLabels) -> Result<()> {
+    if length == labels.n_rows() {
+        return Ok(());
+    }
+    Err(Error::config(name, format!("{} rows", labels.n_rows()), length))
 }
 
 #[cfg(test)]
@@ -295,6 +267,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn written_labels_are_read_back(weights in proptest::collection::vec([0f64..1.0, 0f64..1.0, 0f64..1.0], 1..20)) {
             let labels = SoftLabels::normalized(Array2::from(weights));
@@ -313,6 +286,7 @@ mod tests {
             prop_assert_eq!(p.view(), labels.values());
         }
 
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let folder = tempfile::tempdir().unwrap();

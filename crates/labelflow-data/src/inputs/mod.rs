@@ -1,15 +1,17 @@
-//! Features, signals, bounds, labels, rules and predictions in files.
+//! Features, signals, bounds, labels, rules, predictions and fitted label models in files.
 
-mod abstain_convention;
+pub(crate) mod abstain_convention;
 mod bounds_file;
 mod counts_file;
 pub(crate) mod features_file;
 pub(crate) mod labels_file;
 mod predictions_file;
 mod rules;
+mod saved_label_model;
 pub(crate) mod signals_file;
 mod task_votes_file;
 mod values_file;
+pub(crate) mod vote_cells;
 mod wrench_folder;
 
 pub use abstain_convention::{AbstainConvention, convention_doubt};
@@ -21,6 +23,7 @@ pub use labels_file::{
 };
 pub use predictions_file::{ClassPredictions, Predictions, read_predictions};
 pub use rules::{RulesFile, read_rules, write_rules};
+pub use saved_label_model::SavedLabelModel;
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
 pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,

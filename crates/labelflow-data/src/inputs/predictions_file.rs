@@ -169,6 +169,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn written_labels_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -187,6 +188,7 @@ mod tests {
         assert_eq!(read.tasks, Some(names(&["q7", "q1"])));
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn written_values_are_read_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,14 +1,14 @@
-//! Weak signals in files: votes or probabilities, one column a labeler.
+//! Weak signals in files: votes or probabilities, one column per labeler.
 
 use std::path::Path;
 
 use labelflow_weak::votes::{ABSTAIN, SignalValues, Votes, WeakSignals};
 use ndarray::{Array2, Ix3};
 
-use super::abstain_convention::Reading;
 use super::features_file::two_dimensions;
+use super::vote_cells::{CellValues, VoteCells, check_class_names, read_cells, read_numbers};
 use crate::inputs::AbstainConvention;
-use crate::tables::cells::{NameCodes, Numbers, parse_number};
+use crate::tables::cells::{NameCodes, Numbers};
 use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
 use crate::tables::table::{Format, Source, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
@@ -40,7 +40,7 @@ pub enum SignalsKind {
     Probabilities,
 }
 
-/// Reads weak signals: csv, tsv or parquet with one column a labeler, npy, or npz with an array `signals`, `votes` or
+/// Reads weak signals: csv, tsv or parquet with one column per labeler, npy, or npz with an array `signals`, `votes` or
 /// `L` or only one.
 ///
 /// | cells | meaning |
@@ -57,15 +57,10 @@ pub enum SignalsKind {
 /// `options.abstain` is for files in which another number abstains or classes count from 1: see [`AbstainConvention`].
 /// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
 pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
-    if options.classes.len() == 1 {
-        let found = format!("only '{}'", options.classes[0]);
-        return Err(Error::config("classes", "at least two names", found));
+    match Source::open(path)? {
+        Source::Table(table) => read_signals_of(path, &table, &table.columns(), options),
+        Source::Array => read_array(path, options),
     }
-    let signals = match Source::open(path)? {
-        Source::Table(table) => return read_signals_of(path, &table, &table.columns(), options),
-        Source::Array => read_array(path, options)?,
-    };
-    named_classes(path, signals, options)
 }
 
 /// The signals in some columns of a table.
@@ -78,130 +73,48 @@ pub(crate) fn read_signals_of(
     if columns.is_empty() {
         return Err(Error::content(path, "at least one labeler", "none"));
     }
-    named_classes(path, read_table(path, table, columns, options)?, options)
+    let cells = TableCells { path, table, columns };
+    let labelers = columns.iter().map(|&column| table.names()[column].clone()).collect();
+    signals(path, read_cells(&cells, options)?, options, |row, column, error| {
+        cells.at(row, column, error)
+    })?
+    .with_labelers(labelers)
+    .map_err(Error::in_file(path))
 }
 
-fn named_classes(
-    path: &Path,
-    signals: WeakSignals,
-    options: &SignalsOptions,
-) -> Result<WeakSignals> {
-    if options.classes.is_empty() {
-        return Ok(signals);
+/// The cells of some columns of a table.
+struct TableCells<'a> {
+    path: &'a Path,
+    table: &'a TableFile,
+    columns: &'a [usize],
+}
+
+impl VoteCells for TableCells<'_> {
+    fn path(&self) -> &Path {
+        self.path
     }
-    signals.with_classes(options.classes.clone()).map_err(Error::in_file(path))
-}
 
-fn read_table(
-    path: &Path,
-    table: &TableFile,
-    columns: &[usize],
-    options: &SignalsOptions,
-) -> Result<WeakSignals> {
-    let mut names_error = None;
-    let may_be_names =
-        options.kind != SignalsKind::Probabilities && options.abstain != AbstainConvention::Signed;
-    if !options.classes.is_empty() && may_be_names {
-        match read_names(path, table, columns, Some(&options.classes), options.abstain) {
-            Ok(signals) => return Ok(signals),
-            Err(error) => names_error = Some(error),
-        }
+    fn numbers(&self) -> Result<Numbers<f32>> {
+        self.table.numbers(self.columns)
     }
-    let signals = match (table.numbers::<f32>(columns)?, names_error) {
-        (Numbers::All(values), _) => {
-            let at = |row: usize, signal: usize, error: Error| {
-                error.at(table.place(row)).in_column(&table.names()[columns[signal]])
-            };
-            from_numbers(path, &values, options, at)?
-        }
-        (Numbers::Text(_), Some(error)) => return Err(error),
-        (Numbers::Text(error), None) if !may_be_names => return Err(error),
-        (Numbers::Text(error), None) => {
-            let signals = read_names(path, table, columns, None, options.abstain)?;
-            // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
-            if signals.classes().iter().any(|class| parse_number(class).is_some()) {
-                return Err(error.with_hint("name the classes if some of them look like numbers"));
-            }
-            return Ok(signals);
-        }
-    };
-    signals.with_labelers(labelers(table, columns)).map_err(Error::in_file(path))
-}
 
-fn labelers(table: &TableFile, columns: &[usize]) -> Vec<String> {
-    columns.iter().map(|&column| table.names()[column].clone()).collect()
-}
-
-/// Votes given as names. The classes are the known ones, or the names found, sorted.
-fn read_names(
-    path: &Path,
-    table: &TableFile,
-    columns: &[usize],
-    known: Option<&[String]>,
-    abstain: AbstainConvention,
-) -> Result<WeakSignals> {
-    let mut codes = match known {
-        Some(classes) => NameCodes::of(&with_abstention(classes, abstain)),
-        None => NameCodes::open(usize::from(ABSTAIN) + 1),
-    };
-    let cells = table.name_codes(columns, &mut codes).map_err(|error| {
-        error.with_hint("drop columns that are not labelers, and name all classes")
-    })?;
-    let (votes, classes) = votes_of_names(path, &codes.into_names(), known, abstain)?;
-    let bytes =
-        cells.mapv(|code| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] });
-    Votes::from_bytes(bytes, classes.len())
-        .and_then(WeakSignals::from_votes)
-        .and_then(|signals| signals.with_classes(classes))
-        .and_then(|signals| signals.with_labelers(labelers(table, columns)))
-        .map_err(Error::in_file(path))
-}
-
-/// The vote that each name means, and the classes: the known ones, or the names, sorted.
-pub(crate) fn votes_of_names(
-    path: &Path,
-    names: &[String],
-    known: Option<&[String]>,
-    abstain: AbstainConvention,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    let classes = known.map_or_else(|| sorted_classes(names, abstain), <[String]>::to_vec);
-    if classes.len() < 2 {
-        let found = if classes.is_empty() { "none" } else { "one" };
-        return Err(Error::content(path, "votes for at least two classes", found)
-            .with_hint("name the classes if others exist but got no vote"));
+    fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>> {
+        self.table.name_codes(self.columns, codes)
     }
-    // Names come in order of appearance; votes are in order of classes.
-    let votes = names.iter().map(|name| {
-        classes.iter().position(|class| class == name).map_or(ABSTAIN, |class| class as u8)
-    });
-    Ok((votes.collect(), classes))
-}
 
-/// Names that may stand in a cell: the classes, and the mark of an abstention unless it is itself a class.
-pub(crate) fn with_abstention(classes: &[String], abstain: AbstainConvention) -> Vec<String> {
-    let mut names = classes.to_vec();
-    if let Some(mark) = abstain.mark_among_names()
-        && !names.iter().any(|name| name == mark)
-    {
-        names.push(mark.to_owned());
+    fn at(&self, row: usize, column: usize, error: Error) -> Error {
+        error.at(self.table.place(row)).in_column(&self.table.names()[self.columns[column]])
     }
-    names
-}
-
-fn sorted_classes(found: &[String], abstain: AbstainConvention) -> Vec<String> {
-    let is_class = |name: &&String| Some(name.as_str()) != abstain.mark_among_names();
-    let mut classes = found.iter().filter(is_class).cloned().collect::<Vec<_>>();
-    classes.sort_unstable();
-    classes
 }
 
 fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
+    check_class_names(&options.classes)?;
     let array = NpyArray::read(path, &ARRAY_NAMES)?;
     if array.shape().len() == 3 {
         options.abstain.check_probabilities()?;
         let values = array.numbers::<f32>().into_dimensionality::<Ix3>();
         let values = values.expect("the array has three dimensions");
-        return WeakSignals::from_probabilities(values).map_err(Error::in_file(path));
+        return named(path, WeakSignals::from_probabilities(values), options);
     }
     let shape = "[n_rows, n_signals] or [n_rows, n_signals, n_classes]";
     let values = two_dimensions(path, array.numbers(), shape)?;
@@ -210,31 +123,26 @@ fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
         other => other,
     };
     let options = SignalsOptions { kind, ..options.clone() };
-    from_numbers(path, &values, &options, |row, signal, error| {
-        error.at(Place::row(row)).in_column(signal)
-    })
+    let at = |row, signal: usize, error: Error| error.at(Place::row(row)).in_column(signal);
+    signals(path, read_numbers(path, values, &options, at)?, &options, at)
 }
 
-/// Signals from numbers. `at` adds a row's place and a labeler's name to an error.
-fn from_numbers(
+/// Signals from what was read. `at` adds the place of a cell to an error.
+fn signals(
     path: &Path,
-    values: &Array2<f32>,
+    values: CellValues,
     options: &SignalsOptions,
     at: impl Fn(usize, usize, Error) -> Error,
 ) -> Result<WeakSignals> {
-    let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
-    let is_votes = match options.kind {
-        SignalsKind::Detect => values.iter().all(is_whole),
-        SignalsKind::Votes => true,
-        SignalsKind::Probabilities => false,
+    let values = match values {
+        CellValues::Votes(votes, classes) => {
+            let votes = Votes::from_bytes(votes, classes.len()).and_then(WeakSignals::from_votes);
+            return votes
+                .and_then(|signals| signals.with_classes(classes))
+                .map_err(Error::in_file(path));
+        }
+        CellValues::Probabilities(values) => values,
     };
-    if is_votes {
-        let (bytes, n_classes) =
-            votes_from_numbers(path, values, options.classes.len(), options.abstain, at)?;
-        return Votes::from_bytes(bytes, n_classes)
-            .and_then(WeakSignals::from_votes)
-            .map_err(Error::in_file(path));
-    }
     options.abstain.check_probabilities()?;
     let marks_by_number = options.abstain != AbstainConvention::Missing;
     let abstains = |value: f32| value.is_nan() || (marks_by_number && value == -1.0);
@@ -245,59 +153,21 @@ fn from_numbers(
         let expected = format!("a probability from 0 to 1, or {mark} for an abstention");
         return Err(at(row, signal, Error::content(path, expected, value)));
     }
-    let class1 = values.mapv(|value| if abstains(value) { f32::NAN } else { value });
-    WeakSignals::from_class1_probabilities(class1).map_err(Error::in_file(path))
+    let class1 = values.mapv_into(|value| if abstains(value) { f32::NAN } else { value });
+    named(path, WeakSignals::from_class1_probabilities(class1), options)
 }
 
-/// Votes as bytes and the number of classes: `n_named`, or as many as the largest vote tells when `n_named` is 0.
-pub(crate) fn votes_from_numbers(
+/// The same signals with the names of the classes, if they are known.
+fn named(
     path: &Path,
-    values: &Array2<f32>,
-    n_named: usize,
-    abstain: AbstainConvention,
-    at: impl Fn(usize, usize, Error) -> Error,
-) -> Result<(Array2<u8>, usize)> {
-    let abstain = abstain.resolve(path, values.iter(), n_named)?;
-    let n_most = abstain.n_most_classes(n_named);
-    if n_named > n_most {
-        return Err(Error::config("abstain", "a convention for more than two classes", "signed"));
-    }
-    if values.is_empty() {
-        return Err(Error::content(path, "at least one row of votes", "none"));
-    }
-    let mut bytes = Array2::from_elem(values.raw_dim(), ABSTAIN);
-    let mut n_told = 0;
-    for (((row, signal), &value), byte) in values.indexed_iter().zip(bytes.iter_mut()) {
-        match abstain.read(value, n_most) {
-            Reading::Abstains => {}
-            Reading::Class(class) => {
-                *byte = class as u8;
-                n_told = n_told.max(class + 1);
-            }
-            Reading::Nothing => {
-                let error = at(row, signal, Error::content(path, abstain.expected(n_most), value));
-                return Err(match abstain.advice(values.iter(), n_named) {
-                    Some(advice) => error.with_hint(advice),
-                    None => error,
-                });
-            }
-        }
-    }
-    let n_classes = match (abstain, n_named) {
-        (AbstainConvention::Signed, _) => 2,
-        (_, 0) => n_told,
-        (_, n_named) => n_named,
+    signals: labelflow_weak::Result<WeakSignals>,
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    let signals = match &options.classes[..] {
+        [] => signals,
+        classes => signals.and_then(|signals| signals.with_classes(classes.to_vec())),
     };
-    if n_classes < 2 {
-        let found = match (n_told, abstain) {
-            (0, _) => "only abstentions",
-            (_, AbstainConvention::Zero) => "only votes for class 1",
-            _ => "only votes for class 0",
-        };
-        return Err(Error::content(path, "votes for at least two classes", found)
-            .with_hint("name the classes if others exist but got no vote"));
-    }
-    Ok((bytes, n_classes))
+    signals.map_err(Error::in_file(path))
 }
 
 /// Writes weak signals in the format that the extension names, so that [`read_signals`] reads the same numbers.
@@ -504,6 +374,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn what_is_written_is_read_back(
             votes in proptest::collection::vec([-1i64..3, -1i64..3], 1..20),
@@ -532,6 +403,7 @@ mod tests {
             }
         }
 
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_bytes_are_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),

@@ -1,4 +1,4 @@
-//! Votes as crowds give them: a long table with one line a vote, of a task, a worker and a label.
+//! Votes as crowds give them: a long table with one line per vote, of a task, a worker and a label.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,8 +7,9 @@ use labelflow_weak::rows::Truth;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
 
-use super::signals_file::{votes_from_numbers, votes_of_names, with_abstention};
-use crate::inputs::AbstainConvention;
+use super::labels_file::labels_in_column;
+use super::vote_cells::{CellValues, DistinctCells, read_cells};
+use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::tables::cells::{NameCodes, parse_number};
 use crate::tables::csv_file::shown;
 use crate::tables::table::{Source, TableFile};
@@ -57,9 +58,9 @@ pub enum DuplicateVotes {
 /// Votes of workers on tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskVotes {
-    /// The names of the tasks, one a row, in order of first appearance.
+    /// The names of the tasks, one per row, in order of first appearance.
     pub tasks: Vec<String>,
-    /// The votes, one row a task; the labelers are the workers, in order of first appearance.
+    /// The votes, one row per task; the labelers are the workers, in order of first appearance.
     pub signals: WeakSignals,
 }
 
@@ -83,34 +84,43 @@ pub struct TaskVotes {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVotes> {
-    if options.classes.len() == 1 {
-        let found = format!("only '{}'", options.classes[0]);
-        return Err(Error::config("classes", "at least two names", found));
-    }
     let table = open_table(path)?;
     let [task, worker, label] = columns(path, &table, [TASK, WORKER, LABEL])?;
     let (task_codes, tasks) = read_column(path, &table, task, usize::MAX, true)?;
     let (worker_codes, workers) = read_column(path, &table, worker, usize::MAX, true)?;
     let (label_codes, labels) = read_column(path, &table, label, usize::from(ABSTAIN) + 1, false)?;
-    let (votes, classes) = votes_of_labels(path, &table, label, &label_codes, &labels, options)?;
+    let read_options = SignalsOptions {
+        kind: SignalsKind::Votes,
+        classes: options.classes.clone(),
+        abstain: options.abstain,
+    };
+    let at = |label_code: usize, error: Error| {
+        let row = label_codes.iter().position(|&code| code as usize == label_code);
+        error
+            .at(row.map(|row| table.place(row)).unwrap_or_default())
+            .in_column(&table.names()[label])
+    };
+    let number = |label: &String| parse_number(label).map(|number| number as f32);
+    let cells = labels.iter().map(|label| (label.clone(), number(label))).collect();
+    let values = read_cells(&DistinctCells { path, cells, at }, &read_options)?;
+    let CellValues::Votes(votes, classes) = values else {
+        unreachable!("the kind of the cells is votes")
+    };
     let mut bytes = empty_votes(path, tasks.len(), workers.len(), options.max_cells)?;
     // A vote twice is a slip even where the first one is an abstention.
-    let mut is_given = BitSet::new(bytes.len());
+    let mut first_rows = HashMap::with_capacity(label_codes.len());
     for (row, (&task, &worker)) in task_codes.iter().zip(&worker_codes).enumerate() {
         let vote = match label_codes[row] {
             NameCodes::ABSENT => ABSTAIN,
-            code => votes[code as usize],
+            code => votes[[code as usize, 0]],
         };
-        let cell = &mut bytes[[task as usize, worker as usize]];
-        let is_repeated = is_given.insert(task as usize * workers.len() + worker as usize);
-        match (is_repeated, options.duplicates) {
-            (false, _) | (true, DuplicateVotes::KeepLast) => *cell = vote,
+        let first = *first_rows.entry((task, worker)).or_insert(row);
+        match (first != row, options.duplicates) {
+            (false, _) | (true, DuplicateVotes::KeepLast) => {
+                bytes[[task as usize, worker as usize]] = vote;
+            }
             (true, DuplicateVotes::KeepFirst) => {}
             (true, DuplicateVotes::Refuse) => {
-                let is_same = |&earlier: &usize| {
-                    (task_codes[earlier], worker_codes[earlier]) == (task, worker)
-                };
-                let first = (0..row).find(is_same).expect("the vote was given before");
                 let found = format!(
                     "a second one of worker '{}' on task '{}', the first being in{}",
                     shown(&workers[worker as usize]),
@@ -139,19 +149,13 @@ pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Res
     let table = open_table(path)?;
     let [task, label] = columns(path, &table, [TASK, LABEL])?;
     let (task_codes, names) = read_column(path, &table, task, usize::MAX, true)?;
-    let (label_codes, labels) = read_column(path, &table, label, usize::from(ABSTAIN), true)?;
-    let classes_of_labels = labels.iter().map(|label| class_of(label, classes)).collect::<Vec<_>>();
+    let labels = labels_in_column(path, &table, label, classes)?;
     let mut known = HashMap::<&str, usize>::new();
-    for (row, (&task, &label)) in task_codes.iter().zip(&label_codes).enumerate() {
-        let at = |error: Error| error.at(table.place(row));
-        let class = classes_of_labels[label as usize].ok_or_else(|| {
-            let found = format!("'{}'", shown(&labels[label as usize]));
-            at(Error::content(path, format!("one of {}", classes.join(", ")), found))
-        })?;
+    for (row, (&task, &class)) in task_codes.iter().zip(labels.labels()).enumerate() {
         let task = names[task as usize].as_str();
         if known.insert(task, class).is_some_and(|earlier| earlier != class) {
             let found = format!("two for task '{}'", shown(task));
-            return Err(at(Error::content(path, "one true label a task", found)));
+            return Err(Error::content(path, "one true label per task", found).at(table.place(row)));
         }
     }
     let truth = tasks.iter().map(|task| {
@@ -160,14 +164,6 @@ pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Res
         })
     });
     Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
-}
-
-/// The class with this name, or else with this index.
-fn class_of(label: &str, classes: &[String]) -> Option<usize> {
-    classes.iter().position(|class| class == label).or_else(|| {
-        let index = parse_number(label).filter(|index| index.fract() == 0.0)?;
-        (0.0..classes.len() as f64).contains(&index).then_some(index as usize)
-    })
 }
 
 fn open_table(path: &Path) -> Result<TableFile> {
@@ -218,64 +214,6 @@ fn read_column(
     Ok((cells, codes.into_names()))
 }
 
-/// The vote that each label means, and the classes.
-fn votes_of_labels(
-    path: &Path,
-    table: &TableFile,
-    column: usize,
-    codes: &[u32],
-    labels: &[String],
-    options: &TaskVotesOptions,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    let at = |label: usize, error: Error| {
-        let row = codes.iter().position(|&code| code as usize == label);
-        error
-            .at(row.map_or_else(Default::default, |row| table.place(row)))
-            .in_column(&table.names()[column])
-    };
-    let known = (!options.classes.is_empty()).then_some(options.classes.as_slice());
-    if let Some(classes) = known {
-        let accepted = with_abstention(classes, options.abstain);
-        if labels.iter().all(|label| accepted.contains(label)) {
-            return votes_of_names(path, labels, known, options.abstain);
-        }
-    }
-    let numbers = labels.iter().map(|label| parse_number(label)).collect::<Vec<_>>();
-    if let Some(numbers) = numbers.iter().copied().collect::<Option<Vec<_>>>() {
-        let values = numbers.iter().map(|&number| number as f32).collect();
-        let values = Array2::from_shape_vec((labels.len(), 1), values).expect("one column");
-        let (bytes, n_classes) = votes_from_numbers(
-            path,
-            &values,
-            options.classes.len(),
-            options.abstain,
-            |label, _, error| at(label, error),
-        )?;
-        let classes = known.map_or_else(
-            || (0..n_classes).map(|class| class.to_string()).collect(),
-            <[String]>::to_vec,
-        );
-        return Ok((bytes.into_iter().collect(), classes));
-    }
-    if let Some(classes) = known {
-        let unknown = labels.iter().position(|label| class_of(label, classes).is_none());
-        let unknown = unknown.unwrap_or_default();
-        let found = format!("'{}'", shown(&labels[unknown]));
-        let expected = format!("one of {}", classes.join(", "));
-        return Err(at(unknown, Error::content(path, expected, found)));
-    }
-    // Numbers and names mixed are more likely a slip of the pen than classes of both kinds.
-    let is_mark = |label: &String| Some(label.as_str()) == options.abstain.mark_among_names();
-    if let Some(label) =
-        (0..labels.len()).find(|&label| numbers[label].is_some() && !is_mark(&labels[label]))
-    {
-        let found = format!("the number {}", labels[label]);
-        return Err(at(label, Error::content(path, "names of classes, as elsewhere", found))
-            .with_hint("name the classes if some of them look like numbers"));
-    }
-    votes_of_names(path, labels, None, options.abstain)
-}
-
 /// A table in which everyone abstains, unless it is too large.
 fn empty_votes(
     path: &Path,
@@ -293,23 +231,6 @@ fn empty_votes(
             format!("{n_tasks} tasks and {n_workers} workers"),
         )
         .with_hint("allow more cells, or drop workers with few votes")),
-    }
-}
-
-/// Which cells were filled, one bit each.
-struct BitSet(Vec<u64>);
-
-impl BitSet {
-    fn new(n: usize) -> Self {
-        Self(vec![0; n.div_ceil(64)])
-    }
-
-    /// Fills a cell; whether it was filled before.
-    fn insert(&mut self, cell: usize) -> bool {
-        let (word, bit) = (&mut self.0[cell / 64], 1 << (cell % 64));
-        let was_filled = *word & bit != 0;
-        *word |= bit;
-        was_filled
     }
 }
 
@@ -358,6 +279,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn parquet_is_read_as_csv_is() {
         let folder = tempfile::tempdir().unwrap();
@@ -421,7 +343,7 @@ mod tests {
             ("t,w,l\na,x,1\nb,x\n", "line 3: expected 3 fields"),
             ("t,w,l\na,x,1\nb,x,0.5\n", "line 3, column 'l': expected a class"),
             ("t,w,l\na,x,1\nb,x,999\n", "found 999"),
-            ("t,w,l\na,x,yes\nb,x,3\n", "line 3, column 'l': expected names of classes"),
+            ("t,w,l\na,x,yes\nb,x,3\n", "line 2, column 'l': expected a number, found 'yes'"),
             ("t,w,l\na,x,yes\nb,x,yes\n", "at least two classes"),
             ("t,w,l\na,x,\nb,x,-1\n", "only abstentions"),
             ("t,w,l\n", "at least"),
@@ -434,7 +356,10 @@ mod tests {
         assert!(error.contains("at most 3 cells"), "{error}");
         let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
         let error = read_with("t,w,l\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
-        assert!(error.contains("line 3, column 'l': expected one of p, q, found 'r'"), "{error}");
+        assert!(
+            error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -450,8 +375,11 @@ mod tests {
         }
         for (text, expected) in [
             ("q,truth\na,0\n", "none for 'b'"),
-            ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label a task"),
-            ("q,truth\na,0\nb,2\n", "line 3: expected one of no, yes, found '2'"),
+            ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label per task"),
+            (
+                "q,truth\na,0\nb,2\n",
+                "line 3, column 'truth': expected a class from 0 to 1, found 2",
+            ),
             ("q,truth\na,0\nb,\n", "line 3, column 'truth'"),
         ] {
             let error = truth(text).unwrap_err().to_string();
@@ -459,29 +387,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn real_crowds_are_whole() {
-        let Some(dir) = crate::data_dir_for_tests() else { return };
-        for (name, shape, n_votes, counts) in [
-            ("crowd-bluebird-duck", (108, 39), 4212, vec![60, 48]),
-            ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
-        ] {
-            let folder = dir.join("votes").join(name);
-            let votes =
-                read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default()).unwrap();
-            assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
-            let bytes = votes.signals.to_votes();
-            assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
-            let classes = votes.signals.classes();
-            let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
-            let mut found = vec![0; classes.len()];
-            truth.labels().iter().for_each(|&label| found[label] += 1);
-            assert_eq!(found, counts, "{name}");
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
+        #[cfg(feature = "parquet")]
         #[test]
         fn any_table_is_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),
@@ -498,6 +406,33 @@ mod tests {
                 [DuplicateVotes::Refuse, DuplicateVotes::KeepFirst, DuplicateVotes::KeepLast]
             {
                 let _ = read_with(&text, &keep(duplicates));
+            }
+        }
+    }
+
+    mod real_data {
+        use super::*;
+
+        #[test]
+        fn real_crowds_are_whole() {
+            let dir = crate::real_data_dir();
+            for (name, shape, n_votes, counts) in [
+                ("crowd-bluebird-duck", (108, 39), 4212, vec![60, 48]),
+                ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
+            ] {
+                let folder = dir.join("votes").join(name);
+                let votes =
+                    read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default())
+                        .unwrap();
+                assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
+                let bytes = votes.signals.to_votes();
+                assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
+                let classes = votes.signals.classes();
+                let truth =
+                    read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
+                let mut found = vec![0; classes.len()];
+                truth.labels().iter().for_each(|&label| found[label] += 1);
+                assert_eq!(found, counts, "{name}");
             }
         }
     }

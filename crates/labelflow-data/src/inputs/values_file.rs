@@ -152,6 +152,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn written_labels_are_read_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -10,12 +10,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use labelflow_weak::rows::{Features, Truth};
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::tables::csv_file::shown;
@@ -108,7 +109,7 @@ fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// The names of the classes 0, 1, …
 fn read_classes(path: &Path) -> Result<Vec<String>> {
-    let Entries(entries) = read_json::<Entries<ClassName>>(path)?;
+    let ClassNames(entries) = read_json(path)?;
     let n_classes = entries.len();
     if !(2..=usize::from(ABSTAIN)).contains(&n_classes) {
         return Err(Error::content(path, format!("2 to {ABSTAIN} classes"), n_classes));
@@ -145,28 +146,38 @@ impl<'de> Deserialize<'de> for ClassName {
     }
 }
 
-/// A JSON object as a list, in the order of the file.
-struct Entries<T>(Vec<(String, T)>);
+/// Visits the entries of a JSON object in the order of the file. None is kept that `visit` does not keep.
+fn visit_entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &'static str,
+    visit: impl FnMut(String, T),
+) -> Result<(), D::Error> {
+    struct InOrder<T, F>(&'static str, F, PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, F: FnMut(String, T)> Visitor<'de> for InOrder<T, F> {
+        type Value = ();
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
-            type Value = Entries<T>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str(self.0)
         }
-        deserializer.deserialize_map(InOrder(std::marker::PhantomData))
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+            while let Some((key, value)) = map.next_entry()? {
+                (self.1)(key, value);
+            }
+            Ok(())
+        }
+    }
+    deserializer.deserialize_map(InOrder(expected, visit, PhantomData))
+}
+
+/// Names of classes with their indices.
+struct ClassNames(Vec<(String, ClassName)>);
+
+impl<'de> Deserialize<'de> for ClassNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut entries = Vec::new();
+        visit_entries(deserializer, "an object", |index, name| entries.push((index, name)))?;
+        Ok(Self(entries))
     }
 }
 
@@ -180,38 +191,11 @@ struct RawRow {
     data: RawData,
 }
 
-#[derive(Default)]
+#[derive(Default, Deserialize)]
+#[serde(expecting = "an object with a feature or a text")]
 struct RawData {
     feature: Option<Vec<f32>>,
     text: Option<String>,
-}
-
-impl<'de> Deserialize<'de> for RawData {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = RawData;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object with a feature or a text")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawData, A::Error> {
-                let mut data = RawData::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
-                        "feature" => data.feature = map.next_value()?,
-                        "text" => data.text = map.next_value()?,
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(data)
-            }
-        }
-        deserializer.deserialize_map(Fields)
-    }
 }
 
 /// The rows of a file, column by column, so that memory does not exceed what the file holds.
@@ -233,23 +217,11 @@ struct RawRows {
 
 impl<'de> Deserialize<'de> for RawRows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Rows;
-        impl<'de> Visitor<'de> for Rows {
-            type Value = RawRows;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object with one entry a row")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawRows, A::Error> {
-                let mut rows = RawRows::default();
-                while let Some((id, row)) = map.next_entry::<String, RawRow>()? {
-                    rows.push(id, row);
-                }
-                Ok(rows)
-            }
-        }
-        deserializer.deserialize_map(Rows)
+        let mut rows = Self::default();
+        visit_entries(deserializer, "an object with one entry per row", |id, row| {
+            rows.push(id, row)
+        })?;
+        Ok(rows)
     }
 }
 
@@ -422,7 +394,7 @@ mod tests {
         for (train, expected) in [
             (String::new(), "train.json"),
             (TRAIN[..TRAIN.len() / 2].to_owned(), "the file is cut"),
-            ("[]".to_owned(), "an object with one entry a row"),
+            ("[]".to_owned(), "an object with one entry per row"),
             ("{}".to_owned(), "found 0 rows"),
             (r#"{"0": 1}"#.to_owned(), "line 1"),
             (row(r#""data": {}"#), "weak_labels"),

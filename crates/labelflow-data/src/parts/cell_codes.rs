@@ -10,12 +10,9 @@ use std::path::PathBuf;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use labelflow_weak::votes::ABSTAIN;
-use ndarray::Array2;
 
-use crate::inputs::signals_file::{votes_from_numbers, votes_of_names, with_abstention};
-use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
-use crate::tables::cells::{NameCodes, parse_number};
+use crate::inputs::vote_cells::{CellValues, DistinctCells, read_cells};
+use crate::inputs::{SignalsKind, SignalsOptions};
 use crate::{Error, Place, Result};
 
 /// More different values than bytes are no votes.
@@ -115,47 +112,39 @@ impl CellCodes {
         place: &BatchPlace<'_>,
     ) -> Result<()> {
         let bytes = bytes.iter_mut().step_by(step).enumerate();
-        match column.data_type() {
-            DataType::Boolean => {
-                let values = column.as_boolean();
-                for (row, byte) in bytes {
-                    let cell = (!values.is_null(row)).then(|| Cell::Truth(values.value(row)));
-                    *byte = self.code(cell.unwrap_or(Cell::Missing), row, place)?;
-                }
+        let kind = column.data_type();
+        if kind.is_integer() {
+            let values = convert(column, &DataType::Int64, place)?;
+            let values = values.as_primitive::<Int64Type>();
+            let has_nulls = values.null_count() > 0;
+            for (row, byte) in bytes {
+                *byte = if has_nulls && values.is_null(row) {
+                    self.code(Cell::Missing, row, place)?
+                } else {
+                    self.code_of_whole(values.value(row), row, place)?
+                };
             }
-            kind if kind.is_integer() => {
-                let values = convert(column, &DataType::Int64, place)?;
-                let values = values.as_primitive::<Int64Type>();
-                let has_nulls = values.null_count() > 0;
-                for (row, byte) in bytes {
-                    *byte = if has_nulls && values.is_null(row) {
-                        self.code(Cell::Missing, row, place)?
-                    } else {
-                        self.code_of_whole(values.value(row), row, place)?
-                    };
-                }
-            }
-            kind if kind.is_numeric() => {
-                let values = convert(column, &DataType::Float64, place)?;
-                let values = values.as_primitive::<Float64Type>();
-                for (row, byte) in bytes {
-                    let value = values.value(row);
-                    let is_missing = values.is_null(row) || value.is_nan();
-                    // Zero has two forms and one meaning.
-                    let bits = if value == 0.0 { 0 } else { value.to_bits() };
-                    let cell = if is_missing { Cell::Missing } else { Cell::Real(bits) };
-                    *byte = self.code(cell, row, place)?;
-                }
-            }
-            _ => {
-                let values = convert(column, &DataType::Utf8, place)?;
-                let values = values.as_string::<i32>();
-                for (row, byte) in bytes {
-                    let cell = (!values.is_null(row))
-                        .then(|| Cell::Name(values.value(row).trim().to_owned()));
-                    *byte = self.code(cell.unwrap_or(Cell::Missing), row, place)?;
-                }
-            }
+            return Ok(());
+        }
+        let as_kind = match kind {
+            DataType::Boolean => DataType::Boolean,
+            kind if kind.is_numeric() => DataType::Float64,
+            _ => DataType::Utf8,
+        };
+        let values = convert(column, &as_kind, place)?;
+        let cell = |row: usize| match as_kind {
+            _ if values.is_null(row) => Cell::Missing,
+            DataType::Boolean => Cell::Truth(values.as_boolean().value(row)),
+            DataType::Float64 => match values.as_primitive::<Float64Type>().value(row) {
+                value if value.is_nan() => Cell::Missing,
+                // Zero has two forms and one meaning.
+                0.0 => Cell::Real(0),
+                value => Cell::Real(value.to_bits()),
+            },
+            _ => Cell::Name(values.as_string::<i32>().value(row).trim().to_owned()),
+        };
+        for (row, byte) in bytes {
+            *byte = self.code(cell(row), row, place)?;
         }
         Ok(())
     }
@@ -195,90 +184,40 @@ impl CellCodes {
         Ok(code)
     }
 
-    /// What the codes mean: decided from the values just as [`read_signals`](crate::inputs::read_signals) decides from all cells.
+    /// What the codes mean: decided from the different values as [`read_signals`](crate::inputs::read_signals) decides from
+    /// all cells.
     pub(crate) fn reading(&self, options: &SignalsOptions) -> Result<VoteReading> {
         if options.kind == SignalsKind::Probabilities {
             return Err(Error::config("kind", "votes, to be read in parts", "probabilities"));
         }
-        let may_be_names = options.abstain != AbstainConvention::Signed;
-        let mut names_error = None;
-        if !options.classes.is_empty() && may_be_names {
-            match self.names(Some(&options.classes), options.abstain) {
-                Ok(reading) => return Ok(reading),
-                Err(error) => names_error = Some(error),
+        let distinct = DistinctCells {
+            path: &self.first_seen[0].file,
+            cells: self.cells.iter().map(|cell| (cell.text(), cell.number())).collect(),
+            at: |index, error| self.at(index, error),
+        };
+        match read_cells(&distinct, options)? {
+            CellValues::Votes(votes, classes) => {
+                Ok(VoteReading { votes: votes.into_iter().collect(), classes })
+            }
+            CellValues::Probabilities(values) => {
+                let is_fraction = |value: &f32| !value.is_nan() && value.fract() != 0.0;
+                let index = values.iter().position(is_fraction).unwrap_or(0);
+                let path = &self.first_seen[index].file;
+                let error = Error::content(path, "whole numbers, the votes", values[[index, 0]]);
+                Err(self.at(index, error).with_hint(
+                    "probabilities are not read in parts; give one file that fits in memory",
+                ))
             }
         }
-        let numbers: Option<Vec<f32>> = self.cells.iter().map(Cell::number).collect();
-        if let Some(numbers) = numbers {
-            return self.numbers(numbers, options);
-        }
-        if let Some(error) = names_error {
-            return Err(error);
-        }
-        let text = self.cells.iter().position(|cell| cell.number().is_none()).unwrap_or(0);
-        let mixed = || {
-            let found = format!("'{}'", self.cells[text].text());
-            self.at(text, Error::content(&self.first_seen[text].file, "a number", found))
-        };
-        if !may_be_names {
-            return Err(mixed());
-        }
-        let reading = self.names(None, options.abstain)?;
-        if reading.classes.iter().any(|class| parse_number(class).is_some()) {
-            return Err(mixed().with_hint("name the classes if some of them look like numbers"));
-        }
-        Ok(reading)
-    }
-
-    fn names(&self, known: Option<&[String]>, abstain: AbstainConvention) -> Result<VoteReading> {
-        let mut codes = match known {
-            Some(classes) => NameCodes::of(&with_abstention(classes, abstain)),
-            None => NameCodes::open(usize::from(ABSTAIN) + 1),
-        };
-        let mut of_cells = Vec::with_capacity(self.cells.len());
-        for (index, cell) in self.cells.iter().enumerate() {
-            let code = codes.code(&cell.text()).map_err(|unknown| {
-                let error = unknown.into_error(&self.first_seen[index].file);
-                self.at(index, error)
-                    .with_hint("drop columns that are not labelers, and name all classes")
-            })?;
-            of_cells.push(code);
-        }
-        let path = &self.first_seen[0].file;
-        let (votes, classes) = votes_of_names(path, &codes.into_names(), known, abstain)?;
-        let vote =
-            |code: u32| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] };
-        Ok(VoteReading { votes: of_cells.into_iter().map(vote).collect(), classes })
-    }
-
-    fn numbers(&self, numbers: Vec<f32>, options: &SignalsOptions) -> Result<VoteReading> {
-        let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
-        if let Some(index) = numbers.iter().position(|value| !is_whole(value)) {
-            let error = Error::content(
-                &self.first_seen[index].file,
-                "whole numbers, the votes",
-                numbers[index],
-            );
-            return Err(self.at(index, error).with_hint(
-                "probabilities are not read in parts; give one file that fits in memory",
-            ));
-        }
-        let values = Array2::from_shape_vec((numbers.len(), 1), numbers).expect("one column");
-        let at = |index: usize, _: usize, error: Error| self.at(index, error);
-        let path = &self.first_seen[0].file;
-        let (votes, n_classes) =
-            votes_from_numbers(path, &values, options.classes.len(), options.abstain, at)?;
-        let classes = match &options.classes[..] {
-            [] => (0..n_classes).map(|class| class.to_string()).collect(),
-            named => named.to_vec(),
-        };
-        Ok(VoteReading { votes: votes.into_iter().collect(), classes })
     }
 
     /// The error at the place where the value came first.
-    fn at(&self, index: usize, error: Error) -> Error {
+    fn at(&self, index: usize, mut error: Error) -> Error {
         let first = &self.first_seen[index];
-        error.of_file(&first.file).at(Place::row(first.row)).in_column(&first.column)
+        if let Error::Content { path, .. } = &mut error {
+            *path = first.file.as_path().into();
+        }
+        error.at(Place::row(first.row)).in_column(&first.column)
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row_reader::{RowBatch, RowReader};
 use crate::parts::TableParts;
-use crate::tables::parquet::parquet_file::check_number;
+use crate::tables::parquet::check_number;
 use crate::{Error, Place, Result};
 
 /// What is done about rows with a feature that is missing, infinite or too large.

@@ -1,20 +1,20 @@
-//! Labels written as they come: the same table as [`write_labels_with`](crate::inputs::write_labels_with) writes, without having all
-//! rows in memory.
+//! Labels written as they come. Labels that are all in memory are written in one piece.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use labelflow_weak::rows::SoftLabels;
-use ndarray::Axis;
 
 use super::table_stream::{TableStream, write_table_as_it_comes};
 use crate::inputs::LabelExtras;
-use crate::inputs::labels_file::check_classes;
+use crate::inputs::labels_file::{check_classes, check_length};
 use crate::{Error, Result};
 
 /// Takes labels, row after row.
 pub struct LabelStream<'stream, 'file> {
+    /// The name of the first column.
+    first: &'static str,
     classes: &'stream [String],
     columns: LabelColumns,
     table: &'stream mut TableStream<'file>,
@@ -75,19 +75,29 @@ pub fn write_labels_with_as_they_come<T, E: From<Error>>(
     columns: LabelColumns,
     produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let empty = Cells { rows: Vec::new(), names: Vec::new(), p: vec![Vec::new(); classes.len()] };
-    let empty = empty.batch(classes, columns, LabelExtras::default())?;
-    write_table_as_it_comes(path, &empty, |table| {
-        produce(&mut LabelStream { classes, columns, table })
-    })
+    write_label_table(path, "row", classes, columns, produce)
 }
 
-/// The cells that all tables of labels have.
-struct Cells<'a> {
-    rows: Vec<i64>,
-    names: Vec<Option<&'a str>>,
-    /// The probabilities, class by class.
-    p: Vec<Vec<f64>>,
+/// Writes labels with a first column of this name.
+pub(crate) fn write_label_table<T, E: From<Error>>(
+    path: &Path,
+    first: &'static str,
+    classes: &[String],
+    columns: LabelColumns,
+    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let none: [Option<&str>; 0] = [];
+    let rows: ArrayRef = match first {
+        "row" => Arc::new(Int64Array::from(Vec::<i64>::new())),
+        _ => Arc::new(StringArray::from_iter(none)),
+    };
+    let mut arrays = vec![(first.to_owned(), rows), strings("label", none)];
+    arrays.extend(classes.iter().map(|class| reals(format!("p_{class}"), [])));
+    arrays.extend(columns.sets.then(|| strings("set", none)));
+    arrays.extend(columns.agreement.then(|| reals("agreement".to_owned(), [])));
+    write_table_as_it_comes(path, &batch(arrays)?, |table| {
+        produce(&mut LabelStream { first, classes, columns, table })
+    })
 }
 
 impl LabelStream<'_, '_> {
@@ -99,33 +109,53 @@ impl LabelStream<'_, '_> {
 
     /// Adds labels of rows.
     pub fn push_rows(&mut self, rows: LabelRows<'_>) -> Result<()> {
-        let LabelRows { labels, rows, has_label, extras } = rows;
-        check_classes(labels, self.classes)?;
-        let n_rows = labels.n_rows();
-        for (name, length) in [
-            ("rows", rows.map(<[_]>::len)),
-            ("has_label", has_label.map(<[_]>::len)),
-            ("agreement", self.columns.agreement.then(|| extras.agreement.map_or(0, <[_]>::len))),
-            ("sets", self.columns.sets.then(|| extras.sets.map_or(0, <[_]>::len))),
-        ] {
-            if let Some(length) = length.filter(|&length| length != n_rows) {
-                return Err(Error::config(name, format!("{n_rows} rows"), length));
-            }
-        }
         let first_row = self.table.n_rows();
+        let following = first_row..first_row + rows.labels.n_rows() as u64;
+        let numbers: Vec<i64> = match rows.rows {
+            Some(rows) => rows.iter().map(|&row| row as i64).collect(),
+            None => following.map(|row| row as i64).collect(),
+        };
+        self.push_cells(Arc::new(Int64Array::from(numbers)), rows)
+    }
+
+    /// Adds labels of tasks, whose names are the first column.
+    pub(crate) fn push_tasks(&mut self, tasks: &[String], labels: &SoftLabels) -> Result<()> {
+        let names = Arc::new(StringArray::from_iter_values(tasks));
+        let extras = LabelExtras::default();
+        self.push_cells(names, LabelRows { labels, rows: None, has_label: None, extras })
+    }
+
+    fn push_cells(&mut self, first: ArrayRef, rows: LabelRows<'_>) -> Result<()> {
+        let LabelRows { labels, has_label, extras, .. } = rows;
+        check_classes(labels, self.classes)?;
+        check_length("rows", first.len(), labels)?;
         let indices = labels.argmax();
-        let name = |(row, class): (usize, &usize)| {
-            has_label.is_none_or(|has| has[row]).then(|| self.classes[*class].as_str())
+        let has_label = has_label.unwrap_or_default();
+        if !has_label.is_empty() {
+            check_length("has_label", has_label.len(), labels)?;
+        }
+        let name = |(row, &class): (usize, &usize)| {
+            has_label.get(row).is_none_or(|&has| has).then(|| self.classes[class].as_str())
         };
-        let cells = Cells {
-            rows: match rows {
-                Some(rows) => rows.iter().map(|&row| row as i64).collect(),
-                None => (0..n_rows as u64).map(|row| (first_row + row) as i64).collect(),
-            },
-            names: indices.iter().enumerate().map(name).collect(),
-            p: labels.values().axis_iter(Axis(1)).map(|column| column.to_vec()).collect(),
-        };
-        self.table.push(&cells.batch(self.classes, self.columns, extras)?)
+        let names = indices.iter().enumerate().map(name);
+        let mut arrays = vec![(self.first.to_owned(), first), strings("label", names)];
+        for (class, p) in self.classes.iter().zip(labels.values().columns()) {
+            arrays.push(reals(format!("p_{class}"), p.iter().map(|&p| Some(p))));
+        }
+        if self.columns.sets {
+            let sets = extras.sets.unwrap_or_default();
+            check_length("sets", sets.len(), labels)?;
+            let names = |set: &Vec<usize>| {
+                set.iter().map(|&class| self.classes[class].as_str()).collect::<Vec<_>>().join("|")
+            };
+            arrays.push(strings("set", sets.iter().map(|set| Some(names(set)))));
+        }
+        if self.columns.agreement {
+            let shares = extras.agreement.unwrap_or_default();
+            check_length("agreement", shares.len(), labels)?;
+            arrays.push(reals("agreement".to_owned(), shares.iter().copied()));
+        }
+        self.table.push(&batch(arrays)?)
     }
 
     /// Number of rows added.
@@ -134,32 +164,19 @@ impl LabelStream<'_, '_> {
     }
 }
 
-impl Cells<'_> {
-    fn batch(
-        self,
-        classes: &[String],
-        columns: LabelColumns,
-        extras: LabelExtras<'_>,
-    ) -> Result<RecordBatch> {
-        let mut arrays: Vec<(String, ArrayRef, bool)> = vec![
-            ("row".to_owned(), Arc::new(Int64Array::from(self.rows)), true),
-            ("label".to_owned(), Arc::new(StringArray::from(self.names)), true),
-        ];
-        for (name, p) in classes.iter().zip(self.p) {
-            arrays.push((format!("p_{name}"), Arc::new(Float64Array::from(p)), true));
-        }
-        if columns.sets {
-            let names = |set: &Vec<usize>| {
-                set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
-            };
-            let sets = extras.sets.unwrap_or_default().iter().map(names);
-            arrays.push(("set".to_owned(), Arc::new(StringArray::from_iter_values(sets)), true));
-        }
-        if columns.agreement {
-            let shares = extras.agreement.unwrap_or_default().iter().copied();
-            arrays.push(("agreement".to_owned(), Arc::new(Float64Array::from_iter(shares)), true));
-        }
-        RecordBatch::try_from_iter_with_nullable(arrays)
-            .map_err(|error| Error::config("classes", "column names that differ", error))
-    }
+fn strings(
+    name: &str,
+    cells: impl IntoIterator<Item = Option<impl AsRef<str>>>,
+) -> (String, ArrayRef) {
+    (name.to_owned(), Arc::new(cells.into_iter().collect::<StringArray>()))
+}
+
+fn reals(name: String, cells: impl IntoIterator<Item = Option<f64>>) -> (String, ArrayRef) {
+    (name, Arc::new(Float64Array::from_iter(cells)))
+}
+
+fn batch(arrays: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
+    let arrays = arrays.into_iter().map(|(name, array)| (name, array, true));
+    RecordBatch::try_from_iter_with_nullable(arrays)
+        .map_err(|error| Error::config("classes", "column names that differ", error))
 }

@@ -2,7 +2,7 @@
 
 mod cell_codes;
 mod feature_stream;
-mod label_stream;
+pub(crate) mod label_stream;
 mod probability_stream;
 mod row_reader;
 mod table_parts;

@@ -7,7 +7,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
 use crate::Result;
 use crate::parts::TableParts;
-use crate::tables::parquet::parquet_file::{BATCH_ROWS, ParquetFile};
+use crate::tables::parquet::{BATCH_ROWS, ParquetFile};
 
 /// Reads chosen columns of a run of rows.
 pub(crate) struct RowReader<'parts> {

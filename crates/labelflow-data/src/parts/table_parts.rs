@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::datatypes::DataType;
 
-use crate::tables::parquet::parquet_file::ParquetFile;
+use crate::tables::parquet::ParquetFile;
 use crate::{Error, Result};
 
 /// The Parquet files that a path names, in the order of their names, all with the same columns. Rows are counted over

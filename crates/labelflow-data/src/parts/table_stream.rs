@@ -7,7 +7,8 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use parquet::arrow::ArrowWriter;
 
-use crate::tables::columns::{parquet_properties, separated_writer};
+use crate::tables::columns::separated_writer;
+use crate::tables::parquet::parquet_properties;
 use crate::tables::table::Format;
 use crate::{Error, Result, write_atomically};
 
@@ -16,6 +17,7 @@ const GROUP_BYTES: usize = 16 << 20;
 
 /// Takes rows.
 pub(crate) struct TableStream<'file> {
+    path: &'file Path,
     n_rows: u64,
     writer: Writer<'file>,
 }
@@ -35,13 +37,13 @@ pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
     let format = Format::of(path)?;
     if !matches!(format, Format::Separated(_) | Format::Parquet) {
         return Err(Error::content(path, "csv, tsv or parquet", "another extension")
-            .with_hint("arrays are written from memory only")
+            .with_hint("npy and npz files are not written row by row and hold no names of rows")
             .into());
     }
-    // What went wrong while rows were made is told as it is, not as a failed write.
+    // An error of whoever makes the rows is not reported as a failed write.
     let mut failure = None;
     let written = write_atomically(path, |file| {
-        write_through(file, format, empty, |table| {
+        write_through(path, file, format, empty, |table| {
             produce(table).map_err(|error| {
                 failure = Some(error);
                 io::Error::other("the rows could not be made")
@@ -55,6 +57,7 @@ pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
 }
 
 fn write_through<'file, T>(
+    path: &'file Path,
     file: &'file mut (dyn Write + Send),
     format: Format,
     empty: &RecordBatch,
@@ -72,7 +75,7 @@ fn write_through<'file, T>(
             Writer::Parquet(Box::new(writer.map_err(io::Error::other)?))
         }
     };
-    let mut table = TableStream { n_rows: 0, writer };
+    let mut table = TableStream { path, n_rows: 0, writer };
     let value = produce(&mut table)?;
     match table.writer {
         Writer::Separated(mut writer) => writer.flush()?,
@@ -103,7 +106,7 @@ impl TableStream<'_> {
             }
             Ok(())
         };
-        push().map_err(|error| Error::write(Path::new("labels"), error))?;
+        push().map_err(|error| Error::write(self.path, error))?;
         self.n_rows += batch.num_rows() as u64;
         Ok(())
     }

@@ -51,7 +51,7 @@ impl VoteParts {
         self.table.files()
     }
 
-    /// Names of the columns, one a labeler.
+    /// Names of the columns, one per labeler.
     pub fn labelers(&self) -> &[String] {
         &self.labelers
     }

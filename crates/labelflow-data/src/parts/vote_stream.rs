@@ -6,7 +6,6 @@
 //! ```
 
 use std::ops::Range;
-use std::path::Path;
 
 use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter, Votes, WeakSignals};
 use ndarray::Array2;
@@ -14,10 +13,12 @@ use ndarray::Array2;
 use super::cell_codes::{BatchPlace, CellCodes, VoteReading};
 use super::row_reader::RowReader;
 use crate::inputs::SignalsOptions;
+use crate::inputs::abstain_convention::doubt_about;
+use crate::inputs::vote_cells::check_class_names;
 use crate::parts::VoteParts;
 use crate::{Error, Result};
 
-/// What a first pass over all votes told.
+/// What a first pass over all votes has found.
 #[derive(Debug, Clone)]
 pub struct VoteStream {
     parts: VoteParts,
@@ -41,16 +42,6 @@ pub enum StreamedPatterns {
 }
 
 impl VoteStream {
-    /// Reads all votes of the Parquet files that `path` names, see [`VoteParts::open`], and counts distinct rows, see
-    /// [`read`](Self::read).
-    pub fn open(
-        path: &Path,
-        options: &SignalsOptions,
-        most_patterns: impl Fn(&VoteParts, usize) -> usize,
-    ) -> Result<Self> {
-        Self::read(VoteParts::open(path)?, options, most_patterns)
-    }
-
     /// Reads all votes and counts distinct rows.
     ///
     /// `most_patterns` says how many of them may be kept, given the number of different values of cells so far, which is
@@ -60,16 +51,15 @@ impl VoteStream {
         options: &SignalsOptions,
         most_patterns: impl Fn(&VoteParts, usize) -> usize,
     ) -> Result<Self> {
-        if options.classes.len() == 1 {
-            let found = format!("only '{}'", options.classes[0]);
-            return Err(Error::config("classes", "at least two names", found));
-        }
+        check_class_names(&options.classes)?;
         let n_signals = parts.labelers().len();
         let path = &parts.files()[0];
         let mut codes = CellCodes::new();
         let mut counter = VoteCounter::new(n_signals);
         let (mut n_rows, mut too_many) = (0u64, None);
-        visit_codes(&parts, &mut codes, |rows, codes| {
+        let mut reader = RowReader::new(parts.table(), parts.columns(), 0..parts.n_rows());
+        let mut rows = Vec::new();
+        while next_codes(&parts, &mut reader, &mut codes, &mut rows)? {
             n_rows += (rows.len() / n_signals) as u64;
             if too_many.is_none() {
                 rows.chunks_exact(n_signals).for_each(|row| {
@@ -81,8 +71,7 @@ impl VoteStream {
                     too_many = Some(StreamedPatterns::TooMany { most, n_rows });
                 }
             }
-            Ok(())
-        })?;
+        }
         let reading = codes.reading(options)?;
         let patterns = match too_many {
             Some(too_many) => too_many,
@@ -108,6 +97,11 @@ impl VoteStream {
     /// Number of different values of cells, abstentions among them.
     pub fn n_values(&self) -> usize {
         self.codes.len()
+    }
+
+    /// A doubt about what abstains, see [`convention_doubt`](crate::inputs::convention_doubt).
+    pub fn convention_doubt(&self) -> Option<String> {
+        doubt_about(&self.reading.votes, self.classes())
     }
 
     /// The distinct rows of votes.
@@ -136,7 +130,10 @@ impl VoteStream {
     }
 
     /// Visits all rows again, batch by batch, in the order of the files.
-    pub fn visit(&self, mut visit: impl FnMut(&WeakSignals) -> Result<()>) -> Result<()> {
+    pub fn visit<E: From<Error>>(
+        &self,
+        mut visit: impl FnMut(&WeakSignals) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut reader = self.reader(0..self.parts.n_rows());
         while let Some(votes) = reader.next_batch()? {
             visit(&self.signals(votes)?)?;
@@ -224,20 +221,6 @@ fn count_votes(
     }
     drop(counter);
     CountedVotes::from_counter(&votes, reading.classes.len())?.with_classes(reading.classes.clone())
-}
-
-/// Visits the codes of all rows, row after row, batch by batch.
-fn visit_codes(
-    parts: &VoteParts,
-    codes: &mut CellCodes,
-    mut visit: impl FnMut(&[u8], &CellCodes) -> Result<()>,
-) -> Result<()> {
-    let mut reader = RowReader::new(parts.table(), parts.columns(), 0..parts.n_rows());
-    let mut bytes = Vec::new();
-    while next_codes(parts, &mut reader, codes, &mut bytes)? {
-        visit(&bytes, codes)?;
-    }
-    Ok(())
 }
 
 /// The codes of the next rows; false at the end.

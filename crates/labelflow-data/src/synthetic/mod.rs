@@ -1,5 +1,6 @@
 //! Problems whose best answer is known.
 
+#[cfg(feature = "parquet")]
 mod planted_parts;
 mod planted_problems;
 mod planted_regression;

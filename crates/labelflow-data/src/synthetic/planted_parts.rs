@@ -1,13 +1,13 @@
-//! Made-up votes and features as Parquet parts, as many rows as the disk holds.
+//! Synthetic votes and features as Parquet parts, as many rows as the disk holds.
 
 use std::path::{Path, PathBuf};
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
 
 use super::planted_problems::{Labelers, check_rows, draw_class};
-use crate::stream::stream;
 use crate::synthetic::{PlantedGaussian, PlantedVotes};
-use crate::tables::columns::{write_short_reals, write_vote_bytes};
+use crate::tables::parquet::{write_short_reals, write_vote_bytes};
 use crate::{Error, Result};
 
 impl PlantedVotes {

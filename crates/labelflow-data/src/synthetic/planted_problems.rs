@@ -7,6 +7,7 @@
 //! p(y = c | votes) ∝ balance_c · Π_j  accuracy_j if vote_j = c, (1 − accuracy_j) / (n_classes − 1) otherwise
 //! ```
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array1, Array2, Axis};
@@ -14,7 +15,6 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::stream::stream;
 use crate::{Error, Result};
 
 /// A problem of votes alone.

@@ -9,6 +9,7 @@
 //! Effects of even features are upward, those of odd ones downward and all of them smaller from feature to feature; since
 //! features are correlated, rules about one say something of the others too.
 
+use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::RuleDataset;
 use ndarray::{Array2, ArrayView1, Axis};
@@ -17,7 +18,6 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RuleProblem, ValueTable, measure_rules};
-use crate::stream::stream;
 use crate::{Error, Result};
 
 /// Rules are measured on so many rows.

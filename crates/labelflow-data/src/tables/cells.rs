@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use super::csv_file::shown;
 use crate::{Error, Result};
 
 /// A number as tables store it.
@@ -78,7 +77,7 @@ pub(crate) struct UnknownName {
 
 impl UnknownName {
     pub(crate) fn into_error(self, path: &Path) -> Error {
-        Error::content(path, self.expected, format!("'{}'", shown(&self.name)))
+        Error::cell(path, self.expected, &self.name)
     }
 }
 

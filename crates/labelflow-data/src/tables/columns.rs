@@ -2,18 +2,9 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
-
-use arrow::array::{
-    ArrayRef, Float32Array, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray,
-};
-use labelflow_weak::votes::{ABSTAIN, WeakSignals};
-use ndarray::Array2;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::npy_file::{NpzArray, write_npz};
+use super::parquet::write_parquet;
 use super::table::Format;
 use crate::{Error, Result, write_atomically};
 
@@ -56,16 +47,6 @@ impl ColumnValues {
         }
     }
 
-    fn to_arrow(&self) -> ArrayRef {
-        match self {
-            Self::Integers(values) => Arc::new(Int64Array::from(values.clone())),
-            Self::Reals(values) => Arc::new(Float64Array::from_iter(
-                values.iter().map(|value| (!value.is_nan()).then_some(*value)),
-            )),
-            Self::Names(values) => Arc::new(StringArray::from(values.clone())),
-        }
-    }
-
     fn to_npz(&self) -> NpzArray<'_> {
         match self {
             Self::Integers(values) => NpzArray::Integers(values),
@@ -87,7 +68,7 @@ pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
         Format::Separated(separator) => {
             write_atomically(path, |writer| write_separated(writer, separator, columns, n_rows))
         }
-        Format::Parquet => write_atomically(path, |writer| write_parquet(writer, columns)),
+        Format::Parquet => write_parquet(path, columns),
         Format::Npz => write_atomically(path, |writer| {
             let arrays = columns.iter().map(|column| (&*column.name, column.values.to_npz()));
             write_npz(writer, &arrays.collect::<Vec<_>>())
@@ -125,55 +106,6 @@ pub(crate) fn write_rows<W: Write>(
     Ok(())
 }
 
-/// How parquet files are written.
-pub(crate) fn parquet_properties() -> WriterProperties {
-    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
-}
-
-/// Writes votes as a parquet file of small integers, one column a labeler, -1 for an abstention.
-pub(crate) fn write_vote_bytes(path: &Path, signals: &WeakSignals) -> Result<()> {
-    let votes = signals.votes();
-    let column = |signal: usize| {
-        let votes = votes.as_slice().iter().skip(signal).step_by(signals.n_signals());
-        let shorts = votes.map(|&vote| if vote == ABSTAIN { -1 } else { i16::from(vote) });
-        Arc::new(Int16Array::from_iter_values(shorts)) as ArrayRef
-    };
-    let names = signals.labelers().iter().enumerate();
-    let arrays = names.map(|(signal, name)| (name, column(signal), true));
-    write_atomically(path, |writer| {
-        let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
-        write_batch(writer, &batch)
-    })
-}
-
-/// Writes a table as a parquet file of single-precision numbers.
-pub(crate) fn write_short_reals(path: &Path, names: &[String], values: &Array2<f32>) -> Result<()> {
-    let columns = names.iter().zip(values.columns());
-    let arrays = columns.map(|(name, column)| {
-        let array = Arc::new(Float32Array::from_iter_values(column.iter().copied()));
-        (name, array as ArrayRef, true)
-    });
-    write_atomically(path, |writer| {
-        let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
-        write_batch(writer, &batch)
-    })
-}
-
-fn write_parquet(writer: impl Write + Send, columns: &[Column]) -> io::Result<()> {
-    let arrays = columns.iter().map(|column| (&*column.name, column.values.to_arrow(), true));
-    let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)?;
-    write_batch(writer, &batch)
-}
-
-fn write_batch(writer: impl Write + Send, batch: &RecordBatch) -> io::Result<()> {
-    let properties = parquet_properties();
-    let mut writer =
-        ArrowWriter::try_new(writer, batch.schema(), Some(properties)).map_err(io::Error::other)?;
-    writer.write(batch).map_err(io::Error::other)?;
-    writer.close().map_err(io::Error::other)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,8 +135,8 @@ mod tests {
         unequal[2].values = ColumnValues::Reals(vec![0.5]);
         assert!(write_columns(&folder.path().join("t.csv"), &unequal).is_err());
         assert!(write_columns(&folder.path().join("t.npy"), &columns()).is_err());
-        for name in ["t.parquet", "t.npz"] {
-            write_columns(&folder.path().join(name), &columns()).unwrap();
-        }
+        write_columns(&folder.path().join("t.npz"), &columns()).unwrap();
+        let parquet = write_columns(&folder.path().join("t.parquet"), &columns());
+        assert_eq!(parquet.is_ok(), cfg!(feature = "parquet"));
     }
 }

@@ -57,10 +57,8 @@ impl CsvFile {
             Ok(Visit::Next)
         })?;
         if let Some((place, column, cell)) = text {
-            let error = Error::content(&self.path, "a number", format!("'{}'", shown(&cell)));
-            return Ok(Numbers::Text(
-                error.at(place.find(&self.path)).in_column(&self.names[column]),
-            ));
+            let error = Error::cell(&self.path, "a number", &cell).at(place.find(&self.path));
+            return Ok(Numbers::Text(error.in_column(&self.names[column])));
         }
         Ok(Numbers::All(into_table(values, columns.len())))
     }

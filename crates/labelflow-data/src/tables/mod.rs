@@ -7,6 +7,7 @@ pub(crate) mod foreign_decoder;
 pub(crate) mod gunzip;
 pub(crate) mod npy_file;
 pub(crate) mod packed_text;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 pub(crate) mod parquet;
 pub(crate) mod table;
 

@@ -13,9 +13,11 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::cells::Number;
 use super::foreign_decoder::guarded;
-use super::packed_text::open_text;
+use super::packed_text::{open_text, stream_error};
 use crate::{Error, Result};
 
+/// What a file should hold.
+const WHOLE: &str = "a whole npy array";
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The longest header worth reading; that of a plain array has about a hundred bytes.
 const LONGEST_HEADER: u32 = 1 << 16;
@@ -200,15 +202,10 @@ fn read_header(path: &Path, reader: &mut impl Read) -> Result<String> {
     if &start[..6] != MAGIC {
         return Err(Error::content(path, "an npy array", "other bytes"));
     }
-    let length = if start[6] == 1 {
-        let mut length = [0; 2];
-        read_exact(path, reader, &mut length)?;
-        u32::from(u16::from_le_bytes(length))
-    } else {
-        let mut length = [0; 4];
-        read_exact(path, reader, &mut length)?;
-        u32::from_le_bytes(length)
-    };
+    let mut length = [0; 4];
+    let n_bytes = if start[6] == 1 { 2 } else { 4 };
+    read_exact(path, reader, &mut length[..n_bytes])?;
+    let length = u32::from_le_bytes(length);
     if length > LONGEST_HEADER {
         let expected = format!("a header of at most {LONGEST_HEADER} bytes");
         return Err(Error::content(path, expected, length));
@@ -219,12 +216,7 @@ fn read_header(path: &Path, reader: &mut impl Read) -> Result<String> {
 }
 
 fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
-    reader.read_exact(bytes).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => {
-            Error::content(path, "a whole npy array", source)
-        }
-        _ => Error::read(path, source),
-    })
+    reader.read_exact(bytes).map_err(|source| stream_error(path, WHOLE, source))
 }
 
 /// Reads what the header claims, growing with what arrives: a false claim is an error, not an allocation.
@@ -236,12 +228,8 @@ fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Re
         .filter(|_| nonzero_product_fits(shape, size));
     let mut bytes = Vec::new();
     let limit = n_claimed.map_or(0, |n| n.saturating_add(1));
-    reader.take(limit).read_to_end(&mut bytes).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            Error::content(path, "a whole npy array", source)
-        }
-        _ => Error::read(path, source),
-    })?;
+    let read = reader.take(limit).read_to_end(&mut bytes);
+    read.map_err(|source| stream_error(path, WHOLE, source))?;
     if n_claimed != Some(bytes.len() as u64) {
         let found = match n_claimed {
             Some(n) if n < bytes.len() as u64 => "more bytes than that".to_owned(),
@@ -312,16 +300,13 @@ impl NpzArray<'_> {
     pub fn write(&self, writer: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Integers(values) => {
-                write_header(writer, "<i8", &[values.len()])?;
-                values.iter().try_for_each(|value| writer.write_all(&value.to_le_bytes()))
+                write_array(writer, "<i8", &[values.len()], values, i64::to_le_bytes)
             }
             Self::Floats(shape, values) => {
-                write_header(writer, "<f8", shape)?;
-                values.iter().try_for_each(|value| writer.write_all(&value.to_le_bytes()))
+                write_array(writer, "<f8", shape, values, f64::to_le_bytes)
             }
             Self::Shorts(shape, values) => {
-                write_header(writer, "<i2", shape)?;
-                values.iter().try_for_each(|value| writer.write_all(&value.to_le_bytes()))
+                write_array(writer, "<i2", shape, values, i16::to_le_bytes)
             }
             Self::Names(names) => {
                 let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
@@ -335,6 +320,17 @@ impl NpzArray<'_> {
             }
         }
     }
+}
+
+fn write_array<T: Copy, const SIZE: usize>(
+    writer: &mut impl Write,
+    description: &str,
+    shape: &[usize],
+    values: &[T],
+    bytes: fn(T) -> [u8; SIZE],
+) -> io::Result<()> {
+    write_header(writer, description, shape)?;
+    values.iter().try_for_each(|&value| writer.write_all(&bytes(value)))
 }
 
 fn write_header(writer: &mut impl Write, description: &str, shape: &[usize]) -> io::Result<()> {

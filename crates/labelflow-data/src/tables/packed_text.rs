@@ -27,9 +27,14 @@ pub fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
 
 /// A stream that ends early, is damaged or is no text is a fault of the file; anything else, of the system.
 pub fn text_error(path: &Path, source: io::Error) -> Error {
+    stream_error(path, "a whole text file in UTF-8", source)
+}
+
+/// The same for a file that should be something else.
+pub(crate) fn stream_error(path: &Path, expected: &str, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            Error::content(path, "a whole text file in UTF-8", source)
+            Error::content(path, expected, source)
         }
         _ => Error::read(path, source),
     }

@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::cells::{NameCodes, Number, Numbers};
 use super::csv_file::CsvFile;
-use super::parquet::parquet_file::ParquetFile;
+use super::parquet::ParquetFile;
 use crate::{Error, Place, Result};
 
 /// A file format, chosen by a path's extension.

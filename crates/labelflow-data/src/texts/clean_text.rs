@@ -8,8 +8,6 @@
 //!
 //! Spaces that follow each other become one, and those at the ends go. A text of which nothing remains is empty.
 
-use std::collections::HashSet;
-
 /// The longest entity that is recognised, such as `&hellip;`.
 const LONGEST_ENTITY: usize = 10;
 
@@ -36,14 +34,6 @@ pub fn clean_text(text: &str) -> String {
     }
     cleaned.truncate(cleaned.trim_end().len());
     cleaned
-}
-
-/// The rows of the texts that are not empty and have not come before.
-#[cfg(feature = "catalog")]
-pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
-    let mut known = HashSet::new();
-    let is_new = |row: &usize| !texts[*row].is_empty() && known.insert(texts[*row].as_str());
-    (0..texts.len()).filter(is_new).collect()
 }
 
 /// How many bytes at the start of `rest` are something that goes as a whole.
@@ -121,12 +111,6 @@ mod tests {
         ] {
             assert_eq!(clean_text(text), expected, "{text:?}");
         }
-    }
-
-    #[test]
-    fn repeated_and_empty_texts_go() {
-        let texts = ["a b", "", "c", "a b", ""].map(str::to_owned);
-        assert_eq!(first_of_each(&texts), [0, 2]);
     }
 
     proptest! {

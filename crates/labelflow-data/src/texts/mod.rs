@@ -1,6 +1,6 @@
 //! Texts as features, and keywords that vote on them.
 
-pub(crate) mod clean_text;
+mod clean_text;
 mod hashed_words;
 mod keyword_labelers;
 mod texts_file;

@@ -13,9 +13,6 @@ use std::path::Path;
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, ArrayView1};
 
-use crate::inputs::features_file::two_dimensions;
-use crate::tables::csv_file::shown;
-use crate::tables::npy_file::NpyArray;
 use crate::tables::packed_text::visit_lines;
 use crate::{Error, Result};
 
@@ -25,10 +22,10 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// Vectors of the words that occur in some documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordVectors {
-    d_features: usize,
-    places: HashMap<String, usize>,
+    pub(crate) d_features: usize,
+    pub(crate) places: HashMap<String, usize>,
     /// One vector after the other.
-    values: Vec<f32>,
+    pub(crate) values: Vec<f32>,
 }
 
 /// Documents as rows of numbers.
@@ -99,31 +96,6 @@ impl WordVectors {
             .filter(|_| is_any)
             .ok_or_else(|| Error::content(path, "at least one word vector", "none"))?;
         Ok(vectors)
-    }
-
-    /// Vectors as a list of words and an array of as many rows.
-    #[cfg(feature = "catalog")]
-    pub(crate) fn from_array(words: &Path, vectors: &Path) -> Result<Self> {
-        let array = NpyArray::read(vectors, &[])?;
-        let values = two_dimensions(vectors, array.numbers(), "[n_words, d_features]")?;
-        let mut places = HashMap::new();
-        let mut n_words = 0;
-        visit_lines(words, LONGEST_LINE, |_, line| {
-            let word = std::str::from_utf8(line)
-                .map_err(|_| Error::content(words, "text in UTF-8", "other bytes"))?;
-            places.entry(word.to_owned()).or_insert(n_words);
-            n_words += 1;
-            Ok(())
-        })?;
-        if n_words != values.nrows() || values.is_empty() {
-            let expected = format!("one word a row of the {} vectors", values.nrows());
-            return Err(Error::content(words, expected, n_words));
-        }
-        if values.iter().any(|value| !value.is_finite()) {
-            return Err(Error::content(vectors, "finite numbers", "others"));
-        }
-        let d_features = values.ncols();
-        Ok(Self { d_features, places, values: values.into_iter().collect() })
     }
 
     /// The length of every vector.
@@ -219,10 +191,7 @@ fn parse_numbers(path: &Path, numbers: &str, values: &mut Vec<f32>) -> Result<()
     for number in numbers.split(' ') {
         match number.parse::<f32>() {
             Ok(value) if value.is_finite() => values.push(value),
-            _ => {
-                let found = format!("'{}'", shown(number));
-                return Err(Error::content(path, "a finite number", found));
-            }
+            _ => return Err(Error::cell(path, "a finite number", number)),
         }
     }
     Ok(())

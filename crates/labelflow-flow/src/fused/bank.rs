@@ -67,18 +67,6 @@ impl<T: Float> Statistics<T> {
     }
 }
 
-/// The gradients of all that the bank depends on.
-#[derive(Debug)]
-pub(super) struct Gradients<T> {
-    /// `[n_rows, d_features]`, when asked for.
-    pub(super) features: Option<Vec<T>>,
-    pub(super) first: Vec<T>,
-    pub(super) scale: Vec<T>,
-    pub(super) shift: Vec<T>,
-    pub(super) second: Vec<T>,
-    pub(super) second_bias: Vec<T>,
-}
-
 /// One network: its part of every weight.
 #[derive(Debug, Clone, Copy)]
 struct Network<'a, T> {
@@ -124,14 +112,15 @@ impl<'a, T: Float> Bank<'a, T> {
         (condition, Saved { pre, networks })
     }
 
-    /// Gradients from that of the condition, whose memory is used up.
+    /// Gradients of the features (empty unless wanted), first, scale, shift, second and second bias from that of the condition, whose
+    /// memory is used up.
     pub(super) fn backward(
         &self,
         features: &[T],
         saved: Saved<T>,
         mut gradient: Vec<T>,
         wants_features: bool,
-    ) -> Gradients<T> {
+    ) -> [Vec<T>; 6] {
         let (d, h) = (self.d_features, self.d_hidden);
         let n_networks = self.n_networks();
         let mut first = take(n_networks * d * h);
@@ -152,14 +141,9 @@ impl<'a, T: Float> Bank<'a, T> {
         let collect = |part: fn(&NetworkSums<T>) -> &[T]| -> Vec<T> {
             sums.iter().map(part).collect::<Vec<_>>().concat()
         };
-        Gradients {
-            features,
-            first,
-            scale: collect(|sums| &sums.scale),
-            shift: collect(|sums| &sums.shift),
-            second,
-            second_bias: collect(|sums| &sums.second_bias),
-        }
+        let [scale, shift] = [collect(|sums| &sums.scale), collect(|sums| &sums.shift)];
+        let second_bias = collect(|sums| &sums.second_bias);
+        [features.unwrap_or_default(), first, scale, shift, second, second_bias]
     }
 }
 

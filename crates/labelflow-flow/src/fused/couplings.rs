@@ -11,8 +11,7 @@ use super::buffers::{give_back, take};
 use super::float::Float;
 use super::head::{Condition, Head, HeadGradients, HeadRows, KeptLabels};
 use super::rows::{Moments, dot};
-use crate::bounded_scale::FLOOR;
-use crate::coupling::N_HEADS;
+use crate::bijections::{FLOOR, N_HEADS};
 
 /// The weights of all couplings, one after another, in each of them scale before shift.
 #[derive(Debug, Clone, Copy)]
@@ -60,19 +59,6 @@ pub(super) struct Output<T> {
     pub(super) first: Statistics<T>,
     /// Without the second layer's bias.
     pub(super) second: Statistics<T>,
-}
-
-/// The gradients of all that the labels depend on.
-#[derive(Debug)]
-pub(super) struct Gradients<T> {
-    pub(super) noise: Vec<T>,
-    pub(super) condition: Vec<T>,
-    pub(super) first: Vec<T>,
-    pub(super) scale: Vec<T>,
-    pub(super) shift: Vec<T>,
-    pub(super) second: Vec<T>,
-    pub(super) merge: Vec<T>,
-    pub(super) merge_bias: Vec<T>,
 }
 
 impl<T: Float> Saved<T> {
@@ -168,7 +154,8 @@ impl<'a, T: Float> Couplings<'a, T> {
         SavedCoupling { second_moments, kept, noise, raw_scale }
     }
 
-    /// Gradients from those of the labels and log-determinants; the condition's memory becomes that of its gradient.
+    /// Gradients of the noise, condition, first, scale, shift, second, merge and merge bias from those of the labels and log-determinants;
+    /// the condition's memory becomes that of its gradient.
     ///
     /// # Shapes
     ///
@@ -178,7 +165,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         saved: Saved<T>,
         mut condition: Vec<T>,
         gradient: &[T],
-    ) -> Gradients<T> {
+    ) -> [Vec<T>; 8] {
         let (n_rows, d_labels, h) = (self.n_rows, self.d_labels, self.d_hidden);
         let mut of_labels = Vec::with_capacity(n_rows * d_labels);
         let mut of_log_det = Vec::with_capacity(n_rows);
@@ -204,16 +191,16 @@ impl<'a, T: Float> Couplings<'a, T> {
         let collect = |part: fn(&HeadGradients<T>) -> &[T]| -> Vec<T> {
             heads.iter().map(part).collect::<Vec<_>>().concat()
         };
-        Gradients {
-            noise: of_labels,
+        [
+            of_labels,
             condition,
-            first: collect(|head| &head.path.of_first),
-            scale: collect(|head| &head.path.of_scale),
-            shift: collect(|head| &head.shift),
-            second: collect(|head| &head.second),
-            merge: collect(|head| &head.merge),
-            merge_bias: heads.iter().map(|head| head.merge_bias).collect(),
-        }
+            collect(|head| &head.path.of_first),
+            collect(|head| &head.path.of_scale),
+            collect(|head| &head.shift),
+            collect(|head| &head.second),
+            collect(|head| &head.merge),
+            heads.iter().map(|head| head.merge_bias).collect(),
+        ]
     }
 
     /// One coupling on the way back: turns the gradient of the labels after it into that of the labels before it.

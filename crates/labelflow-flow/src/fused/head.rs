@@ -17,8 +17,8 @@ use super::rows::{
     BackwardNormalization, Moments, add_rows, add_scaled, dot, hidden_layer,
     hidden_layer_with_slope, normalizer, part_rows, tile_len,
 };
-use crate::coupling::GAIN_FLOOR;
-use crate::normalization::EPSILON;
+use crate::bijections::GAIN_FLOOR;
+use crate::layers::EPSILON;
 
 /// The labels that a coupling keeps.
 #[derive(Debug, Clone)]

@@ -39,20 +39,20 @@ mod float;
 mod head;
 mod matmul;
 mod networks;
-mod networks_operation;
+mod operation;
 mod rows;
 mod sampling;
 
 use burn::backend::Dispatch;
+use burn::backend::tensor::FloatTensor;
 use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor};
 
 use self::backend::{FlowWeights, FusedSampling, FusedTraining};
 pub use self::buffers::release_buffers;
-use self::networks_operation::FusedNetworks;
-use crate::coupling::N_HEADS;
+use crate::bijections::N_HEADS;
 use crate::{
-    AffineMap, ConditionerBank, Coupling, Flow, Linear, Normalization, StatisticsRecorder,
+    AffineMap, ConditionerBank, Coupling, Flow, Linear, Mapped, Normalization, StatisticsRecorder,
 };
 
 /// Whether there is a fused operation for tensors like this one.
@@ -77,7 +77,7 @@ pub(crate) fn bank(
     recorder: &StatisticsRecorder,
 ) -> Tensor<3> {
     let (scale, shift) = affine_part(norm);
-    let (condition, mean, variance) = <Dispatch as FusedTraining>::fused_bank(
+    let outputs = <Dispatch as FusedTraining>::fused_bank(
         features.into_dispatch(),
         bank.first.weight.val().into_dispatch(),
         scale.val().into_dispatch(),
@@ -85,8 +85,10 @@ pub(crate) fn bank(
         bank.second.weight.val().into_dispatch(),
         bias(&bank.second).val().into_dispatch(),
     );
-    recorder.record(norm, Tensor::from_dispatch(mean), Tensor::from_dispatch(variance));
-    Tensor::from_dispatch(condition)
+    let mut outputs = outputs.into_iter();
+    let [condition, mean, variance] = tensors(&mut outputs);
+    recorder.record(norm, mean, variance);
+    condition
 }
 
 /// The inverse of a chain of couplings with statistics of the batch.
@@ -95,9 +97,9 @@ pub(crate) fn couplings(
     noise: Tensor<2>,
     condition: Tensor<3>,
     recorder: &StatisticsRecorder,
-) -> (Tensor<2>, Tensor<1>) {
+) -> Mapped {
     let d_labels = noise.dims()[1];
-    let output = <Dispatch as FusedTraining>::fused_couplings(
+    let outputs = <Dispatch as FusedTraining>::fused_couplings(
         noise.into_dispatch(),
         condition.into_dispatch(),
         stacked(maps, |map| &map.first.weight).into_dispatch(),
@@ -108,19 +110,13 @@ pub(crate) fn couplings(
         stacked(maps, |map| bias(&map.merge)).into_dispatch(),
         maps.iter().map(|map| map.warped).collect(),
     );
-    let (labels_and_log_det, first_mean, first_variance, second_mean, second_variance) = output;
-    record_all(maps, |map| &map.first_norm, first_mean, first_variance, recorder);
+    let mut outputs = outputs.into_iter();
+    let [output] = tensors::<2, 1>(&mut outputs);
+    let [first_mean, first_variance, second_mean, second_variance] = tensors(&mut outputs);
+    record_all(maps, |map| &map.first_norm, &first_mean, &first_variance, recorder);
     // The operation leaves out the second layer's bias, which cancels in the normalisation after it but not in its running mean.
-    let second_bias = stacked(maps, |map| bias(&map.second)).detach();
-    let second_mean = Tensor::<3>::from_dispatch(second_mean) + second_bias;
-    record_all(
-        maps,
-        |map| &map.second_norm,
-        second_mean.into_dispatch(),
-        second_variance,
-        recorder,
-    );
-    let output = Tensor::<2>::from_dispatch(labels_and_log_det);
+    let second_mean = second_mean + stacked(maps, |map| bias(&map.second)).detach();
+    record_all(maps, |map| &map.second_norm, &second_mean, &second_variance, recorder);
     let log_det = output.clone().narrow(1, d_labels, 1).squeeze_dim::<1>(1);
     (output.narrow(1, 0, d_labels), log_det)
 }
@@ -166,7 +162,7 @@ pub(crate) fn samples(flow: &Flow<Coupling>, noise: Tensor<3>, features: Tensor<
 /// The heads of all affine maps, `[2 · n_maps, n_rows, d_labels]`, from networks that see each row by itself.
 pub(crate) fn networks(flow: &Flow<AffineMap>, features: Tensor<2>) -> Tensor<3> {
     let (bank, maps) = (&flow.bank, &flow.chain.maps);
-    Tensor::from_dispatch(<Dispatch as FusedNetworks>::fused_networks(
+    let outputs = <Dispatch as FusedTraining>::fused_networks(
         features.into_dispatch(),
         bank.first.weight.val().into_dispatch(),
         bias(&bank.first).val().into_dispatch(),
@@ -175,7 +171,18 @@ pub(crate) fn networks(flow: &Flow<AffineMap>, features: Tensor<2>) -> Tensor<3>
         stacked(maps, |map| &map.merge.weight).into_dispatch(),
         stacked(maps, |map| bias(&map.merge)).into_dispatch(),
         bank.activation,
-    ))
+    );
+    let [heads] = tensors(&mut outputs.into_iter());
+    heads
+}
+
+/// The next outputs of an operation.
+fn tensors<const D: usize, const N: usize>(
+    outputs: &mut impl Iterator<Item = FloatTensor<Dispatch>>,
+) -> [Tensor<D>; N] {
+    std::array::from_fn(|_| {
+        Tensor::from_dispatch(outputs.next().expect("an operation has all of its outputs"))
+    })
 }
 
 /// One weight of all maps.
@@ -186,14 +193,13 @@ fn stacked<B>(maps: &[B], weight: impl Fn(&B) -> &Param<Tensor<3>>) -> Tensor<3>
 fn record_all(
     maps: &[Coupling],
     norm: impl Fn(&Coupling) -> &Normalization,
-    mean: burn::backend::tensor::FloatTensor<Dispatch>,
-    variance: burn::backend::tensor::FloatTensor<Dispatch>,
+    mean: &Tensor<3>,
+    variance: &Tensor<3>,
     recorder: &StatisticsRecorder,
 ) {
-    let (mean, variance) = (Tensor::<3>::from_dispatch(mean), Tensor::<3>::from_dispatch(variance));
     for (index, map) in maps.iter().enumerate() {
         let part = |all: &Tensor<3>| all.clone().narrow(0, index * N_HEADS, N_HEADS);
-        recorder.record(norm(map), part(&mean), part(&variance));
+        recorder.record(norm(map), part(mean), part(variance));
     }
 }
 

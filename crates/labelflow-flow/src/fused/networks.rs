@@ -51,19 +51,6 @@ impl<T: Float> Saved<T> {
     }
 }
 
-/// The gradients of all that the heads depend on.
-#[derive(Debug)]
-pub(super) struct Gradients<T> {
-    /// `[n_rows, d_features]`, when asked for.
-    pub(super) features: Option<Vec<T>>,
-    pub(super) first: Vec<T>,
-    pub(super) first_bias: Vec<T>,
-    pub(super) second: Vec<T>,
-    pub(super) second_bias: Vec<T>,
-    pub(super) last: Vec<T>,
-    pub(super) last_bias: Vec<T>,
-}
-
 impl<'a, T: Float> Networks<'a, T> {
     fn n_networks(&self) -> usize {
         self.first_bias.len() / self.d_hidden
@@ -138,14 +125,15 @@ impl<'a, T: Float> Networks<'a, T> {
         });
     }
 
-    /// Gradients from that of the heads.
+    /// Gradients of the features (empty unless wanted), and of the weights and biases of the first, second and last layer, from that of
+    /// the heads.
     pub(super) fn backward(
         &self,
         features: &[T],
         mut saved: Saved<T>,
         gradient: &[T],
         wants_features: bool,
-    ) -> Gradients<T> {
+    ) -> [Vec<T>; 7] {
         let n_values = self.n_rows * self.d_hidden;
         let of_weights: Vec<OfWeights<T>> = saved
             .first
@@ -164,15 +152,15 @@ impl<'a, T: Float> Networks<'a, T> {
         let collect = |part: fn(&OfWeights<T>) -> &[T]| -> Vec<T> {
             of_weights.iter().map(part).collect::<Vec<_>>().concat()
         };
-        Gradients {
-            features,
-            first: collect(|of| &of.first),
-            first_bias: collect(|of| &of.first_bias),
-            second: collect(|of| &of.second),
-            second_bias: collect(|of| &of.second_bias),
-            last: collect(|of| &of.last),
-            last_bias: collect(|of| &of.last_bias),
-        }
+        [
+            features.unwrap_or_default(),
+            collect(|of| &of.first),
+            collect(|of| &of.first_bias),
+            collect(|of| &of.second),
+            collect(|of| &of.second_bias),
+            collect(|of| &of.last),
+            collect(|of| &of.last_bias),
+        ]
     }
 
     /// If `replaces_first`, the activations of the first layer become gradients of its products.

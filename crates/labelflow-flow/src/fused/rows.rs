@@ -185,7 +185,7 @@ impl<T: Float> BackwardNormalization<T> {
 /// 1 / √(variance + ε)
 #[inline(always)]
 pub(super) fn normalizer<T: Float>(variance: T) -> T {
-    (variance + T::from_f64(crate::normalization::EPSILON)).sqrt().recip()
+    (variance + T::from_f64(crate::layers::EPSILON)).sqrt().recip()
 }
 
 /// hidden = SiLU(rows · slopes + offsets)

@@ -9,7 +9,7 @@ use super::couplings::Scale;
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
 use super::rows::{dot, hidden_layer, normalizer};
-use crate::coupling::{GAIN_FLOOR, N_HEADS};
+use crate::bijections::{GAIN_FLOOR, N_HEADS};
 
 /// Rows of a tile: the conditions of 64 networks for so many rows fit into the second cache.
 /// Every tile is full, the last one with rows of zeros, so that a row's bits do not depend on how many rows are beside it.

@@ -1,58 +1,31 @@
-//! Every label model by its name: one table, from which settings, fitted models and files follow.
+//! Every label model by its name: what the registry in `models/` makes of its lines.
 //!
 //! ```text
-//! { model = "data-programming", max_iterations = 100 }  ──►  AnyLabelModel  ──fit──►  FittedLabelModel
+//! { model = "data-programming", max_iterations = 100 }  ──►  AnyLabelModel  ──fit──►  AnyFittedLabelModel
 //! ```
 
-use serde::{Deserialize, Serialize};
-
-use super::label_model::FittedLists;
-use crate::label_models::{
-    AdversarialMulticlass, AverageSignals, ClassBalance, ConstrainedLabels, DataProgramming,
-    DawidSkene, FittedAdversarialMulticlass, FittedAverageSignals, FittedConstrainedLabels,
-    FittedDataProgramming, FittedDawidSkene, FittedFlyingSquid, FittedMajorityVote, FittedMeTaL,
-    FittedMinimaxEntropy, FittedPerformanceGuaranteedVote, FittedSnorkelLabelModel, FlyingSquid,
-    LabelModel, Labeler, MajorityVote, MeTaL, MinimaxEntropy, PerformanceGuaranteedVote,
-    SnorkelLabelModel,
-};
-use crate::labelers::{Bounds, LabelerErrors};
-use crate::rows::SoftLabels;
-use crate::votes::{CountedVotes, WeakSignals};
-use crate::{Error, Result};
-
-/// What may be known of labelers beside their votes. Most label models need none of it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct KnownOfLabelers {
-    /// How often each labeler's votes are wrong. Default: not known.
-    pub errors: Option<LabelerErrors>,
-    /// How often each labeler may err. Default: not known.
-    pub bounds: Option<Bounds>,
-}
-
-impl KnownOfLabelers {
-    fn errors(&self, model: &str) -> Result<&LabelerErrors> {
-        self.errors.as_ref().ok_or_else(|| missing(model, "the error rate of each labeler"))
-    }
-
-    fn bounds(&self, model: &str) -> Result<&Bounds> {
-        self.bounds.as_ref().ok_or_else(|| missing(model, "the error bounds of each labeler"))
-    }
-}
-
-fn missing(model: &str, expected: &str) -> Error {
-    Error::config(model, expected, "none")
-        .with_hint("this label model does not learn how good labelers are; it must be told")
-}
-
-/// One line a label model: its name in files and on the command line, its type, its fitted type, and how it is fitted to
-/// signals and to counted votes.
-/// Both enums have a variant for each line, with the name of the type.
+/// One line for each label model: its file, its type, and its name in files, on the command line and in Python.
+///
+/// Declares the files as modules, and both enums with a variant for each line, with the name of the type.
 macro_rules! label_models {
-    ($($name:literal: $Model:ident => $Fitted:ident, $fit:expr, $fit_counts:expr;)*) => {
+    ($($module:ident: $Model:ident = $name:literal;)*) => {
+        $(mod $module;)*
+        $(pub use $module::*;)*
+
+        use serde::{Deserialize, Serialize};
+
+        use crate::label_models::label_model::FittedLists;
+        use crate::label_models::{
+            ClassBalance, FittedLabelModel, Knowledge, KnownOfLabelers, LabelModel, Needs,
+        };
+        use crate::rows::SoftLabels;
+        use crate::votes::{CountedVotes, WeakSignals};
+        use crate::{Error, Result};
+
         /// Any label model with its settings. In files it is a table of settings with the model's name as `model`.
         ///
         /// ```
-        /// use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers, Labeler};
+        /// use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
         /// use labelflow_weak::votes::{Votes, WeakSignals};
         /// use ndarray::array;
         ///
@@ -74,8 +47,8 @@ macro_rules! label_models {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "model", content = "fitted")]
         #[allow(missing_docs)]
-        pub enum FittedLabelModel {
-            $(#[serde(rename = $name)] $Model($Fitted),)*
+        pub enum AnyFittedLabelModel {
+            $(#[serde(rename = $name)] $Model(<$Model as LabelModel>::Fitted),)*
         }
 
         impl AnyLabelModel {
@@ -86,7 +59,10 @@ macro_rules! label_models {
             pub fn from_name(name: &str) -> Result<Self> {
                 match name {
                     $($name => Ok(Self::$Model($Model::default())),)*
-                    _ => Err(Error::config("model", format!("one of {}", Self::NAMES.join(", ")), format!("'{name}'"))),
+                    _ => {
+                        let expected = format!("one of {}", Self::NAMES.join(", "));
+                        Err(Error::config("model", expected, format!("'{name}'")))
+                    }
                 }
             }
 
@@ -95,29 +71,62 @@ macro_rules! label_models {
                 match self { $(Self::$Model(_) => $name,)* }
             }
 
+            /// The name of its type, here and in Python.
+            pub fn type_name(&self) -> &'static str {
+                match self { $(Self::$Model(_) => stringify!($Model),)* }
+            }
+
+            /// What must be known of the labelers to fit it.
+            pub fn needs(&self) -> Needs {
+                match self { $(Self::$Model(_) => <$Model as LabelModel>::Known::NEEDS,)* }
+            }
+
             /// Learns from the signals, and from what else is known of the labelers if this label model needs it; an
             /// error names what is missing.
-            pub fn fit(&self, signals: &WeakSignals, known: &KnownOfLabelers) -> Result<FittedLabelModel> {
+            pub fn fit(&self, signals: &WeakSignals, known: &KnownOfLabelers) -> Result<AnyFittedLabelModel> {
                 match self {
                     $(Self::$Model(model) => {
-                        let fit: fn(&$Model, &WeakSignals, &KnownOfLabelers) -> Result<$Fitted> = $fit;
-                        fit(model, signals, known).map(FittedLabelModel::$Model)
+                        model.fit_with(signals, Knowledge::required(known, $name)?).map(AnyFittedLabelModel::$Model)
                     })*
                 }
             }
 
             /// The same from counted votes: bit for bit the fit to the rows that were counted.
-            pub fn fit_counts(&self, counted: &CountedVotes, known: &KnownOfLabelers) -> Result<FittedLabelModel> {
+            pub fn fit_counts(&self, counted: &CountedVotes, known: &KnownOfLabelers) -> Result<AnyFittedLabelModel> {
                 match self {
                     $(Self::$Model(model) => {
-                        let fit: fn(&$Model, &CountedVotes, &KnownOfLabelers) -> Result<$Fitted> = $fit_counts;
-                        fit(model, counted, known).map(FittedLabelModel::$Model)
+                        model.fit_counts_with(counted, Knowledge::required(known, $name)?).map(AnyFittedLabelModel::$Model)
                     })*
                 }
             }
+
+            /// Whether a fit looks at no vote at all, so that votes need not be counted for it.
+            pub fn ignores_votes(&self) -> bool {
+                match self { $(Self::$Model(_) => $Model::IGNORES_VOTES,)* }
+            }
+
+            /// The most bytes of memory that a fit to counted votes and the labels of the patterns take for each
+            /// pattern, beside the counted votes themselves.
+            pub fn bytes_per_pattern(&self, n_signals: usize, n_classes: usize) -> usize {
+                let of_fit = match self {
+                    $(Self::$Model(model) => model.bytes_per_pattern(n_signals, n_classes),)*
+                };
+                of_fit + 2 * 8 * n_classes
+            }
+
+            /// How common the classes are by the settings, of label models that must know it before they learn
+            /// accuracies.
+            pub fn class_balance(&self) -> Option<&ClassBalance> {
+                match self { $(Self::$Model(model) => model.class_balance(),)* }
+            }
+
+            /// Whether it learns from the votes alone whom to trust.
+            pub fn learns_accuracies(&self) -> bool {
+                match self { $(Self::$Model(model) => model.learns_accuracies(),)* }
+            }
         }
 
-        impl FittedLabelModel {
+        impl AnyFittedLabelModel {
             /// The name of the label model.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$Model(_) => $name,)* }
@@ -135,7 +144,7 @@ macro_rules! label_models {
             }
         }
 
-        impl Labeler for FittedLabelModel {
+        impl FittedLabelModel for AnyFittedLabelModel {
             fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
                 match self { $(Self::$Model(fitted) => fitted.predict_proba(signals),)* }
             }
@@ -143,81 +152,17 @@ macro_rules! label_models {
     };
 }
 
-label_models! {
-    "majority-vote": MajorityVote => FittedMajorityVote,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "average": AverageSignals => FittedAverageSignals,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "dawid-skene": DawidSkene => FittedDawidSkene,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "data-programming": DataProgramming => FittedDataProgramming,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "flying-squid": FlyingSquid => FittedFlyingSquid,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "minimax-entropy": MinimaxEntropy => FittedMinimaxEntropy,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "metal": MeTaL => FittedMeTaL,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "snorkel": SnorkelLabelModel => FittedSnorkelLabelModel,
-        |model, signals, _| model.fit(signals), |model, counted, _| model.fit_counts(counted);
-    "performance-guaranteed-vote": PerformanceGuaranteedVote => FittedPerformanceGuaranteedVote,
-        |model, signals, known| model.fit(signals, known.errors("performance-guaranteed-vote")?),
-        |model, counted, known| model.fit_counts(counted, known.errors("performance-guaranteed-vote")?);
-    "adversarial-multiclass": AdversarialMulticlass => FittedAdversarialMulticlass,
-        |model, signals, known| model.fit(signals, known.errors("adversarial-multiclass")?),
-        |model, counted, known| model.fit_counts(counted, known.errors("adversarial-multiclass")?);
-    "constrained-labels": ConstrainedLabels => FittedConstrainedLabels,
-        |model, signals, known| model.fit(signals, known.bounds("constrained-labels")?),
-        |model, counted, known| model.fit_counts(counted, known.bounds("constrained-labels")?);
-}
-
-impl AnyLabelModel {
-    /// Whether a fit looks at no vote at all, so that votes need not be counted for it.
-    pub fn ignores_votes(&self) -> bool {
-        matches!(self, Self::MajorityVote(_) | Self::AverageSignals(_))
-    }
-
-    /// The most bytes of memory that a fit to counted votes and the labels of the patterns take for each pattern, beside
-    /// the counted votes themselves.
-    pub fn bytes_per_pattern(&self, n_signals: usize, n_classes: usize) -> usize {
-        let of_fit = match self {
-            Self::MajorityVote(_) | Self::AverageSignals(_) => 0,
-            // Labels, those before, and a matrix a row.
-            Self::MinimaxEntropy(_) => 8 * n_classes * (n_classes + 3),
-            // Labels, their squares and gradients.
-            Self::ConstrainedLabels(_) => 8 * 4 * n_classes,
-            // Partitions, each with its own memory.
-            Self::AdversarialMulticlass(_) => 2 * n_signals + 64,
-            // Patterns without those of no vote, patterns of some of the labelers, and sums no larger than the patterns.
-            _ => 3 * (n_signals + 8),
-        };
-        of_fit + 2 * 8 * n_classes
-    }
-
-    /// How common the classes are by the settings, of label models that must know it before they learn accuracies.
-    pub(crate) fn class_balance(&self) -> Option<&ClassBalance> {
-        match self {
-            Self::DataProgramming(model) => Some(&model.class_balance),
-            Self::FlyingSquid(model) => Some(&model.class_balance),
-            Self::MinimaxEntropy(model) => Some(&model.class_balance),
-            Self::MeTaL(model) => Some(&model.class_balance),
-            Self::SnorkelLabelModel(model) => Some(&model.class_balance),
-            _ => None,
-        }
-    }
-
-    /// Whether it learns from the votes alone whom to trust.
-    pub(crate) fn learns_accuracies(&self) -> bool {
-        matches!(self, Self::DawidSkene(_)) || self.class_balance().is_some()
-    }
-}
+pub(crate) use label_models;
 
 #[cfg(test)]
 mod tests {
     use ndarray::{Array2, array};
 
-    use super::*;
-    use crate::votes::Votes;
+    use crate::label_models::{
+        AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, SnorkelLabelModel,
+    };
+    use crate::labelers::{Bounds, LabelerErrors};
+    use crate::votes::{Votes, WeakSignals};
 
     fn signals() -> WeakSignals {
         let votes = Array2::from_shape_fn((40, 4), |(row, signal)| {
@@ -244,7 +189,7 @@ mod tests {
             assert_eq!(fitted.name(), name);
             let text = serde_json::to_string(&fitted).unwrap();
             assert!(text.starts_with(&format!("{{\"model\":\"{name}\",\"fitted\":")), "{text}");
-            let read: FittedLabelModel = serde_json::from_str(&text).unwrap();
+            let read: AnyFittedLabelModel = serde_json::from_str(&text).unwrap();
             let labels = fitted.predict_proba(&signals).unwrap();
             assert_eq!(read.predict_proba(&signals).unwrap(), labels, "{name}");
         }

@@ -25,8 +25,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::label_model::SignalShape;
 use super::one_coin::OneCoinFit;
+use super::signal_shape::SignalShape;
 use crate::label_models::DawidSkene;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
@@ -60,7 +60,10 @@ const MIN_VOTES: usize = 3;
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "expected \"estimated\", \"uniform\" or a list of probabilities"
+)]
 pub enum ClassBalance {
     /// Estimated from the votes alone, as said above.
     #[default]
@@ -68,42 +71,8 @@ pub enum ClassBalance {
     /// The same for all classes.
     Uniform,
     /// One probability for each class, none of them zero.
+    #[serde(untagged)]
     Given(Vec<f64>),
-}
-
-/// The form in files: a word or a list.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected \"estimated\", \"uniform\" or a list of probabilities")]
-enum Written {
-    Word(Word),
-    List(Vec<f64>),
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    Estimated,
-    Uniform,
-}
-
-impl From<Written> for ClassBalance {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Word(Word::Estimated) => Self::Estimated,
-            Written::Word(Word::Uniform) => Self::Uniform,
-            Written::List(balance) => Self::Given(balance),
-        }
-    }
-}
-
-impl From<ClassBalance> for Written {
-    fn from(balance: ClassBalance) -> Self {
-        match balance {
-            ClassBalance::Estimated => Self::Word(Word::Estimated),
-            ClassBalance::Uniform => Self::Word(Word::Uniform),
-            ClassBalance::Given(balance) => Self::List(balance),
-        }
-    }
 }
 
 impl ClassBalance {

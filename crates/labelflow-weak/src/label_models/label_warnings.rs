@@ -17,13 +17,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::class_balance::votes_tell_balance;
+use crate::Result;
 use crate::label_models::{AnyLabelModel, ClassBalance};
-use crate::labelers::LabelerErrors;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, WeakSignals};
-use crate::{Error, Result};
+use crate::votes::{ABSTAIN, CountedVotes, VoteTally, WeakSignals};
 
 /// Labels may differ from the majority on this share of the rows where it is clear.
 const MAX_AGAINST: f64 = 0.02;
@@ -98,7 +95,7 @@ impl fmt::Display for LabelWarning {
             Self::WorseThanChance { n_worse, n_labelers } => write!(
                 f,
                 "{n_worse} of {n_labelers} labelers are held to be right less often than by guessing; \
-                 the classes may be turned around"
+                 the classes may be swapped"
             ),
             Self::UniformBalance => write!(
                 f,
@@ -135,31 +132,11 @@ pub fn label_warnings(
     labels: &SoftLabels,
     fitted: Option<&AnyLabelModel>,
 ) -> Result<Vec<LabelWarning>> {
-    let (found, expected) =
-        ((labels.n_rows(), labels.n_classes()), (signals.n_rows(), signals.n_classes()));
-    if found != expected {
-        return Err(Error::data(
-            "labels",
-            format!("{} rows and {} classes, as the signals have", expected.0, expected.1),
-            format!("{} rows and {} classes", found.0, found.1),
-        ));
-    }
-    let votes = signals.votes();
-    let mut comparison = Comparison::new(signals.n_classes());
-    for (row, label) in labels.argmax().into_iter().enumerate() {
-        comparison.add(votes.row_bytes(row), 1, label);
-    }
-    let mut warnings = comparison.warnings(signals.classes());
-    let has_votes = has_votes(signals);
-    let rates = LabelerErrors::expected(signals, labels).rates();
-    let voting = rates.iter().zip(&has_votes).filter(|(_, has_votes)| **has_votes);
-    let accuracies: Vec<f64> = voting.map(|(rate, _)| 1.0 - rate).collect();
-    warnings.extend(worse_than_chance(&accuracies, signals.n_classes()));
-    if let Some(model) = fitted {
-        let tells_balance = || votes_tell_balance(&VotePatterns::of(&votes), signals.n_classes());
-        warnings.extend(doubts_of_fit(model, accuracies.len(), tells_balance));
-    }
-    Ok(warnings)
+    let mut tally = VoteTally::new(signals);
+    tally.add(signals, &[], labels, None)?;
+    let learner = fitted.filter(|model| !model.ignores_votes());
+    let learner = learner.map(|model| (model, CountedVotes::of(signals)));
+    Ok(tally.warnings(learner.as_ref().map(|(model, counted)| (*model, counted))))
 }
 
 /// What votes of `n_labelers` cannot teach this label model.
@@ -291,15 +268,6 @@ fn most(counts: &[usize]) -> usize {
     (0..counts.len()).rev().max_by_key(|&index| counts[index]).unwrap_or(0)
 }
 
-fn has_votes(signals: &WeakSignals) -> Vec<bool> {
-    let votes = signals.votes();
-    let mut has_votes = vec![false; signals.n_signals()];
-    for row in votes.as_slice().chunks_exact(signals.n_signals()) {
-        has_votes.iter_mut().zip(row).for_each(|(has, &vote)| *has |= vote != ABSTAIN);
-    }
-    has_votes
-}
-
 /// `accuracies` are those of the labelers with votes, by the labels.
 pub(crate) fn worse_than_chance(accuracies: &[f64], n_classes: usize) -> Option<LabelWarning> {
     // A labeler that guesses must not fall on the wrong side by rounding.
@@ -315,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::label_models::planted::Planted;
-    use crate::label_models::{KnownOfLabelers, Labeler};
+    use crate::label_models::{FittedLabelModel, KnownOfLabelers};
     use crate::votes::Votes;
 
     fn signals(rows: &[&[i64]]) -> WeakSignals {

@@ -14,7 +14,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::class_balance::uniform;
-use super::label_model::SignalShape;
+use super::signal_shape::SignalShape;
 use crate::StopReason;
 use crate::numerics::vectors::largest_change;
 use crate::numerics::{RowChunks, normalize_logs};

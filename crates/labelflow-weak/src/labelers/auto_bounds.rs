@@ -7,7 +7,7 @@
 //!
 //! [`Bounds::auto`] says why this works and when it fails.
 
-use crate::label_models::{DawidSkene, FittedDawidSkene, LabelModel, Labeler};
+use crate::label_models::{DawidSkene, FittedDawidSkene, FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::rows::SoftLabels;
 use crate::votes::vote_patterns::VotePatterns;
@@ -48,7 +48,7 @@ impl Bounds {
     /// they are right on about 97 % of the rows, and then merging costs little.
     ///
     /// **When it fails.** Labelers that share mistakes without being copies still look better than they are. If most
-    /// labelers are wrong more often than right, the classes are turned around. With a few dozen rows a labeler the
+    /// labelers are wrong more often than right, the classes are swapped. With a few dozen rows per labeler the
     /// estimate is noise. What can be seen of this is said in [`AutoBounds::warnings`].
     ///
     /// It is an error if no two labelers ever vote on the same row.

@@ -34,7 +34,7 @@ impl Bounds {
         Ok(Self(bounds))
     }
 
-    /// One bound a labeler, the same for all its classes.
+    /// One bound per labeler, the same for all its classes.
     pub fn per_signal(bounds: &[f64], n_classes: usize) -> Result<Self> {
         Self::new(Array2::from_shape_fn((bounds.len(), n_classes), |(signal, _)| bounds[signal]))
     }
@@ -110,7 +110,7 @@ impl Bounds {
 }
 
 /// Mean |p(class) − q| over the rows where q is given; a labeler that never speaks gets 0.
-/// `read_labels` writes p of a row, one number a class; `count` says for how many rows a row stands.
+/// `read_labels` writes p of a row, one number per class; `count` says for how many rows a row stands.
 fn soft_errors(
     signals: &WeakSignals,
     read_labels: impl Fn(usize, &mut [f64]) + Sync,

@@ -55,22 +55,28 @@ pub struct LabelerSummary {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 pub fn analyze(signals: &WeakSignals, truth: Option<&Truth>) -> Result<Vec<LabelerSummary>> {
-    if let Some(truth) = truth
-        && truth.n_rows() != signals.n_rows()
-    {
-        return Err(Error::data(
-            "true labels",
-            format!("{} rows, as many as the signals have", signals.n_rows()),
-            truth.n_rows(),
-        ));
-    }
-    let labels = truth.map(Truth::labels);
+    let truth = true_classes(signals, truth)?;
     let votes = signals.votes();
     let mut counts = VoteCounts::new(signals.n_signals(), signals.n_classes());
     for row in 0..signals.n_rows() {
-        counts.add(votes.row_bytes(row), 1, labels.map(|labels| labels[row]));
+        counts.add(votes.row_bytes(row), 1, truth.map(|truth| truth[row]));
     }
     Ok(counts.summaries(signals.labelers(), truth.is_some()))
+}
+
+/// The true class of each row, where it is known; an error if there are not as many as rows.
+pub(crate) fn true_classes<'a>(
+    signals: &WeakSignals,
+    truth: Option<&'a Truth>,
+) -> Result<Option<&'a [usize]>> {
+    let expected = signals.n_rows();
+    match truth.map(Truth::labels) {
+        Some(truth) if truth.len() != expected => {
+            let expected = format!("{expected} rows, as many as the signals have");
+            Err(Error::data("true labels", expected, truth.len()))
+        }
+        truth => Ok(truth),
+    }
 }
 
 /// What is counted of all labelers, row by row.

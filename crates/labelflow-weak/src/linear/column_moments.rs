@@ -5,7 +5,7 @@
 //! together:    δ = mean_b − mean,   mean += δ n_b / n,   S += S_b + δ² n_a n_b / n       n = n_a + n_b
 //! ```
 
-use ndarray::{ArrayView1, ArrayView2, Axis};
+use ndarray::{ArrayView2, Axis};
 
 use crate::linear::{RangeScaler, StandardScaler};
 use crate::rows::features::{check_columns, check_table};
@@ -38,15 +38,34 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(column: ArrayView1<'_, f32>) -> Self {
-        let n_rows = column.len() as f64;
-        // Differences from the first row: a constant column then has a deviation of exactly zero.
-        let first = f64::from(column[0]);
-        let mean = first + column.iter().map(|&x| f64::from(x) - first).sum::<f64>() / n_rows;
-        let squares = column.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum();
-        let lower = column.iter().fold(f64::INFINITY, |end, &x| end.min(f64::from(x)));
-        let upper = column.iter().fold(f64::NEG_INFINITY, |end, &x| end.max(f64::from(x)));
-        Self { mean, squares, lower, upper }
+    /// Those of each column. Rows are read one after the other, as they lie in memory.
+    fn of(rows: ArrayView2<'_, f32>) -> Vec<Self> {
+        let n_rows = rows.nrows() as f64;
+        // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
+        let first = rows.row(0).mapv(f64::from);
+        let none = |_: &f64| Self {
+            mean: 0.0,
+            squares: 0.0,
+            lower: f64::INFINITY,
+            upper: f64::NEG_INFINITY,
+        };
+        let mut columns: Vec<Self> = first.iter().map(none).collect();
+        for row in rows.axis_iter(Axis(0)) {
+            for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
+                let x = f64::from(x);
+                column.mean += x - first;
+                (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
+            }
+        }
+        columns
+            .iter_mut()
+            .zip(&first)
+            .for_each(|(column, first)| column.mean = first + column.mean / n_rows);
+        for row in rows.axis_iter(Axis(0)) {
+            let columns = columns.iter_mut().zip(row);
+            columns.for_each(|(column, &x)| column.squares += (f64::from(x) - column.mean).powi(2));
+        }
+        columns
     }
 
     fn add(&mut self, n_rows: f64, other: Self, n_other: f64) {
@@ -63,9 +82,9 @@ impl ColumnMoments {
     /// Adds rows, `[n_rows, d_features]`.
     pub fn push(&mut self, rows: ArrayView2<'_, f32>) -> Result<()> {
         check_table(rows)?;
-        let parts = rows.axis_iter(Axis(1)).map(Moments::of);
+        let parts = Moments::of(rows);
         if self.n_rows == 0 {
-            self.columns = parts.collect();
+            self.columns = parts;
         } else {
             check_columns(rows, self.columns.len())?;
             let (n_rows, n_other) = (self.n_rows as f64, rows.nrows() as f64);

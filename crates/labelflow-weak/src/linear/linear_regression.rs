@@ -45,7 +45,7 @@ pub struct FittedLinearRegression {
 }
 
 impl LinearRegression {
-    /// Fits one weight a column of `features`, `[n_rows, d_features]`, and an intercept to the `labels` of the rows.
+    /// Fits one weight per column of `features`, `[n_rows, d_features]`, and an intercept to the `labels` of the rows.
     /// Features are standardised first, so their units do not matter.
     pub fn fit(
         &self,
@@ -53,7 +53,7 @@ impl LinearRegression {
         labels: &[f64],
     ) -> Result<FittedLinearRegression> {
         if labels.len() != features.nrows() {
-            let expected = format!("{} values, one a row", features.nrows());
+            let expected = format!("{} values, one per row", features.nrows());
             return Err(Error::data("labels", expected, labels.len()));
         }
         if let Some(row) = labels.iter().position(|label| !label.is_finite()) {

@@ -8,7 +8,7 @@
 //! The intercepts w₀ and b are not penalised. Two classes and up to a thousand features are solved by Newton's method,
 //! everything else by [`Lbfgs`]; both functions are convex, so the method does not change the answer. Features such as
 //! neighbouring pixels are nearly the same, which makes plain L-BFGS slow; it is helped by the second derivatives at
-//! zero, which have one block a class:
+//! zero, which have one block per class:
 //!
 //! ```text
 //! I + C (1/k) (1 − 1/k) Σ x xᵀ
@@ -26,6 +26,7 @@ use crate::numerics::vectors::largest;
 use crate::numerics::{Lbfgs, RowChunks, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::rows::features::{check_columns, check_table};
+use crate::settings::{check_at_least_one, check_positive};
 use crate::{Error, Result, StopReason};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
@@ -65,21 +66,14 @@ impl Default for LogisticRegression {
 
 impl LogisticRegression {
     fn check(&self) -> Result<()> {
-        let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        if !is_positive(self.inverse_penalty) {
-            let found = self.inverse_penalty;
-            return Err(Error::config("inverse_penalty", "a positive number", found));
-        }
-        if !is_positive(self.tolerance) {
-            return Err(Error::config("tolerance", "a positive number", self.tolerance));
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
-        Ok(())
+        check_positive(&[
+            ("inverse_penalty", self.inverse_penalty),
+            ("tolerance", self.tolerance),
+        ])?;
+        check_at_least_one(&[("max_iterations", self.max_iterations)])
     }
 
-    /// Fits features `[n_rows, d_features]` to one class a row, each below `n_classes`.
+    /// Fits features `[n_rows, d_features]` to one class per row, each below `n_classes`.
     ///
     /// Classes that do not occur get probability 0. If only one class occurs, it is predicted always.
     pub fn fit(
@@ -149,7 +143,7 @@ pub struct FittedLogisticRegression {
     d_features: usize,
     /// The classes that occurred in the fit, ascending.
     classes: Vec<usize>,
-    /// One row an output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
+    /// One row per output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
     parameters: Vec<f64>,
     stop: StopReason,
 }
@@ -219,7 +213,7 @@ impl FittedLogisticRegression {
         &self.classes
     }
 
-    /// Weights and intercept, one row an output, `[n_outputs, d_features + 1]`. Two classes have one output, the score
+    /// Weights and intercept, one row per output, `[n_outputs, d_features + 1]`. Two classes have one output, the score
     /// of the second against the first; one class has none.
     pub fn parameters(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.n_outputs(), self.d_features + 1), &self.parameters)

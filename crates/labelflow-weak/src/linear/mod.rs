@@ -1,6 +1,7 @@
 //! Linear models of features, and scalers.
 
 mod column_moments;
+mod column_scaler;
 mod learning_rate;
 mod linear_regression;
 mod logistic_regression;

@@ -8,6 +8,7 @@ pub(crate) mod row_chunks;
 pub(crate) mod scramble;
 mod simplex_projection;
 mod softmax;
+mod stream;
 pub(crate) mod vectors;
 
 pub use assignment::best_assignment;
@@ -16,3 +17,4 @@ pub use row_chunks::RowChunks;
 pub use scramble::scramble;
 pub use simplex_projection::project_onto_simplex;
 pub use softmax::normalize_logs;
+pub use stream::{indexed_stream, stream};

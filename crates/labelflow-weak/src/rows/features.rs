@@ -42,28 +42,13 @@ impl Features {
                 names.len(),
             ));
         }
-        if values.is_empty() {
-            return Err(Error::data(
-                "features",
-                "at least one row and one column",
-                format!("{} rows and {} columns", values.nrows(), values.ncols()),
-            ));
-        }
+        check_any(values.view())?;
         let mut known = HashSet::new();
         if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
             let found = format!("'{name}' twice");
             return Err(Error::data("features", "column names that differ", found));
         }
-        if let Some(((row, column), value)) =
-            values.indexed_iter().find(|(_, value)| !value.is_finite())
-        {
-            return Err(Error::data(
-                format!("features, row {row}, column '{}'", names[column]),
-                "a finite number",
-                value,
-            )
-            .with_hint("fill or drop missing values first"));
-        }
+        check_finite(values.view(), |column| format!("'{}'", names[column]))?;
         Ok(Self { names, values })
     }
 
@@ -129,14 +114,16 @@ impl Features {
 
 /// Checks that a table without column names has rows, columns and finite numbers.
 pub(crate) fn check_table(features: ArrayView2<'_, f32>) -> Result<()> {
-    if features.is_empty() {
-        return Err(Error::data(
-            "features",
-            "at least one row and one column",
-            format!("{} rows and {} columns", features.nrows(), features.ncols()),
-        ));
+    check_any(features)?;
+    check_finite(features, |column| column.to_string())
+}
+
+fn check_any(features: ArrayView2<'_, f32>) -> Result<()> {
+    if !features.is_empty() {
+        return Ok(());
     }
-    check_finite(features)
+    let found = format!("{} rows and {} columns", features.nrows(), features.ncols());
+    Err(Error::data("features", "at least one row and one column", found))
 }
 
 /// Checks that a table has the columns of the fit and finite numbers.
@@ -145,14 +132,14 @@ pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) ->
         let expected = format!("{d_features} columns, as in the fit");
         return Err(Error::data("features", expected, features.ncols()));
     }
-    check_finite(features)
+    check_finite(features, |column| column.to_string())
 }
 
-fn check_finite(features: ArrayView2<'_, f32>) -> Result<()> {
+fn check_finite(features: ArrayView2<'_, f32>, shown: impl Fn(usize) -> String) -> Result<()> {
     match features.indexed_iter().find(|(_, value)| !value.is_finite()) {
         None => Ok(()),
         Some(((row, column), value)) => Err(Error::data(
-            format!("features, row {row}, column {column}"),
+            format!("features, row {row}, column {}", shown(column)),
             "a finite number",
             value,
         )

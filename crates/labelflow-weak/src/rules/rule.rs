@@ -79,12 +79,12 @@ pub enum Region {
     },
     /// Rows that are in each of these regions; all rows if there is none.
     AllOf(Vec<Region>),
-    /// These rows of the dataset, one entry a row. Such a region means nothing for the rows of another table.
+    /// These rows of the dataset, one entry per row. Such a region means nothing for the rows of another table.
     Rows(Vec<bool>),
 }
 
 impl Region {
-    /// Which rows of `features` are in the region, one entry a row.
+    /// Which rows of `features` are in the region, one entry per row.
     ///
     /// Features are kept in single precision, so a threshold is rounded likewise before it is compared: a cell `0.7` is at
     /// least a threshold of `0.7`.

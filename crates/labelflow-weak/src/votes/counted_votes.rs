@@ -10,7 +10,8 @@
 use ndarray::Array2;
 
 use super::vote_patterns::VotePatterns;
-use crate::label_models::label_model::SignalShape;
+use crate::label_models::signal_shape::SignalShape;
+use crate::votes::votes::check_n_classes;
 use crate::votes::{ABSTAIN, VoteCounter, Votes, WeakSignals};
 use crate::{Error, Result};
 
@@ -48,13 +49,22 @@ impl CountedVotes {
         }
     }
 
+    /// The labelers and classes of signals, without their rows.
+    pub(crate) fn without_rows(signals: &WeakSignals) -> Self {
+        Self {
+            patterns: VotePatterns::empty(signals.n_signals()),
+            labelers: signals.labelers().to_vec(),
+            classes: signals.classes().to_vec(),
+        }
+    }
+
     /// Rows of votes with how often each occurs. Rows may come in any order and more than once; those that occur never
     /// are left out.
     pub fn new(signals: &WeakSignals, counts: &[u64]) -> Result<Self> {
         if counts.len() != signals.n_rows() {
             return Err(Error::data(
                 "counts",
-                format!("{}, one a row", signals.n_rows()),
+                format!("{}, one per row", signals.n_rows()),
                 counts.len(),
             ));
         }
@@ -63,9 +73,7 @@ impl CountedVotes {
         for (row, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             counter.add(votes.row_bytes(row), count);
         }
-        Self::from_counter(&counter, signals.n_classes())?
-            .with_labelers(signals.labelers().to_vec())?
-            .with_classes(signals.classes().to_vec())
+        Self::named(&counter, signals.labelers(), signals.classes())
     }
 
     /// What a counter has counted. Its bytes are classes below `n_classes`, or [`ABSTAIN`].
@@ -75,9 +83,7 @@ impl CountedVotes {
             let found = format!("{} rows and {n_signals} labelers", counter.n_rows());
             return Err(Error::data("counts", "at least one row and one labeler", found));
         }
-        if !(2..=usize::from(ABSTAIN)).contains(&n_classes) {
-            return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes));
-        }
+        check_n_classes(n_classes)?;
         let is_wrong = |vote: &u8| *vote != ABSTAIN && usize::from(*vote) >= n_classes;
         if let Some(vote) = counter.iter().find_map(|(row, _)| row.iter().find(|v| is_wrong(v))) {
             let expected = format!("classes from 0 to {}, or abstentions", n_classes - 1);
@@ -117,9 +123,14 @@ impl CountedVotes {
                 counter.add(row, count);
             });
         }
-        Self::from_counter(&counter, first.n_classes())?
-            .with_labelers(first.labelers.clone())?
-            .with_classes(first.classes.clone())
+        Self::named(&counter, &first.labelers, &first.classes)
+    }
+
+    /// What a counter has counted, for named labelers and classes.
+    fn named(counter: &VoteCounter, labelers: &[String], classes: &[String]) -> Result<Self> {
+        Self::from_counter(counter, classes.len())?
+            .with_labelers(labelers.to_vec())?
+            .with_classes(classes.to_vec())
     }
 
     /// The same counts with named labelers.
@@ -237,7 +248,7 @@ mod tests {
     fn counts_that_cannot_be_are_refused() {
         let two = signals(array![[0, 1], [1, 1]]);
         let error = |result: Result<CountedVotes>| result.unwrap_err().to_string();
-        assert!(error(CountedVotes::new(&two, &[1])).contains("expected 2, one a row, found 1"));
+        assert!(error(CountedVotes::new(&two, &[1])).contains("expected 2, one per row, found 1"));
         assert!(error(CountedVotes::new(&two, &[0, 0])).contains("at least one row"));
         assert!(error(CountedVotes::new(&two, &[u64::MAX, 2])).contains("at most 2^53 rows"));
         assert!(error(CountedVotes::merged([])).contains("at least one part"));

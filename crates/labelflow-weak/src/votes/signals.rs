@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
-use crate::votes::Votes;
+use crate::votes::votes::check_n_classes;
+use crate::votes::{ABSTAIN, Votes};
 use crate::{Error, Result};
 
 /// Votes or probabilities of named labelers about named classes, `[n_rows, n_signals, n_classes]`.
@@ -21,7 +22,7 @@ pub struct WeakSignals {
 /// The two forms of weak signals.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SignalValues {
-    /// One byte a vote.
+    /// One byte per vote.
     Votes(Votes),
     /// Probabilities, `[n_rows, n_signals, n_classes]`, NaN where a labeler abstains.
     Probabilities(Array3<f32>),
@@ -37,17 +38,8 @@ impl WeakSignals {
     /// Signals that are probabilities of each class, NaN for an abstention.
     pub fn from_probabilities(probabilities: Array3<f32>) -> Result<Self> {
         let (_, n_signals, n_classes) = probabilities.dim();
-        if n_classes < 2 {
-            return Err(Error::data("signals", "at least two classes", n_classes));
-        }
-        if n_classes > usize::from(crate::votes::ABSTAIN) {
-            // A vote for each class must fit in a byte beside the abstention.
-            return Err(Error::data(
-                "signals",
-                format!("at most {} classes", crate::votes::ABSTAIN),
-                n_classes,
-            ));
-        }
+        // A vote for each class must fit in a byte beside the abstention.
+        check_n_classes(n_classes)?;
         let invalid = |&p: &f32| !p.is_nan() && !(0.0..=1.0).contains(&p);
         if let Some(((row, signal, class), p)) =
             probabilities.indexed_iter().find(|(_, p)| invalid(p))
@@ -168,9 +160,7 @@ impl WeakSignals {
     /// Whether any labeler says anything of `row`.
     pub fn is_covered(&self, row: usize) -> bool {
         match &self.values {
-            SignalValues::Votes(votes) => {
-                votes.row(row).iter().any(|&vote| vote != crate::votes::ABSTAIN)
-            }
+            SignalValues::Votes(votes) => votes.row_bytes(row).iter().any(|&vote| vote != ABSTAIN),
             SignalValues::Probabilities(p) => {
                 p.index_axis(Axis(0), row).iter().any(|p| !p.is_nan())
             }
@@ -199,22 +189,20 @@ impl WeakSignals {
     pub fn votes(&self) -> Cow<'_, Votes> {
         match &self.values {
             SignalValues::Votes(votes) => Cow::Borrowed(votes),
-            SignalValues::Probabilities(_) => Cow::Owned(self.to_votes()),
+            SignalValues::Probabilities(_) => {
+                let shape = (self.n_rows(), self.n_signals());
+                let bytes = Array2::from_shape_fn(shape, |(row, signal)| {
+                    self.vote(row, signal).map_or(ABSTAIN, |class| class as u8)
+                });
+                let votes = Votes::from_bytes(bytes, self.n_classes());
+                Cow::Owned(votes.expect("rounded votes are in range"))
+            }
         }
     }
 
     /// The hard votes behind these signals, rounding probabilities.
     pub fn to_votes(&self) -> Votes {
-        match &self.values {
-            SignalValues::Votes(votes) => votes.clone(),
-            SignalValues::Probabilities(_) => {
-                let shape = (self.n_rows(), self.n_signals());
-                let bytes = Array2::from_shape_fn(shape, |(row, signal)| {
-                    self.vote(row, signal).map_or(crate::votes::ABSTAIN, |class| class as u8)
-                });
-                Votes::from_bytes(bytes, self.n_classes()).expect("rounded votes are in range")
-            }
-        }
+        self.votes().into_owned()
     }
 
     /// The probabilities behind these signals, or nothing when they are votes.

@@ -14,7 +14,7 @@ const BLOCK: usize = 1 << 12;
 const MIN_PLACES: usize = 1 << 10;
 const EMPTY: usize = usize::MAX;
 
-/// Counts distinct rows of bytes: votes, or whatever else fits in a byte a labeler.
+/// Counts distinct rows of bytes: votes, or whatever else is one byte per labeler.
 ///
 /// ```
 /// use labelflow_weak::votes::VoteCounter;
@@ -75,7 +75,7 @@ impl VoteCounter {
     ///
     /// If the row has not as many bytes as the counter was made for.
     pub fn add(&mut self, row: &[u8], count: u64) -> usize {
-        assert_eq!(row.len(), self.n_signals, "one byte a labeler");
+        assert_eq!(row.len(), self.n_signals, "one byte per labeler");
         let place = self.place(row);
         let index = match self.places[place] {
             EMPTY => self.push(row, place),

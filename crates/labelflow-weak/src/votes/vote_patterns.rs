@@ -43,7 +43,7 @@ impl VotePatterns {
         }
     }
 
-    /// Reads each row as a number with one digit a labeler; an abstention is the highest digit, as it is the highest
+    /// Reads each row as a number with one digit per labeler; an abstention is the highest digit, as it is the highest
     /// byte.
     fn by_table(votes: &Votes, n_possible: usize) -> Self {
         let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
@@ -121,7 +121,7 @@ impl VotePatterns {
         Self::of(&Votes::from_bytes(bytes, n_classes).expect("the votes were checked before"))
     }
 
-    fn empty(n_signals: usize) -> Self {
+    pub(crate) fn empty(n_signals: usize) -> Self {
         Self { n_signals, bytes: Vec::new(), counts: Vec::new(), is_distinct: true }
     }
 

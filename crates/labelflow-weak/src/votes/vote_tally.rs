@@ -1,16 +1,15 @@
-//! What is told of votes and their labels, added up part by part: for votes that are not in memory all at once.
+//! What votes and their labels show, added up part by part. Rows in memory are one part.
 
 use crate::label_models::class_balance::votes_tell_balance;
 use crate::label_models::label_warnings::{Comparison, doubts_of_fit, worse_than_chance};
 use crate::label_models::{AnyLabelModel, LabelWarning};
 use crate::labelers::LabelerSummary;
-use crate::labelers::labeler_summary::VoteCounts;
-use crate::rows::SoftLabels;
+use crate::labelers::labeler_summary::{VoteCounts, true_classes};
+use crate::rows::{SoftLabels, Truth};
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
 use crate::{Error, Result};
 
-/// Sums over rows of votes with labels: what [`analyze`](crate::labelers::analyze) and [`label_warnings`](crate::label_models::label_warnings) tell
-/// of rows in memory.
+/// Sums over rows of votes with labels, from which labelers are described and doubts about the labels follow.
 ///
 /// ```
 /// use labelflow_weak::rows::SoftLabels;
@@ -20,7 +19,7 @@ use crate::{Error, Result};
 /// let votes = Votes::from_indices(array![[0, 1], [1, 1]].view(), None)?;
 /// let signals = WeakSignals::from_votes(votes)?;
 /// let mut tally = VoteTally::new(&signals);
-/// tally.add(&signals, &[30, 10], &SoftLabels::new(array![[0.5, 0.5], [0.1, 0.9]])?)?;
+/// tally.add(&signals, &[30, 10], &SoftLabels::new(array![[0.5, 0.5], [0.1, 0.9]])?, None)?;
 /// assert_eq!((tally.n_rows(), tally.summaries()[0].conflicts), (40, 0.75));
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
@@ -34,6 +33,7 @@ pub struct VoteTally {
     right: Vec<f64>,
     /// The sum of the probabilities of each class.
     labelled: Vec<f64>,
+    has_truth: bool,
 }
 
 impl VoteTally {
@@ -47,42 +47,39 @@ impl VoteTally {
             comparison: Comparison::new(n_classes),
             right: vec![0.0; n_signals],
             labelled: vec![0.0; n_classes],
+            has_truth: false,
         }
     }
 
-    /// The tally of counted votes with the labels of their patterns.
-    pub fn of_counts(counted: &CountedVotes, labels: &SoftLabels) -> Result<Self> {
-        let signals = counted.signals();
-        let mut tally = Self::new(&signals);
-        tally.add(&signals, &counted.counts(), labels)?;
-        Ok(tally)
-    }
-
-    /// Adds rows of votes with their labels; `counts` says how often each occurs, and once each when it is empty.
+    /// Adds rows of votes with their labels. `counts` says how often each occurs, once each when it is empty; `truth` is
+    /// the true class of each row, where it is known.
     pub fn add(
         &mut self,
         signals: &WeakSignals,
         counts: &[u64],
         labels: &SoftLabels,
+        truth: Option<&Truth>,
     ) -> Result<()> {
         let n_rows = signals.n_rows();
         let shape = (n_rows, signals.n_signals(), signals.n_classes());
         let found = (labels.n_rows(), self.labelers.len(), labels.n_classes());
         if found != shape || self.classes.len() != shape.2 {
             let expected =
-                format!("labels of {} rows, {} labelers and {} classes", shape.0, shape.1, shape.2);
+                format!("{} rows, {} labelers and {} classes", shape.0, shape.1, shape.2);
             let found = format!("{} rows, {} labelers and {} classes", found.0, found.1, found.2);
             return Err(Error::data("labels", expected, found));
         }
         if !counts.is_empty() && counts.len() != n_rows {
-            return Err(Error::data("counts", format!("{n_rows}, one a row"), counts.len()));
+            return Err(Error::data("counts", format!("{n_rows}, one per row"), counts.len()));
         }
+        let truth = true_classes(signals, truth)?;
+        self.has_truth |= truth.is_some();
         let votes = signals.votes();
         let values = labels.values();
         for (row, label) in labels.argmax().into_iter().enumerate() {
             let count = counts.get(row).map_or(1, |&count| count as usize);
             let (bytes, p) = (votes.row_bytes(row), values.row(row));
-            self.counts.add(bytes, count, None);
+            self.counts.add(bytes, count, truth.map(|truth| truth[row]));
             self.comparison.add(bytes, count, label);
             let voting = bytes.iter().zip(&mut self.right).filter(|(vote, _)| **vote != ABSTAIN);
             voting.for_each(|(&vote, sum)| *sum += count as f64 * p[usize::from(vote)]);
@@ -103,7 +100,7 @@ impl VoteTally {
 
     /// What each labeler does.
     pub fn summaries(&self) -> Vec<LabelerSummary> {
-        self.counts.summaries(&self.labelers, false)
+        self.counts.summaries(&self.labelers, self.has_truth)
     }
 
     /// The share of each labeler's votes that is expected to be right by the labels; nothing without votes.
@@ -142,7 +139,7 @@ impl VoteTally {
 mod tests {
     use super::*;
     use crate::label_models::planted::Planted;
-    use crate::label_models::{KnownOfLabelers, Labeler, label_warnings};
+    use crate::label_models::{FittedLabelModel, KnownOfLabelers, label_warnings};
     use crate::labelers::{LabelerErrors, analyze};
     use crate::labelers::{labeler_pairs, labeler_pairs_of_counts};
 
@@ -155,11 +152,13 @@ mod tests {
         let labels = fitted.predict_proba(signals).unwrap();
         let counted = CountedVotes::of(signals);
         let of_patterns = fitted.predict_proba(&counted.signals()).unwrap();
-        let of_counts = VoteTally::of_counts(&counted, &of_patterns).unwrap();
+        let patterns = counted.signals();
+        let mut of_counts = VoteTally::new(&patterns);
+        of_counts.add(&patterns, &counted.counts(), &of_patterns, None).unwrap();
         let mut of_parts = VoteTally::new(signals);
         for rows in (0..700).collect::<Vec<_>>().chunks(99) {
             let part = signals.select_rows(rows);
-            of_parts.add(&part, &[], &fitted.predict_proba(&part).unwrap()).unwrap();
+            of_parts.add(&part, &[], &fitted.predict_proba(&part).unwrap(), None).unwrap();
         }
         let rates = LabelerErrors::expected(signals, &labels).rates();
         for tally in [&of_counts, &of_parts] {
@@ -173,7 +172,7 @@ mod tests {
             assert_eq!(tally.warnings(Some((&model, &counted))), expected);
         }
         assert_eq!(labeler_pairs_of_counts(&counted), labeler_pairs(signals));
-        assert!(of_parts.add(signals, &[1], &labels).is_err());
-        assert!(of_parts.add(signals, &[], &of_patterns).is_err());
+        assert!(of_parts.add(signals, &[1], &labels, None).is_err());
+        assert!(of_parts.add(signals, &[], &of_patterns, None).is_err());
     }
 }

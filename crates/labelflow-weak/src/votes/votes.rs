@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::{Error, Result};
 
@@ -144,11 +144,6 @@ impl Votes {
     }
 
     /// One row's votes as bytes.
-    pub fn row(&self, row: usize) -> ArrayView1<'_, u8> {
-        ArrayView1::from(self.row_bytes(row))
-    }
-
-    /// One row's votes as a slice of bytes.
     pub fn row_bytes(&self, row: usize) -> &[u8] {
         &self.as_slice()[row * self.n_signals..][..self.n_signals]
     }

@@ -3,7 +3,7 @@
 //! The signals of each training row are averaged over the labelers that speak; the most probable class is its label. Rows that nobody
 //! speaks of are left out.
 
-use labelflow_weak::label_models::{AverageSignals, LabelModel, Labeler};
+use labelflow_weak::label_models::{AverageSignals, FittedLabelModel, LabelModel};
 use labelflow_weak::linear::{FittedLogisticRegression, LogisticRegression};
 use labelflow_weak::rows::{Features, SoftLabels, WeakDataset};
 

@@ -1,6 +1,6 @@
 //! GE, generalized expectation criteria: a linear classifier whose mean predictions match what is known of groups of rows.
 //!
-//! Each labeler j makes groups of rows, one a side s it takes; the reference r is the share of each class in that group,
+//! Each labeler j makes groups of rows, one per side s it takes; the reference r is the share of each class in that group,
 //! measured on labelled rows; e is the classifier's mean probability in the group of training rows.
 //!
 //! ```text
@@ -16,6 +16,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
@@ -27,7 +28,7 @@ use crate::evaluation::scores::n_scores;
 use crate::learners::Scaling;
 use crate::learners::scaling::scale;
 use crate::sources::two_class_signals::class1_probability;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// Mean probabilities are kept this far from 0 and 1.
@@ -120,7 +121,7 @@ impl ReferenceProportions {
     /// The share of class 1 on each side of each labeler, `[n_signals, 2]`, side q < ½ first; NaN if not known.
     pub fn from_class1(shares: ArrayView2<'_, f64>) -> Result<Self> {
         if shares.ncols() != 2 {
-            return Err(Error::data("reference", "two sides a labeler", shares.ncols()));
+            return Err(Error::data("reference", "two sides per labeler", shares.ncols()));
         }
         Self::new(Array3::from_shape_fn((shares.nrows(), 2, 2), |(signal, side, class)| {
             let share = shares[[signal, side]];
@@ -212,14 +213,8 @@ impl GeneralizedExpectation {
         signals: &WeakSignals,
         reference: &ReferenceProportions,
     ) -> Result<()> {
-        for (setting, value) in [("penalty", self.penalty), ("tolerance", self.tolerance)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a positive number", value));
-            }
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
+        check_positive(&[("penalty", self.penalty), ("tolerance", self.tolerance)])?;
+        check_at_least_one(&[("max_iterations", self.max_iterations)])?;
         if self.form == ExpectationForm::Half && signals.n_classes() > 2 {
             let found = format!("half with {} classes", signals.n_classes());
             return Err(Error::config("form", "full for more than two classes", found));
@@ -257,7 +252,7 @@ impl FittedGeneralizedExpectation {
         self.classifier.predict_proba(features)
     }
 
-    /// The weights, one row a score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
+    /// The weights, one row per score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
     pub fn weights(&self) -> ArrayView2<'_, f64> {
         self.classifier.weights()
     }

@@ -22,7 +22,7 @@ pub(crate) struct LinearClassifier {
     d_features: usize,
     /// What is done to the features first.
     scaler: Option<Scaler>,
-    /// One row a score, `[n_scores, d_features]`; two classes have one score.
+    /// One row per score, `[n_scores, d_features]`; two classes have one score.
     weights: Vec<f64>,
 }
 

@@ -1,14 +1,14 @@
 //! A multilayer perceptron: the classifier of two-stage systems.
 //!
 //! ```text
-//! a₀ = x,   a = dropout(max(0, a W + c)) once a hidden layer,   scores = a W + c,   p = softmax(scores)
+//! a₀ = x,   a = dropout(max(0, a W + c)) once per hidden layer,   scores = a W + c,   p = softmax(scores)
 //! loss = −mean over the batch of Σ_c y_c log p_c
 //! ```
 //!
 //! Two classes have one score, that of class 1 against class 0, which makes p a logistic function and the loss a
 //! Bernoulli likelihood. Labels y may be soft. Weights start as Glorot and Bengio's uniform ones, intercepts at zero.
 //!
-//! Layers this small spend their time in three matrix products a batch, so forward and backward pass are written out
+//! Layers this small spend their time in three matrix products per batch, so forward and backward pass are written out
 //! here: no tensor library, no device but the CPU.
 //!
 //! X. Glorot and Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
@@ -16,6 +16,7 @@
 use std::ops::Range;
 
 use labelflow_weak::rows::{Features, SoftLabels};
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{
     Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s,
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluation::scores::{n_scores, write_probabilities};
 use crate::learners::label_flow_classifier::check_columns;
 use crate::training::adam::SliceAdam;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// The rows that a prediction works on at once.
@@ -128,18 +129,10 @@ impl MultilayerPerceptron {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        for (setting, value) in [("batch_size", self.batch_size), ("n_epochs", self.n_epochs)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
-        }
-        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
-            return Err(Error::config("learning_rate", "a positive number", self.learning_rate));
-        }
+        check_at_least_one(&[("batch_size", self.batch_size), ("n_epochs", self.n_epochs)])?;
+        check_positive(&[("learning_rate", self.learning_rate)])?;
         for layer in &self.hidden {
-            if layer.width == 0 {
-                return Err(Error::config("width", "at least 1", 0));
-            }
+            check_at_least_one(&[("width", layer.width)])?;
             if !(0.0..1.0).contains(&layer.dropout) {
                 return Err(Error::config("dropout", "a share from 0 to below 1", layer.dropout));
             }
@@ -454,7 +447,7 @@ impl Network<f32> {
                 write_probabilities(labels, row.iter().map(|&score| f64::from(score)));
             }
         });
-        Array2::from_shape_vec((n_rows, n_classes), labels).expect("n_classes numbers a row")
+        Array2::from_shape_vec((n_rows, n_classes), labels).expect("n_classes numbers per row")
     }
 }
 

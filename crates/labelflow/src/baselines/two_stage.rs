@@ -7,7 +7,7 @@
 //! LLF-TS is this with a [`FittedLabelFlowClassifier`] as the first stage. Features that hold more than the signals let the
 //! second stage correct the first.
 
-use labelflow_weak::label_models::Labeler;
+use labelflow_weak::label_models::FittedLabelModel;
 use labelflow_weak::rows::{Features, SoftLabels, Ties};
 use labelflow_weak::votes::WeakSignals;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ impl TwoStage {
         &self,
         features: &Features,
         signals: &WeakSignals,
-        labeler: &impl Labeler,
+        labeler: &impl FittedLabelModel,
     ) -> Result<FittedEndModel> {
         if signals.n_rows() != features.n_rows() {
             let expected = format!("{} rows, as many as the features have", features.n_rows());

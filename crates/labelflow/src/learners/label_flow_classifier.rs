@@ -4,12 +4,12 @@
 // one, which changes no largest class.
 
 use burn::module::Module;
+use labelflow_files::Sha256;
 use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::row_samples::{sample_rows, to_tensor};
 use super::scaling::{Scaler, scale};
@@ -167,7 +167,7 @@ impl LabelFlowClassifier {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &WeakDataset) -> String {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(toml::to_string(self).expect("settings can be written as TOML"));
         for value in dataset.features().values() {
             hash.update(value.to_le_bytes());
@@ -184,7 +184,7 @@ impl LabelFlowClassifier {
         for bound in dataset.bounds().values() {
             hash.update(bound.to_le_bytes());
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.hex()
     }
 
     fn check(&self, dataset: &WeakDataset) -> Result<()> {

@@ -14,12 +14,12 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
+use labelflow_files::Sha256;
 use labelflow_flow::{Activation, AffineFlowConfig, AffineMap, Flow, Mode};
 use labelflow_weak::rows::{Features, LabelRange};
 use labelflow_weak::rules::RuleDataset;
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::label_flow_classifier::{arrange, check_belongs, check_columns, check_run};
 use super::row_samples::{rows_at_once, sample_rows, to_tensor};
@@ -174,7 +174,7 @@ impl LabelFlowRegressor {
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
     pub fn run_digest(&self, dataset: &RuleDataset) -> String {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(toml::to_string(self).expect("settings can be written as TOML"));
         for value in dataset.features().values() {
             hash.update(value.to_le_bytes());
@@ -185,7 +185,7 @@ impl LabelFlowRegressor {
             hash.update(format!("{:?}", group.rule.claim));
             group.members.iter().for_each(|&member| hash.update([u8::from(member)]));
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.hex()
     }
 
     /// Checks all that can be checked without data.

@@ -12,7 +12,7 @@ use labelflow_weak::rows::Features;
 use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis, s};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::training::stream::stream;
+use crate::training::stream;
 
 /// Labels drawn from p(y|x), `[n_samples, n_rows, d_labels]`, as the flow gives them.
 ///

@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::sources::{RowSignals, SignalForm};
-    use crate::training::stream::stream;
+    use crate::training::stream;
 
     /// One feature, the number of the row, and one vote.
     struct Numbered {

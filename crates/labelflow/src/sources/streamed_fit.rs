@@ -16,10 +16,10 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::Features;
-use sha2::{Digest, Sha256};
 
 use super::dealt_rows::DealtRows;
 use super::row_source::{RowLayout, read_all};
@@ -31,7 +31,7 @@ use crate::learners::scaling::{Scaler, scale};
 use crate::sources::{RowSignals, RowSource, SourceRows};
 use crate::storage::Checkpoint;
 use crate::training::epochs::Course;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::training::train::{Task, train};
 use crate::training::{BatchSize, Objective, Observer, Report, TrainConfig};
 use crate::{Error, Result};
@@ -141,7 +141,7 @@ impl<'a> PartedRows<'a> {
         visit: &mut dyn FnMut(&Features, &RowSignals) -> Result<()>,
     ) -> Result<Self> {
         let layout = RowLayout::of(source);
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(settings);
         hash.update(format!("{plan:?} {layout:?}"));
         let mut moments = ColumnMoments::default();
@@ -159,7 +159,7 @@ impl<'a> PartedRows<'a> {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
         }
-        let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hash.hex();
         Ok(Self { source, layout, plan, scaling, moments, digest })
     }
 

@@ -13,7 +13,7 @@ use crate::sources::SourceRows;
 use crate::storage::Checkpoint;
 use crate::training::batch::{Tracker, no_labels};
 use crate::training::epochs::{Pass, settle_batch};
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::training::train::{
     StepInput, StepNumbers, batches, decay, draw_noise, select_noise, step,
 };

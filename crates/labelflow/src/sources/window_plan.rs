@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 
 use super::row_source::RowLayout;
 use crate::training::BatchSize;
-use crate::training::stream::stream;
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// A window is put together from this many blocks, so that the rows that are in memory together change from epoch to epoch.

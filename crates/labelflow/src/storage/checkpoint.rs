@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use burn::tensor::{DType, TensorData};
+use labelflow_files::Sha256;
 use labelflow_flow::State;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::storage::atomic_file;
 use crate::training::{AdamState, EpochRecord};
 use crate::{Error, Result};
 
@@ -48,13 +47,13 @@ struct Header {
 
 /// The hash of a header and all tensors, with their names and shapes.
 fn digest(header: &str, tensors: &BTreeMap<String, &TensorData>) -> String {
-    let mut hasher = Sha256::new();
+    let mut hasher = Sha256::default();
     hasher.update(header);
     for (name, data) in tensors {
         hasher.update(format!("\n{name} {:?} {:?}\n", data.dtype(), data.shape().to_vec()));
         hasher.update(data.as_bytes());
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher.hex()
 }
 
 /// The name of an optimiser's tensor.
@@ -82,12 +81,13 @@ impl Checkpoint {
         }
         let header = toml::to_string(&header).expect("a header of numbers and strings");
         let header = format!("{DIGEST}{}\n{header}", digest(&header, &tensors));
-        atomic_file::write(path, &to_safetensors(&tensors, Some(header)))
+        let contents = to_safetensors(&tensors, Some(header));
+        labelflow_files::replace(path, &contents).map_err(Error::io(path, "writing"))
     }
 
     /// Removes the checkpoint, if it is there, and what a killed run left of the next one.
     pub fn remove(path: &Path) -> Result<()> {
-        atomic_file::remove(path)
+        labelflow_files::remove(path).map_err(Error::io(path, "removing"))
     }
 
     /// Reads a checkpoint.

@@ -1,15 +1,11 @@
-//! Models, label models and checkpoints on disk.
+//! Models and checkpoints on disk.
 
-mod atomic_file;
 pub(crate) mod checkpoint;
-mod folder_lock;
 mod model_record;
-mod saved_label_model;
 mod saved_learners;
 mod saved_model;
 
 pub use checkpoint::Checkpoint;
-pub use folder_lock::FolderLock;
+pub use labelflow_files::FolderLock;
 pub use model_record::ModelRecord;
-pub use saved_label_model::SavedLabelModel;
 pub use saved_model::{Manifest, ModelTask, SavedModel, n_hidden_weights, n_products};

@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
+use labelflow_files::{FolderLock, sha256_hex};
 use labelflow_flow::{State, load_state, state};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::checkpoint::{from_safetensors, to_safetensors};
 use crate::learners::scaling::Scaler;
-use crate::storage::{FolderLock, atomic_file};
 use crate::training::{EpochRecord, Report, StopReason};
 use crate::{Error, Result};
 
@@ -174,7 +173,7 @@ pub trait SavedModel: Sized {
 
     /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
     fn to_bytes(&self) -> Vec<u8> {
-        let digest = sha256(&weights_of(self.network(), None));
+        let digest = sha256_hex(&weights_of(self.network(), None));
         let history = self.report().history.clone();
         let packed = Packed { history, manifest: manifest_of_model(self, digest, None) };
         let metadata = toml::to_string(&packed).expect("a manifest can be written as TOML");
@@ -189,7 +188,7 @@ pub trait SavedModel: Sized {
         let packed: Packed<Self::Labels, Self::Config> = parse(place, &metadata)?;
         let digest = packed.manifest.weights_sha256.clone();
         let model: Self = put_together(packed.manifest, state, packed.history, place, place)?;
-        if sha256(&weights_of(model.network(), None)) != digest {
+        if sha256_hex(&weights_of(model.network(), None)) != digest {
             return Err(foreign(place, "weights of another one"));
         }
         Ok(model)
@@ -232,9 +231,9 @@ pub(crate) struct Head {
 
 fn save<M: SavedModel>(model: &M, folder: &Path, origin: Option<toml::Table>) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "creating the folder"))?;
-    let _lock = FolderLock::wait_to_save(folder)?;
+    let _lock = FolderLock::wait_to_save(folder).map_err(Error::io(folder, "locking"))?;
     let weights = weights_of(model.network(), None);
-    let manifest = manifest_of_model(model, sha256(&weights), origin);
+    let manifest = manifest_of_model(model, sha256_hex(&weights), origin);
     let manifest = toml::to_string(&manifest).expect("a manifest can be written as TOML");
     let metrics: String = model
         .report()
@@ -249,18 +248,18 @@ fn save<M: SavedModel>(model: &M, folder: &Path, origin: Option<toml::Table>) ->
         (METRICS_NEW, metrics.as_bytes()),
     ];
     for (name, contents) in files {
-        if let Err(error) = atomic_file::write(&folder.join(name), contents) {
+        if let Err(error) = labelflow_files::replace(&folder.join(name), contents) {
             // Nothing was replaced yet: the old model stays, and nothing of the new one.
             for (name, _) in files {
                 let _ = std::fs::remove_file(folder.join(name));
             }
-            return Err(error);
+            return Err(Error::io(&folder.join(name), "writing")(error));
         }
     }
     rename(folder, WEIGHTS_NEW, WEIGHTS)?;
     rename(folder, MODEL_NEW, MODEL)?;
     rename(folder, METRICS_NEW, METRICS)?;
-    atomic_file::sync_folder(folder);
+    labelflow_files::sync_folder(folder);
     Ok(())
 }
 
@@ -271,7 +270,7 @@ pub(crate) fn read_weights(folder: &Path, path: &Path) -> Result<(Vec<u8>, PathB
     let read = || -> Result<_> {
         let manifests = manifest_paths(folder)?;
         let weights = std::fs::read(path).map_err(Error::io(path, "reading"))?;
-        let manifest = manifest_of(&manifests, path, &sha256(&weights))?;
+        let manifest = manifest_of(&manifests, path, &sha256_hex(&weights))?;
         Ok((weights, manifest))
     };
     for _ in 0..READS {
@@ -358,7 +357,7 @@ fn settle(folder: &Path) -> Result<()> {
         return Ok(());
     };
     match read_head(&folder.join(MODEL_NEW)) {
-        Ok(head) if head.weights_sha256 == sha256(&weights) => rename(folder, MODEL_NEW, MODEL),
+        Ok(head) if head.weights_sha256 == sha256_hex(&weights) => rename(folder, MODEL_NEW, MODEL),
         _ => Ok(()),
     }
 }
@@ -443,8 +442,4 @@ fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {
 fn rename(folder: &Path, from: &str, to: &str) -> Result<()> {
     let path = folder.join(to);
     std::fs::rename(folder.join(from), &path).map_err(Error::io(&path, "writing"))
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -11,7 +11,6 @@ mod golden;
 mod objective;
 mod observer;
 mod recorded_training;
-pub(crate) mod stream;
 pub(crate) mod train;
 mod weight_decay;
 
@@ -20,7 +19,8 @@ pub use batch::{Batch, Rows};
 pub use device::DeviceKind;
 pub use epoch_log::{EpochLog, TrainingState};
 pub use flat_module::FlatModule;
+/// The random numbers that a purpose draws for the n-th time.
+pub use labelflow_weak::numerics::indexed_stream as stream;
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, Observer, TimeLimit};
-pub use stream::stream;
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};

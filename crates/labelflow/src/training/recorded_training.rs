@@ -14,7 +14,7 @@ use super::adam::flat_gradient;
 use super::batch::Tracker;
 use super::epochs::{Course, Trainee, run_epochs};
 use super::flat_module::FlatModule;
-use super::stream::stream;
+use super::stream;
 use super::train::{
     MemoryPass, StepNumbers, TRACKED_LABELS, Task, batches, check_finite, clip, draw_noise,
     numbers_of, select_noise, step_numbers,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::adam::flat_gradient;
 use super::batch::Tracker;
 use super::epochs::{Course, Pass, settle_batch};
-use super::stream::stream;
+use super::stream;
 use super::weight_decay::shrink_weights;
 use crate::storage::Checkpoint;
 use crate::training::{Adam, Batch, Objective, Observer, Rows, recorded_training};

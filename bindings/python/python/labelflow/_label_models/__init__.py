@@ -1,8 +1,14 @@
-"""The label models, one file each, with the names and settings of the Rust types."""
+"""The label models: one documented class each, with the name of the Rust type.
+
+The compiled module knows names, settings and defaults. A label model that has no file here has a class as well, made from
+what the module knows.
+"""
 
 from __future__ import annotations
 
-from .._label_model import LabelModel
+from typing import Any
+
+from .._label_model import REGISTRY, LabelModel, parameters
 from ._adversarial_multiclass import AdversarialMulticlass
 from ._average import AverageSignals
 from ._constrained_labels import ConstrainedLabels
@@ -15,20 +21,47 @@ from ._minimax_entropy import MinimaxEntropy
 from ._performance_guaranteed_vote import PerformanceGuaranteedVote
 from ._snorkel import SnorkelLabelModel
 
+
+def made_class(name: str) -> type[LabelModel]:
+    """The class of a label model without a file of its own."""
+    lines = [f"The label model ``{name}``.", "", "Parameters", "----------"]
+    for parameter, default in parameters(name).items():
+        lines += [f"{parameter} : default={default!r}", "    As in the other label models, or a setting of the method."]
+    members = {"_name": name, "__doc__": "\n".join(lines), "__module__": __name__}
+    return type(REGISTRY[name]["class"], (LabelModel,), members)
+
+
+_documented = {Model._name: Model for Model in LabelModel.__subclasses__()}
 #: All of them, by their names on the command line.
-LABEL_MODELS: dict[str, type[LabelModel]] = {
-    "majority-vote": MajorityVote,
-    "average": AverageSignals,
-    "dawid-skene": DawidSkene,
-    "data-programming": DataProgramming,
-    "flying-squid": FlyingSquid,
-    "minimax-entropy": MinimaxEntropy,
-    "metal": MeTaL,
-    "snorkel": SnorkelLabelModel,
-    "performance-guaranteed-vote": PerformanceGuaranteedVote,
-    "adversarial-multiclass": AdversarialMulticlass,
-    "constrained-labels": ConstrainedLabels,
-}
+LABEL_MODELS: dict[str, type[LabelModel]] = {name: _documented.get(name) or made_class(name) for name in REGISTRY}
+# By name, so that they can be pickled.
+globals().update({Model.__name__: Model for Model in LABEL_MODELS.values()})
+
+
+def label_model(name: str, **settings: Any) -> LabelModel:
+    """The label model with this name.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line, one of ``LABEL_MODELS``.
+    **settings
+        Parameters of its class.
+
+    Returns
+    -------
+    label model
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> labelflow.label_model("dawid-skene", smoothing=1.0)
+    DawidSkene(smoothing=1.0)
+    """
+    if name not in LABEL_MODELS:
+        raise ValueError(f"model: expected one of {', '.join(LABEL_MODELS)}, found {name!r}")
+    return LABEL_MODELS[name](**settings)
+
 
 __all__ = [
     "LABEL_MODELS",
@@ -44,4 +77,5 @@ __all__ = [
     "MinimaxEntropy",
     "PerformanceGuaranteedVote",
     "SnorkelLabelModel",
+    "label_model",
 ]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -48,20 +45,3 @@ class AdversarialMulticlass(LabelModel):
     """
 
     _name = "adversarial-multiclass"
-
-    def __init__(
-        self,
-        *,
-        errors: Any = "auto",
-        n_steps: int = 500,
-        n_labelled_rows: int | None = None,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.errors = errors
-        self.n_steps = n_steps
-        self.n_labelled_rows = n_labelled_rows
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

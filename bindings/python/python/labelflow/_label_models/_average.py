@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -40,14 +37,3 @@ class AverageSignals(LabelModel):
     """
 
     _name = "average"
-
-    def __init__(
-        self,
-        *,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

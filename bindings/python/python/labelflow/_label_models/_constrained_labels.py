@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -51,24 +48,3 @@ class ConstrainedLabels(LabelModel):
     """
 
     _name = "constrained-labels"
-
-    def __init__(
-        self,
-        *,
-        bounds: Any = "auto",
-        n_steps: int = 300,
-        n_trials: int = 3,
-        single_start: bool = False,
-        random_state: Any = 0,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bounds = bounds
-        self.n_steps = n_steps
-        self.n_trials = n_trials
-        self.single_start = single_start
-        self.random_state = random_state
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

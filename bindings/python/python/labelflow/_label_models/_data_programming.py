@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -50,24 +47,3 @@ class DataProgramming(LabelModel):
     """
 
     _name = "data-programming"
-
-    def __init__(
-        self,
-        *,
-        coverage: str = "separate",
-        class_balance: Any = "estimated",
-        max_iterations: int = 1000,
-        tolerance: float = 1e-8,
-        regularization: float = 0.1,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.coverage = coverage
-        self.class_balance = class_balance
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.regularization = regularization
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -50,24 +47,3 @@ class DawidSkene(LabelModel):
     """
 
     _name = "dawid-skene"
-
-    def __init__(
-        self,
-        *,
-        max_iterations: int = 10_000,
-        tolerance: float = 1e-5,
-        smoothing: float = 0.01,
-        abstentions: str = "automatic",
-        class_balance: Any = "estimated",
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.smoothing = smoothing
-        self.abstentions = abstentions
-        self.class_balance = class_balance
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -49,22 +46,3 @@ class FlyingSquid(LabelModel):
     """
 
     _name = "flying-squid"
-
-    def __init__(
-        self,
-        *,
-        triplets: str = "mean",
-        class_balance: Any = "estimated",
-        negative_probabilities: str = "absolute",
-        one_versus_rest: str = "softmax",
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.triplets = triplets
-        self.class_balance = class_balance
-        self.negative_probabilities = negative_probabilities
-        self.one_versus_rest = one_versus_rest
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -42,16 +39,3 @@ class MajorityVote(LabelModel):
     """
 
     _name = "majority-vote"
-
-    def __init__(
-        self,
-        *,
-        share: str = "votes",
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.share = share
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

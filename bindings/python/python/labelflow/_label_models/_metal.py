@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -56,30 +53,3 @@ class MeTaL(LabelModel):
     """
 
     _name = "metal"
-
-    def __init__(
-        self,
-        *,
-        class_balance: Any = "estimated",
-        dependencies: Sequence[tuple[int, int]] = (),
-        n_epochs: int = 1000,
-        learning_rate: float = 0.01,
-        momentum: float = 0.9,
-        l2: float = 0.0,
-        init_scale: float | None = None,
-        random_state: Any = 0,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.class_balance = class_balance
-        self.dependencies = dependencies
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.l2 = l2
-        self.init_scale = init_scale
-        self.random_state = random_state
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -55,28 +52,3 @@ class MinimaxEntropy(LabelModel):
     """
 
     _name = "minimax-entropy"
-
-    def __init__(
-        self,
-        *,
-        labeler_penalty: float | None = None,
-        row_penalty: float | None = None,
-        class_balance: Any = "estimated",
-        max_iterations: int = 50,
-        tolerance: float = 5e-3,
-        inner_iterations: int = 25,
-        inner_tolerance: float = 1e-3,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.labeler_penalty = labeler_penalty
-        self.row_penalty = row_penalty
-        self.class_balance = class_balance
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.inner_iterations = inner_iterations
-        self.inner_tolerance = inner_tolerance
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -49,20 +46,3 @@ class PerformanceGuaranteedVote(LabelModel):
     """
 
     _name = "performance-guaranteed-vote"
-
-    def __init__(
-        self,
-        *,
-        errors: Any = "auto",
-        statistics: str = "pairs",
-        min_size: int = 1,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.errors = errors
-        self.statistics = statistics
-        self.min_size = min_size
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

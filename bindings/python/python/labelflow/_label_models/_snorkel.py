@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from .._label_model import LabelModel
 
 
@@ -67,38 +64,3 @@ class SnorkelLabelModel(LabelModel):
     """
 
     _name = "snorkel"
-
-    def __init__(
-        self,
-        *,
-        class_balance: Any = "estimated",
-        n_epochs: int = 100,
-        learning_rate: float = 0.01,
-        schedule: Any = "constant",
-        warm_up_epochs: int = 0,
-        min_learning_rate: float = 0.0,
-        momentum: float = 0.9,
-        l2: float = 0.0,
-        precision: Any = 0.7,
-        rate_margin: float | None = None,
-        init_scale: float | None = None,
-        random_state: Any = 0,
-        abstain: str = "minus_one",
-        classes: Sequence[Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.class_balance = class_balance
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warm_up_epochs = warm_up_epochs
-        self.min_learning_rate = min_learning_rate
-        self.momentum = momentum
-        self.l2 = l2
-        self.precision = precision
-        self.rate_margin = rate_margin
-        self.init_scale = init_scale
-        self.random_state = random_state
-        self.abstain = abstain
-        self.classes = classes
-        self.n_jobs = n_jobs

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::label::args::DEFAULT_LABEL_MODEL;
-use crate::commands::signals::SignalsArgs;
+use crate::flags::SignalsArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) signals: SignalsArgs,
-    /// True labels, if there are any
+    /// True labels, to measure the accuracy of each labeler
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// The label model that says how accurate each labeler seems to be
+    /// Label model that estimates the accuracy of each labeler without true labels
     #[arg(long, value_name = "NAME", default_value = DEFAULT_LABEL_MODEL)]
     pub(crate) model: String,
-    /// Also describe each two labelers: common rows, agreement, correlation
+    /// Also describe each pair of labelers: common rows, agreement, correlation
     #[arg(long)]
     pub(crate) pairs: bool,
     /// Also write the table of labelers: csv, tsv or parquet

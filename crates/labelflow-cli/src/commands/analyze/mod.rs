@@ -1,23 +1,19 @@
 //! `labelflow analyze`: what labelers do.
 
 pub(crate) mod args;
-mod patterns;
 
 use std::path::Path;
 
-use anyhow::Context;
-use labelflow::label_models::{
-    AnyLabelModel, KnownOfLabelers, LabelWarning, Labeler, label_warnings,
-};
-use labelflow::labelers::{LabelerPair, labeler_pairs};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow::labelers::{LabelerPair, labeler_pairs_of_counts};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 use serde::Serialize;
 
 use crate::Outcome;
+use crate::commands::label::vote_labeler::VoteLabeler;
 use crate::inputs::labeler_report;
 use crate::inputs::labeler_report::LabelerReport;
-use crate::inputs::pattern_input::PatternInput;
-use crate::inputs::signals_input::SignalsInput;
+use crate::inputs::vote_input::VoteInput;
 use crate::terminal::output;
 use crate::terminal::output::percent;
 use args::AnalyzeArgs;
@@ -31,70 +27,42 @@ struct WithPairs<'a> {
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     let model = AnyLabelModel::from_name(&args.model)?;
-    if PatternInput::is_named(&args.signals) {
-        return patterns::run(args, &model);
+    if args.labels.is_some() {
+        VoteInput::expect_in_memory(&args.signals, "labels")?;
     }
-    let input = SignalsInput::read(&args.signals, &[])?;
-    let signals = &input.signals;
-    let truth = input.truth(args.labels.as_deref())?;
-    let place = || match &args.labels {
-        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
-        None => format!("{}", input.path.display()),
+    let input = VoteInput::read(&args.signals, &[], |n_signals, n_classes| {
+        model.bytes_per_pattern(n_signals, n_classes)
+    })?;
+    let pairs = match args.pairs {
+        true => labeler_pairs_of_counts(input.counted_for("--pairs")?),
+        false => Vec::new(),
     };
-    let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
-    let labels = fitted.predict_proba(signals)?;
-    Analysis {
-        labelers: LabelerReport::of_all(signals, truth.as_ref(), &labels).with_context(place)?,
-        pairs: if args.pairs { labeler_pairs(signals) } else { Vec::new() },
-        classes: signals.classes(),
-        n_rows: signals.n_rows(),
-        n_uncovered: signals.n_uncovered(),
-        warnings: label_warnings(signals, &labels, Some(&model))?,
+    let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
+    let labelled = labeler.label(args.labels.as_deref(), None)?;
+    let labelers = LabelerReport::of_tally(&labelled.tally);
+    let classes = labeler.fitted.classes();
+    if let Some(path) = &args.csv {
+        write_csv(path, &labelers, classes)?;
     }
-    .show(args, &model)
-}
-
-/// What there is to tell.
-pub(super) struct Analysis<'a> {
-    pub(super) labelers: Vec<LabelerReport>,
-    /// Only if they are asked for.
-    pub(super) pairs: Vec<LabelerPair>,
-    pub(super) classes: &'a [String],
-    pub(super) n_rows: usize,
-    pub(super) n_uncovered: usize,
-    pub(super) warnings: Vec<LabelWarning>,
-}
-
-impl Analysis<'_> {
-    pub(super) fn show(
-        &self,
-        args: &AnalyzeArgs,
-        model: &AnyLabelModel,
-    ) -> anyhow::Result<Outcome> {
-        let Self { labelers, pairs, classes, .. } = self;
-        if let Some(path) = &args.csv {
-            write_csv(path, labelers, classes)?;
+    match &args.json {
+        Some(path) if args.pairs => {
+            output::write_json(path, &WithPairs { labelers: &labelers, pairs: &pairs })?;
         }
-        match &args.json {
-            Some(path) if args.pairs => output::write_json(path, &WithPairs { labelers, pairs })?,
-            Some(path) => output::write_json(path, labelers)?,
-            None => {}
-        }
-        if args.json.as_deref() != Some(Path::new("-")) {
-            output::print(&labeler_report::table(labelers, classes))?;
-            if args.pairs {
-                output::print(&pairs_table(pairs))?;
-            }
-            output::print(&format!(
-                "{} rows, {} of them without a vote",
-                self.n_rows, self.n_uncovered
-            ))?;
-        }
-        for warning in &self.warnings {
-            output::note(&format!("warning: {}: {warning}", model.name()));
-        }
-        Ok(Outcome::Done)
+        Some(path) => output::write_json(path, &labelers)?,
+        None => {}
     }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        output::print(&labeler_report::table(&labelers, classes))?;
+        if args.pairs {
+            output::print(&pairs_table(&pairs))?;
+        }
+        let (n_rows, n_uncovered) = (labelled.tally.n_rows(), labelled.tally.n_uncovered());
+        output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))?;
+    }
+    for warning in &labelled.warnings {
+        output::note(&format!("warning: {}: {warning}", labeler.name()));
+    }
+    Ok(Outcome::Done)
 }
 
 fn pairs_table(pairs: &[LabelerPair]) -> String {

@@ -15,9 +15,9 @@ use labelflow::rows::Truth;
 use labelflow::storage::ModelRecord;
 use labelflow_data::inputs::{read_features, read_labels};
 
-use super::device::DeviceName;
 use super::predict::Model;
 use crate::Outcome;
+use crate::flags::DeviceName;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output;
 use crate::terminal::output::percent;

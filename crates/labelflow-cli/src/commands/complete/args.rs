@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use labelflow_clouds::completers::LatentSource;
 
-use crate::commands::device::DeviceName;
+use crate::flags::DeviceName;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use labelflow::SavedModel;
 use labelflow::baselines::{AverageClassifier, SupervisedClassifier};
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
-use labelflow::label_models::{LabelModel, Labeler, MajorityVote};
+use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
 use labelflow::training::StopReason;
 use labelflow::{LabelFlowClassifier, TrainConfig};
 use labelflow_data::catalog::{BoundsFrom, WeakProblem, embedded, simulate};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::commands::device::DeviceName;
+use crate::flags::DeviceName;
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use labelflow::storage::ModelTask;
 use labelflow::training::Preset;
 
-use crate::commands::device::DeviceName;
-use crate::commands::signals::AbstainName;
+use crate::flags::AbstainName;
+use crate::flags::DeviceName;
 use crate::inputs::memory_size::MemorySize;
 
 /// How to train.

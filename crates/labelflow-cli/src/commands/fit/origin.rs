@@ -1,14 +1,13 @@
 //! Where a model came from: what `model.toml` keeps of a fit, and how it is repeated.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
+use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::parts::PartsSetting;
 use crate::commands::fit::FitFile;
@@ -60,7 +59,7 @@ struct Input {
 impl Origin {
     pub(super) fn new(run_digest: &str) -> anyhow::Result<Self> {
         Ok(Self {
-            lock_sha256: hex(Sha256::digest(LOCK)),
+            lock_sha256: sha256_hex(LOCK),
             run_digest: run_digest.to_owned(),
             folder: std::env::current_dir().context("the current folder")?,
             bounds: None,
@@ -176,7 +175,7 @@ impl Repetition {
                 record.labelflow,
                 env!("CARGO_PKG_VERSION")
             ));
-        } else if origin.lock_sha256 != hex(Sha256::digest(LOCK)) {
+        } else if origin.lock_sha256 != sha256_hex(LOCK) {
             crate::terminal::output::note(&format!(
                 "{} was trained with other versions of dependencies: its weights may come out different",
                 model.display()
@@ -226,32 +225,23 @@ fn is_there(path: &Path) -> bool {
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
 fn sha256_of(path: &Path) -> anyhow::Result<String> {
-    let mut hasher = Sha256::new();
+    let mut hasher = Sha256::default();
     if !path.exists() && TableParts::is_several(path) {
         for file in TableParts::open(path)?.files() {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             hasher.update(format!("{name}\0{}\n", sha256_of(file)?));
         }
-        return Ok(hex(hasher.finalize()));
+        return Ok(hasher.hex());
     }
     if path.is_dir() {
         for entry in entries(path)? {
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
             hasher.update(format!("{name}\0{}\n", sha256_of(&entry)?));
         }
-        return Ok(hex(hasher.finalize()));
+        return Ok(hasher.hex());
     }
     let reading = || format!("reading {}", path.display());
     let mut file = std::fs::File::open(path).with_context(reading)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).with_context(reading)? {
-            0 => return Ok(hex(hasher.finalize())),
-            n => hasher.update(&buffer[..n]),
-        }
-    }
-}
-
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    std::io::copy(&mut file, &mut hasher).with_context(reading)?;
+    Ok(hasher.hex())
 }

@@ -1,24 +1,19 @@
 //! `labelflow label`: labels from votes alone.
 
 pub(crate) mod args;
-mod patterns;
+pub(crate) mod vote_labeler;
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
-use labelflow::label_models::{
-    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning, Labeler, label_warnings,
-};
+use labelflow::evaluation::ClassificationMetrics;
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::labelers::LabelerErrors;
-use labelflow::rows::SoftLabels;
-use labelflow::storage::SavedLabelModel;
-use labelflow::votes::{CountedVotes, VoteTally};
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
-    AbstainConvention, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
+    AbstainConvention, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals,
+    write_counts,
 };
-use ndarray::Axis;
 use serde::Serialize;
 
 use super::eval::print_metrics;
@@ -26,18 +21,18 @@ use crate::Outcome;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::labeler_report;
 use crate::inputs::labeler_report::LabelerReport;
-use crate::inputs::pattern_input::PatternInput;
-use crate::inputs::signals_input::SignalsInput;
+use crate::inputs::vote_input::VoteInput;
 use crate::terminal::output;
 use crate::terminal::output::percent;
 use args::{DEFAULT_LABEL_MODEL, LabelArgs};
+use vote_labeler::{Labelled, VoteLabeler};
 
 const CLASS_BALANCE: &str = "class_balance";
 
 /// What machines read.
 #[derive(Serialize)]
-pub(super) struct Report {
-    model: String,
+struct Report {
+    model: &'static str,
     n_rows: usize,
     n_uncovered: usize,
     classes: Vec<ClassReport>,
@@ -63,131 +58,89 @@ struct WarningReport {
     text: String,
 }
 
-/// Labels, and where they come from.
-struct Labelled {
-    input: SignalsInput,
-    labels: SoftLabels,
-    /// The name of the label model.
-    name: &'static str,
-    /// The label model, if it was fitted to the rows that it labels.
-    fit: Option<(AnyLabelModel, FittedLabelModel)>,
-}
-
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
-    if PatternInput::is_named(&args.signals) {
-        return patterns::run(args);
+    if args.labels_for_eval.is_some() {
+        VoteInput::expect_in_memory(&args.signals, "labels-for-eval")?;
     }
-    let labelled = match &args.load {
-        Some(path) => label_with_saved(args, path)?,
-        None => fit_and_label(args)?,
+    if args.bounds.as_deref() == Some("auto") {
+        VoteInput::expect_in_memory(&args.signals, "bounds: 'auto'")?;
+    }
+    let labeler = match &args.load {
+        Some(path) => load(args, path)?,
+        None => fit(args)?,
     };
-    let report = Report::new(&labelled, args.labels_for_eval.as_deref())?;
-    let Labelled { input, labels, fit, .. } = labelled;
-    input.write_labels(&args.out, &labels)?;
-    if let (Some(path), Some((_, fitted))) = (&args.save, fit) {
-        SavedLabelModel::new(fitted, &input.signals).save(path)?;
+    let input = &labeler.input;
+    let counted = args.write_counts.is_some().then(|| input.counted_for("--write-counts"));
+    let counted = counted.transpose()?;
+    let labelled = labeler.label(args.labels_for_eval.as_deref(), Some(&args.out))?;
+    if let Some(path) = &args.save {
+        labeler.fitted.save(path)?;
     }
-    if let Some(path) = &args.write_counts {
-        write_counts(path, &CountedVotes::of(&input.signals))?;
+    if let (Some(path), Some(counted)) = (&args.write_counts, counted) {
+        write_counts(path, counted)?;
     }
-    print_report(args, &report, input.signals.classes())?;
-    output::note(&format!("{} rows labelled in {}", labels.n_rows(), args.out.display()));
+    let (n_written, rows) = (labelled.n_written, input.row_word());
+    Report::new(&labeler, labelled).show(args, labeler.fitted.classes())?;
+    output::note(&format!("{n_written} {rows} labelled in {}", args.out.display()));
     Ok(Outcome::Done)
 }
 
-/// Says and writes what was learned.
-pub(super) fn print_report(
-    args: &LabelArgs,
-    report: &Report,
-    classes: &[String],
-) -> anyhow::Result<()> {
-    if let Some(path) = &args.json {
-        output::write_json(path, &report)?;
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        report.print(classes)?;
-    }
-    for warning in &report.warnings {
-        output::note(&format!("warning: {}: {}", report.model, warning.text));
-    }
-    Ok(())
-}
-
-/// A label model fitted to the votes, and its labels of the same rows.
-fn fit_and_label(args: &LabelArgs) -> anyhow::Result<Labelled> {
+/// A label model fitted to the votes.
+fn fit(args: &LabelArgs) -> anyhow::Result<VoteLabeler> {
     // Before any file of votes is read: settings are quick to check.
     let settings = read_settings(args)?;
-    let input = SignalsInput::read(&args.signals, &[])?;
-    let signals = &input.signals;
-    let model = model_for(settings, args, Some(signals.n_classes()))?;
-    let known = known_of_labelers(args, signals)?;
-    let fitted = model.fit(signals, &known).with_context(|| format!("{}", input.path.display()))?;
-    let labels = fitted.predict_proba(signals)?;
-    Ok(Labelled { labels, name: model.name(), fit: Some((model, fitted)), input })
+    let model = model_for(settings.clone(), args, None)?;
+    let input = VoteInput::read(&args.signals, &[], |n_signals, n_classes| {
+        model.bytes_per_pattern(n_signals, n_classes)
+    })?;
+    let example = input.example()?;
+    let model = model_for(settings, args, Some(example.n_classes()))?;
+    let known = known_of_labelers(args, &example)?;
+    drop(example);
+    VoteLabeler::fit(input, model, &known)
 }
 
-/// A label model of an earlier fit, and its labels.
-fn label_with_saved(args: &LabelArgs, path: &Path) -> anyhow::Result<Labelled> {
+/// A label model of an earlier fit.
+fn load(args: &LabelArgs, path: &Path) -> anyhow::Result<VoteLabeler> {
     let saved = SavedLabelModel::load(path)?;
-    let mut input = SignalsInput::read(&args.signals, saved.classes())?;
-    let place = || format!("{}, {}", path.display(), input.path.display());
-    let signals = saved.arrange(&input.signals).with_context(place)?;
-    let labels = saved.predict_proba(&signals).with_context(place)?;
-    input.signals = signals;
-    Ok(Labelled { input, labels, name: saved.fitted().name(), fit: None })
+    let bytes = |n_signals: usize, n_classes: usize| 2 * n_signals + 16 * n_classes;
+    let input = VoteInput::read(&args.signals, saved.classes(), bytes)?;
+    Ok(VoteLabeler::saved(input, saved, path))
 }
 
 impl Report {
-    /// `truth` is a file of true labels, for an evaluation.
-    fn new(labelled: &Labelled, truth: Option<&Path>) -> anyhow::Result<Self> {
-        let Labelled { input, labels, name, fit } = labelled;
-        let signals = &input.signals;
-        let place = || match truth {
-            Some(path) => format!("{}, {}", input.path.display(), path.display()),
-            None => format!("{}", input.path.display()),
-        };
-        let truth = input.truth(truth)?;
-        let metrics = truth.as_ref().map(|truth| classification_metrics(labels, truth));
-        let warnings = label_warnings(signals, labels, fit.as_ref().map(|(model, _)| model))?;
-        let warnings = warnings.into_iter();
-        Ok(Self {
-            model: (*name).to_owned(),
-            n_rows: signals.n_rows(),
-            n_uncovered: signals.n_uncovered(),
-            classes: class_reports(signals, labels),
-            metrics: metrics.transpose().with_context(place)?,
-            labelers: LabelerReport::of_all(signals, truth.as_ref(), labels).with_context(place)?,
-            warnings: warnings
-                .map(|warning| WarningReport { text: warning.to_string(), warning })
-                .collect(),
-        })
-    }
-
-    /// The report of votes that are not in memory.
-    pub(super) fn of_tally(
-        model: &str,
-        tally: &VoteTally,
-        classes: &[String],
-        warnings: Vec<LabelWarning>,
-    ) -> Self {
-        let classes = classes.iter().zip(tally.label_balance()).zip(tally.vote_shares());
+    fn new(labeler: &VoteLabeler, labelled: Labelled) -> Self {
+        let Labelled { tally, metrics, warnings, .. } = labelled;
+        let classes = labeler.fitted.classes().iter().zip(tally.label_balance());
         let class = |((name, balance), votes): ((&String, f64), f64)| ClassReport {
             name: name.clone(),
             balance,
             votes,
         };
-        let warnings = warnings.into_iter();
+        let warning = |warning: LabelWarning| WarningReport { text: warning.to_string(), warning };
         Self {
-            model: model.to_owned(),
+            model: labeler.name(),
             n_rows: tally.n_rows(),
             n_uncovered: tally.n_uncovered(),
-            classes: classes.map(class).collect(),
-            labelers: LabelerReport::of_tally(tally),
-            warnings: warnings
-                .map(|warning| WarningReport { text: warning.to_string(), warning })
-                .collect(),
-            metrics: None,
+            classes: classes.zip(tally.vote_shares()).map(class).collect(),
+            labelers: LabelerReport::of_tally(&tally),
+            warnings: warnings.into_iter().map(warning).collect(),
+            metrics,
         }
+    }
+
+    /// Writes and prints what was learned.
+    fn show(&self, args: &LabelArgs, classes: &[String]) -> anyhow::Result<()> {
+        if let Some(path) = &args.json {
+            output::write_json(path, self)?;
+        }
+        if args.json.as_deref() != Some(Path::new("-")) {
+            self.print(classes)?;
+        }
+        for warning in &self.warnings {
+            output::note(&format!("warning: {}: {}", self.model, warning.text));
+        }
+        Ok(())
     }
 
     fn print(&self, classes: &[String]) -> anyhow::Result<()> {
@@ -205,23 +158,8 @@ impl Report {
     }
 }
 
-fn class_reports(signals: &WeakSignals, labels: &SoftLabels) -> Vec<ClassReport> {
-    let mut n_votes = vec![0.0; signals.n_classes()];
-    for row in 0..signals.n_rows() {
-        for class in (0..signals.n_signals()).filter_map(|labeler| signals.vote(row, labeler)) {
-            n_votes[class] += 1.0;
-        }
-    }
-    let n_all = n_votes.iter().sum::<f64>().max(1.0);
-    let balance = labels.values().mean_axis(Axis(0)).expect("signals have rows");
-    let classes = signals.classes().iter().zip(&balance).zip(n_votes);
-    classes
-        .map(|((name, &balance), n)| ClassReport { name: name.clone(), balance, votes: n / n_all })
-        .collect()
-}
-
 /// The settings of the label model as a table, with its name in it.
-pub(super) fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
+fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
     let mut settings = toml::Table::new();
     if let Some(path) = &args.settings {
         let context = || format!("reading {}", path.display());
@@ -260,7 +198,7 @@ fn setting_names(model: &AnyLabelModel) -> Vec<String> {
     keys.filter(|key| *key != "model").cloned().collect()
 }
 
-/// All label models estimate the balance unless they are told otherwise.
+/// All label models estimate the balance unless the settings give one.
 fn set_class_balance(
     settings: &mut toml::Table,
     text: &str,
@@ -285,7 +223,7 @@ fn set_class_balance(
 }
 
 /// The label model with its settings; how common the classes are by the flags, once their number is known.
-pub(super) fn model_for(
+fn model_for(
     mut settings: toml::Table,
     args: &LabelArgs,
     n_classes: Option<usize>,
@@ -301,10 +239,7 @@ pub(super) fn model_for(
 }
 
 /// What the flags say of the labelers; what they do not say is measured on labelled rows, if there are any.
-pub(super) fn known_of_labelers(
-    args: &LabelArgs,
-    signals: &WeakSignals,
-) -> anyhow::Result<KnownOfLabelers> {
+fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<KnownOfLabelers> {
     let bounds = args.bounds.as_deref().map(|text| BoundsSetting::parse(text).resolve(signals));
     let errors = args.errors.as_deref().map(|text| read_errors(text, signals));
     let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()? };
@@ -332,7 +267,7 @@ pub(super) fn known_of_labelers(
     Ok(known)
 }
 
-/// One error rate for all labelers, or a file with one a labeler.
+/// One error rate for all labelers, or a file with one per labeler.
 fn read_errors(text: &str, signals: &WeakSignals) -> anyhow::Result<LabelerErrors> {
     if let Ok(rate) = text.parse::<f64>() {
         if !(0.0..=1.0).contains(&rate) {
@@ -344,7 +279,7 @@ fn read_errors(text: &str, signals: &WeakSignals) -> anyhow::Result<LabelerError
     let rates = read_bounds(Path::new(text), signals)?;
     let rates = rates.values();
     if rates.rows().into_iter().any(|row| row.iter().any(|rate| *rate != row[0])) {
-        bail!("{text}: expected one error rate a labeler, found one a class");
+        bail!("{text}: expected one error rate per labeler, found one per class");
     }
     let rates = rates.column(0).to_vec();
     Ok(LabelerErrors::per_labeler(&rates, signals.n_classes())?)

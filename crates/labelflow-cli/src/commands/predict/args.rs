@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use labelflow_data::parts::BadRows;
 
-use crate::commands::device::DeviceName;
+use crate::flags::DeviceName;
 use crate::inputs::memory_size::MemorySize;
 
 #[derive(Debug, Args)]

@@ -17,8 +17,8 @@ use labelflow_data::inputs::{
     write_value_labels,
 };
 
-use super::device::DeviceName;
 use crate::Outcome;
+use crate::flags::DeviceName;
 use crate::terminal::output;
 use args::PredictArgs;
 

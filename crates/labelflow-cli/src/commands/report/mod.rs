@@ -4,7 +4,6 @@ pub(crate) mod args;
 mod report_page;
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     };
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;
-    write(&render(&tables)?, args.out.as_deref())?;
+    output::write_text(args.out.as_deref(), render(&tables)?.trim_end())?;
     Ok(Outcome::Done)
 }
 
@@ -162,15 +161,4 @@ fn expect(runs: &mut [RunResult], files: &[RunFile]) {
             run.expectation = expectation.clone();
         }
     }
-}
-
-fn write(text: &str, out: Option<&Path>) -> anyhow::Result<()> {
-    let text = text.trim_end();
-    let Some(path) = out else { return output::print(text) };
-    labelflow_data::write_atomically(path, |writer| {
-        writer.write_all(text.as_bytes())?;
-        writer.write_all(b"\n")
-    })
-    .with_context(|| format!("writing {}", path.display()))?;
-    Ok(())
 }

@@ -4,16 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, Labeler, label_warnings};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_data::inputs::{
     Predictions, read_labels, read_predictions, read_task_truth, read_values,
 };
 
 use super::args::ReportArgs;
-use crate::chart::{Chart, SvgPlace, svg, write_png};
-use crate::commands::report::{Inputs, write as write_text};
+use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
+use crate::commands::label::vote_labeler::VoteLabeler;
+use crate::commands::report::Inputs;
 use crate::inputs::labeler_report::LabelerReport;
-use crate::inputs::signals_input::SignalsInput;
+use crate::inputs::vote_input::VoteInput;
 use crate::report::page::{Block, Page, Section};
 use crate::report::{
     ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section,
@@ -30,7 +31,7 @@ pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()
     if let Some(folder) = &args.charts {
         write_charts(folder, page.charts())?;
     }
-    write_text(&html(&page), args.out.as_deref())
+    output::write_text(args.out.as_deref(), html(&page).trim_end())
 }
 
 /// Before charts are written: better to know at once that there is no place for the page.
@@ -76,39 +77,31 @@ fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Sectio
 /// The same numbers as `labelflow analyze` has.
 fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     let model = AnyLabelModel::from_name(&args.model)?;
-    let input = SignalsInput::read(&args.signals, &[])?;
+    VoteInput::expect_in_memory(&args.signals, "signals")?;
+    let input = VoteInput::read(&args.signals, &[], |_, _| 0)?;
     let labels = match (&args.signals_labels, &args.predictions) {
         (Some(path), _) => Some(path),
         (None, None) => args.labels.as_ref(),
         (None, Some(_)) => None,
     };
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", input.path.display(), labels.display()),
-        None => format!("{}", input.path.display()),
-    };
-    let truth = input.truth(labels.map(AsRef::as_ref))?;
-    let signals = &input.signals;
-    let fitted = model.fit(signals, &KnownOfLabelers::default()).with_context(place)?;
-    let soft = fitted.predict_proba(signals)?;
-    let labelers = LabelerReport::of_all(signals, truth.as_ref(), &soft).with_context(place)?;
+    let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
+    let labelled = labeler.label(labels.map(AsRef::as_ref), None)?;
     let mut section = signals_section(&SignalsReport {
-        signals,
-        labelers: &labelers,
+        signals: &*labeler.input.example()?,
+        labelers: &LabelerReport::of_tally(&labelled.tally),
         model: &args.model,
-        truth: truth.as_ref(),
-        tasks: input.tasks.as_deref(),
+        truth: labelled.truth.as_ref(),
+        tasks: labeler.input.tasks.as_deref(),
     });
-    for warning in label_warnings(signals, &soft, Some(&model))? {
-        section.blocks.insert(1, Block::Text(format!("Warning about {}: {warning}", model.name())));
+    for warning in labelled.warnings {
+        let text = format!("Warning about {}: {warning}", labeler.name());
+        section.blocks.insert(1, Block::Text(text));
     }
     Ok(section)
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || match labels {
-        Some(labels) => format!("{}, {}", path.display(), labels.display()),
-        None => format!("{}", path.display()),
-    };
+    let place = || files(path, labels);
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -129,6 +122,12 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
     }
 }
 
+/// Where an error may be: in a file, or in that of its true labels.
+fn files(path: &Path, labels: Option<&Path>) -> String {
+    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
+    format!("{}{labels}", path.display())
+}
+
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
     match n_labels {
         Some(n_labels) if n_labels != n_predicted => {
@@ -145,7 +144,7 @@ fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> a
     let mut n_charts = 0;
     for chart in charts {
         let path = folder.join(&chart.name).with_added_extension("svg");
-        let text = svg(chart, SvgPlace::File);
+        let text = printable(svg(chart, SvgPlace::File));
         labelflow_data::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
         write_png(&path.with_extension("png"), chart)?;
         n_charts += 1;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::commands::device::DeviceName;
+use crate::flags::DeviceName;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -14,31 +14,31 @@ pub(crate) struct RunArgs {
     /// The folder with the datasets
     #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
     pub(crate) data: Option<PathBuf>,
-    /// Only these systems of each file, separated by commas
+    /// Run only these systems, separated by commas
     #[arg(long, value_delimiter = ',')]
     pub(crate) systems: Option<Vec<String>>,
-    /// These seeds instead of each file's, separated by commas
+    /// Seeds, separated by commas, instead of those in the files
     #[arg(long, value_delimiter = ',')]
     pub(crate) seeds: Option<Vec<u64>>,
-    /// Fewer passes over the data than the files say
+    /// Train for at most this many epochs, instead of what the files say
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
-    /// End the training of each run after so many minutes, and judge what it has become
+    /// Stop training after this many minutes and evaluate the model as it is then, in each run
     #[arg(long, value_name = "MINUTES")]
     pub(crate) max_minutes: Option<f64>,
     /// Where to compute
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,
-    /// Independent runs at the same time
+    /// The number of runs at the same time
     #[arg(long, default_value_t = 1)]
     pub(crate) jobs: usize,
-    /// Keep every finished run here, and do not repeat those that are there
+    /// Save finished runs in this folder and skip those that are already there
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Keep trained completers here: a run that was killed goes on, and one that has ended is not trained again
+    /// Save trained completers in this folder: an interrupted run resumes, and a finished one is not trained again
     #[arg(long, value_name = "DIR")]
     pub(crate) models: Option<PathBuf>,
-    /// Draw the first test scans into this folder as each system completes them, side by side, of runs that are not taken from --keep
+    /// Write pictures into this folder: the first test scans with the completions of each system, except for runs that --keep skips
     #[arg(long, value_name = "DIR")]
     pub(crate) pictures: Option<PathBuf>,
     /// Also write all runs as JSON ('-' for standard output)

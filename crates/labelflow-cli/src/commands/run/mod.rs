@@ -3,6 +3,7 @@
 pub(crate) mod args;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,24 +11,22 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use labelflow::evaluation::IntervalMetrics;
-use labelflow::training::{Observer, StopReason};
+use labelflow::training::{EpochEvent, Observer, StopReason};
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::{AnyCompletionLearner, PointCloudCompleter};
 use labelflow_clouds::shapes::ShapeSet;
 use labelflow_data::catalog::{load, load_rules};
+use labelflow_files::sha256_hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::complete::completion_pictures::CompletionPictures;
 use crate::Outcome;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
-use crate::experiments::summary;
-use crate::experiments::summary::{Summary, summarize};
-use crate::experiments::systems::RegressionSystem;
-use crate::experiments::systems::SystemTables;
-use crate::experiments::systems::{CompletionSystem, scores_in_units};
-use crate::experiments::systems::{Evaluation, System};
+use crate::experiments::summary::{self, Summary, summarize};
+use crate::experiments::systems::{
+    CompletionSystem, Evaluation, RegressionSystem, System, SystemTables, scores_in_units,
+};
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, over_runs};
@@ -39,6 +38,8 @@ struct Run<'a> {
     file: &'a RunFile,
     /// The system's name.
     system: &'a str,
+    /// What is expected of it.
+    expectation: &'a Expectation,
     seed: u64,
     max_minutes: Option<f64>,
     task: RunTask,
@@ -48,15 +49,8 @@ struct Run<'a> {
 enum RunTask {
     Classification(System, LabelFlowClassifier),
     Regression(RegressionSystem, LabelFlowRegressor),
-    Completion(CompletionSystem, Box<Completion>),
-}
-
-/// Settings of a run of completion.
-struct Completion {
-    /// Of the flow: the numbers of points are those of all systems.
-    flow: PointCloudCompleter,
-    /// Of the system, if it is trained.
-    learner: Option<AnyCompletionLearner>,
+    /// The settings of the flow, whose numbers of points are those of all systems, and of the system, if it is trained.
+    Completion(CompletionSystem, Box<(PointCloudCompleter, Option<AnyCompletionLearner>)>),
 }
 
 /// What machines read of a run.
@@ -102,7 +96,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.json {
         output::write_json(path, &results)?;
     }
-    let summaries = summarize(&files, &results);
+    let summaries = summarize(&results);
     if args.json.as_deref() != Some(Path::new("-")) {
         output::print(&summary::table(&summaries))?;
     }
@@ -123,7 +117,7 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
     for (file, path) in files.iter().zip(&args.files) {
         // Before hours of other runs.
         let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
-        for name in file.systems.keys() {
+        for (name, expectation) in &file.systems {
             let task =
                 |seed| RunTask::new(name, settings.clone(), &file.system_tables(), args, seed);
             task(0).with_context(|| format!("{}", path.display()))?;
@@ -131,8 +125,8 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
                 continue;
             }
             for &seed in args.seeds.as_ref().unwrap_or(&file.seeds) {
-                let task = task(seed)?;
-                runs.push(Run { file, system: name, seed, max_minutes: args.max_minutes, task });
+                let (task, max_minutes) = (task(seed)?, args.max_minutes);
+                runs.push(Run { file, system: name, expectation, seed, max_minutes, task });
             }
         }
     }
@@ -150,28 +144,20 @@ impl RunTask {
         args: &RunArgs,
         seed: u64,
     ) -> anyhow::Result<Self> {
-        Ok(match settings {
-            FlowSettings::Classifier(mut config) => {
-                config.seed = seed;
-                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
-                config.device = args.device.map_or(config.device, Into::into);
+        Ok(match settings.of_run(seed, args.epochs, args.device.map(Into::into)) {
+            FlowSettings::Classifier(config) => {
                 Self::Classification(System::from_name(system)?, config)
             }
-            FlowSettings::Regressor(mut config) => {
-                config.seed = seed;
-                config.training.max_epochs = args.epochs.unwrap_or(config.training.max_epochs);
-                config.device = args.device.map_or(config.device, Into::into);
+            FlowSettings::Regressor(config) => {
                 Self::Regression(RegressionSystem::from_name(system)?, config)
             }
-            FlowSettings::Completer(mut config) => {
-                config.seed = seed;
-                config.device = args.device.map_or(config.device, Into::into);
+            FlowSettings::Completer(flow) => {
                 let system = CompletionSystem::from_name(system)?;
-                let mut learner = system.learner(&config, tables)?;
+                let mut learner = system.learner(&flow, tables)?;
                 if let Some(learner) = &mut learner {
                     learner.common().set_length(args.epochs, None);
                 }
-                Self::Completion(system, Box::new(Completion { flow: config, learner }))
+                Self::Completion(system, Box::new((flow, learner)))
             }
         })
     }
@@ -181,9 +167,9 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
-            Self::Completion(_, settings) => match &settings.learner {
-                Some(learner) => Ok(learner.to_toml()),
-                None => toml::to_string(&settings.flow),
+            Self::Completion(_, settings) => match &**settings {
+                (_, Some(learner)) => Ok(learner.to_toml()),
+                (flow, None) => toml::to_string(flow),
             },
         }
         .expect("settings can be written as TOML")
@@ -235,14 +221,13 @@ fn carry_out_one(
         && path.exists()
     {
         let results = read_results(path)?.into_iter();
-        let expected = |result| RunResult { expectation: run.expectation(), ..result };
+        let expected = |result| RunResult { expectation: run.expectation.clone(), ..result };
         return Ok(results.map(expected).collect());
     }
     let folder = data_folder(args.data.as_ref());
     // With several jobs at a time there is only the bar over runs.
-    let progress: Box<dyn Observer> =
-        if args.jobs > 1 { Box::new(EndOnInterrupt) } else { Box::new(Progress::new()) };
-    let mut observers = vec![progress];
+    let progress = if args.jobs > 1 { Progress::silent() } else { Progress::new() };
+    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(progress)];
     if let Some(minutes) = run.max_minutes {
         observers.push(Box::new(time_limit::after_minutes(minutes)?));
     }
@@ -273,13 +258,10 @@ fn carry_out_one(
         n_epochs: report.as_ref().map(|report| report.history.len()),
         stop: report.as_ref().map(|report| report.stop),
         completion_ms,
-        expectation: run.expectation(),
+        expectation: run.expectation.clone(),
     };
     let results: Vec<RunResult> = values.into_iter().map(result).collect();
     if let Some(path) = &kept {
-        let folder = path.parent().expect("a file in a folder");
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("creating {}", folder.display()))?;
         match results.as_slice() {
             [one] => output::write_json(path, one)?,
             several => output::write_json(path, &several)?,
@@ -327,33 +309,27 @@ impl Run<'_> {
                     set.load(folder, self.file.data.n_train_shapes, self.file.data.n_test_shapes)?;
                 let name = self.file_name();
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
-                let Completion { flow, learner } = &**settings;
+                let (flow, learner) = &**settings;
                 let model = model.as_deref();
                 let measured =
                     system.evaluate(&problem, flow, learner.as_ref(), model, observer)?;
                 Ok(Evaluation {
                     values: scores_in_units(&measured.scores),
-                    ece: None,
-                    intervals: Vec::new(),
                     report: measured.report,
                     completion_ms: measured.completion_ms,
                     examples: measured.examples,
+                    ..Evaluation::default()
                 })
             }
         }
-    }
-
-    fn expectation(&self) -> Expectation {
-        self.file.systems.get(self.system).cloned().unwrap_or_default()
     }
 
     /// A name that changes with the settings, so that a kept result is never taken for that of other settings.
     fn file_name(&self) -> String {
         let data = serde_json::to_string(&self.file.data).expect("options can be written as JSON");
         let time = self.max_minutes.map(|minutes| minutes.to_string()).unwrap_or_default();
-        let digest = Sha256::digest(self.task.settings() + &data + &time);
-        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{digest}.json", self.file.set, self.system, self.seed)
+        let digest = sha256_hex(self.task.settings() + &data + &time);
+        format!("{}-{}-{}-{}.json", self.file.set, self.system, self.seed, &digest[..12])
     }
 }
 
@@ -375,10 +351,7 @@ impl EpochClock<'_> {
 }
 
 impl Observer for EpochClock<'_> {
-    fn observe(
-        &mut self,
-        event: labelflow::training::EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         let now = Instant::now();
         if let Some(last) = self.last.replace(now) {
             self.times.push((now - last).as_secs_f64() * 1e3);
@@ -388,23 +361,5 @@ impl Observer for EpochClock<'_> {
 
     fn warn(&mut self, warning: &str) {
         self.watched.warn(warning);
-    }
-}
-
-struct EndOnInterrupt;
-
-impl Observer for EndOnInterrupt {
-    fn observe(
-        &mut self,
-        _: labelflow::training::EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
-        Ok(match interrupt::requested() {
-            true => std::ops::ControlFlow::Break(StopReason::Interrupted),
-            false => std::ops::ControlFlow::Continue(()),
-        })
-    }
-
-    fn warn(&mut self, warning: &str) {
-        output::note(&format!("warning: {warning}"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use labelflow::baselines::{
     AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation,
@@ -9,9 +10,7 @@ use labelflow::baselines::{
 };
 use labelflow::calibration::{ConformalSets, SetMetrics};
 use labelflow::label_models::{
-    AdversarialMulticlass, AverageSignals, ClassBalance, ConstrainedLabels, Coverage,
-    DataProgramming, DawidSkene, FlyingSquid, LabelModel, Labeler, MajorityVote, MeTaL,
-    MinimaxEntropy, PerformanceGuaranteedVote, SnorkelLabelModel,
+    AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs,
 };
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::Scaling;
@@ -24,154 +23,150 @@ use ndarray::Array2;
 
 use super::flow_certainty::FlowCertainty;
 
-/// A method by its name in files and tables, in the order of tables.
+/// A method by its name in files and tables: a place in the list of all, which is in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FirstStage {
-    /// Label learning flow.
-    Llf,
-    /// Label learning flow, trained the fast way.
-    LlfFast,
-    /// Label learning flow without the likelihood term.
-    LlfWoNll,
-    /// Label learning flow that spreads over what the constraints allow before it grows sure.
-    LlfSpread,
-    /// Label learning flow with more samples a prediction.
-    LlfSamples,
-    /// And a temperature that follows from the labelers' bounds.
-    LlfBounds,
-    /// And a temperature learned from the true labels of the simulation rows.
-    LlfTemperature,
-    /// And curves learned from them.
-    LlfIsotonic,
-    /// Label learning flow that spreads first, with curves learned from the true labels of the simulation rows.
-    LlfCalibrated,
-    /// The mean of several label learning flows, all trained the fast way: less work than one that is not.
-    LlfEnsemble,
+pub(super) struct FirstStage(usize);
+
+/// How rows are labelled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Method {
+    /// A label learning flow.
+    Flow(FlowTraining, FlowCertainty),
     /// Adversarial label learning.
-    All,
-    /// Performance-guaranteed majority vote, on the test rows.
-    Pgmv,
-    /// Adversarial multi-class mixture of labelers, on the test rows.
-    Acml,
-    /// Generalized expectation with the whole divergence; its reference is measured on the simulation rows.
-    Ge,
-    /// Generalized expectation as its source published it: one half of the divergence, and a reference that is measured
-    /// on the *true labels of the training rows*.
-    GeHalf,
+    Adversarial,
+    /// Generalized expectation with the whole divergence, whose reference is measured on the simulation rows; or as its
+    /// source published it: half of the divergence, and a reference measured on the *true labels of the training rows*.
+    Expectation(ExpectationForm),
     /// Logistic regression on averaged signals.
-    Avg,
-    /// Averaged signals of the test rows themselves.
-    AvgDirect,
-    /// Constrained label learning.
-    Cll,
-    /// Minimax conditional entropy.
-    Mmce,
-    /// Dawid and Skene's model.
-    Ds,
-    /// Data programming.
-    Dp,
-    /// Data programming with one weight for accuracy and coverage.
-    DpCoupled,
-    /// Majority vote.
-    Mv,
-    /// MeTaL's label model.
-    Metal,
-    /// Snorkel's label model.
-    Snorkel,
-    /// FlyingSquid.
-    FlyingSquid,
+    Average,
+    /// A label model of the registry, with another setting than its defaults if there is one.
+    LabelModel(&'static str, Option<[&'static str; 2]>, HandedOver),
     /// Logistic regression on true labels.
-    Sl,
+    Supervised,
+}
+
+/// How a label learning flow is trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum FlowTraining {
+    /// By the settings.
+    Settings,
+    /// The fast way.
+    Fast,
+    /// Without the likelihood term.
+    WithoutLikelihood,
+    /// It spreads over what the constraints allow before it grows sure.
+    SpreadFirst,
+}
+
+/// What an end model learns of a label model's labels, as the method's own experiments do it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum HandedOver {
+    Probabilities,
+    Classes,
+    ClassesWithRandomTies,
+}
+
+/// Each first stage by its name in files and tables, in the order of tables. A label model of the registry that is not in
+/// this list comes after it, by the name of the registry.
+const NAMED: &[(&str, Method)] = {
+    use ExpectationForm::{Full, Half};
+    use FlowCertainty::{AsTrained, Bounds, Ensemble, Isotonic, Samples, Temperature};
+    use FlowTraining::{Fast, Settings, SpreadFirst, WithoutLikelihood};
+    use HandedOver::{Classes, ClassesWithRandomTies, Probabilities};
+    use Method::{Adversarial, Average, Expectation, Flow, LabelModel};
+    &[
+        ("llf", Flow(Settings, AsTrained)),
+        ("llf-fast", Flow(Fast, AsTrained)),
+        ("llf-wo-nll", Flow(WithoutLikelihood, AsTrained)),
+        ("llf-spread", Flow(SpreadFirst, Samples)),
+        ("llf-samples", Flow(Settings, Samples)),
+        ("llf-bounds", Flow(Settings, Bounds)),
+        ("llf-temperature", Flow(Settings, Temperature)),
+        ("llf-isotonic", Flow(Settings, Isotonic)),
+        ("llf-calibrated", Flow(SpreadFirst, Isotonic)),
+        // Several flows that are trained the fast way are less work than one that is not.
+        ("llf-ensemble", Flow(Fast, Ensemble)),
+        ("all", Adversarial),
+        ("pgmv", LabelModel("performance-guaranteed-vote", None, Classes)),
+        ("acml", LabelModel("adversarial-multiclass", None, Classes)),
+        ("ge", Expectation(Full)),
+        ("ge-half", Expectation(Half)),
+        ("avg", Average),
+        ("avg-direct", LabelModel("average", None, Classes)),
+        ("cll", LabelModel("constrained-labels", None, Probabilities)),
+        ("mmce", LabelModel("minimax-entropy", None, Classes)),
+        ("ds", LabelModel("dawid-skene", None, Probabilities)),
+        ("dp", LabelModel("data-programming", None, Probabilities)),
+        (
+            "dp-coupled",
+            LabelModel("data-programming", Some(["coverage", "coupled"]), Probabilities),
+        ),
+        ("mv", LabelModel("majority-vote", None, ClassesWithRandomTies)),
+        ("metal", LabelModel("metal", None, Probabilities)),
+        ("snorkel", LabelModel("snorkel", None, Probabilities)),
+        ("flying-squid", LabelModel("flying-squid", None, Probabilities)),
+    ]
+};
+
+static ALL: LazyLock<Vec<(&str, Method)>> = LazyLock::new(|| {
+    let named = |name: &str| NAMED.iter().any(|(_, method)| method.is_label_model(name));
+    let others = AnyLabelModel::NAMES.iter().filter(|name| !named(name));
+    let others =
+        others.map(|&name| (name, Method::LabelModel(name, None, HandedOver::Probabilities)));
+    NAMED.iter().copied().chain(others).chain([("sl", Method::Supervised)]).collect()
+});
+
+impl Method {
+    /// Whether it is this label model of the registry with its defaults.
+    fn is_label_model(self, name: &str) -> bool {
+        matches!(self, Self::LabelModel(model, None, _) if model == name)
+    }
 }
 
 impl FirstStage {
-    pub(super) const ALL: [Self; 27] = [
-        Self::Llf,
-        Self::LlfFast,
-        Self::LlfWoNll,
-        Self::LlfSpread,
-        Self::LlfSamples,
-        Self::LlfBounds,
-        Self::LlfTemperature,
-        Self::LlfIsotonic,
-        Self::LlfCalibrated,
-        Self::LlfEnsemble,
-        Self::All,
-        Self::Pgmv,
-        Self::Acml,
-        Self::Ge,
-        Self::GeHalf,
-        Self::Avg,
-        Self::AvgDirect,
-        Self::Cll,
-        Self::Mmce,
-        Self::Ds,
-        Self::Dp,
-        Self::DpCoupled,
-        Self::Mv,
-        Self::Metal,
-        Self::Snorkel,
-        Self::FlyingSquid,
-        Self::Sl,
-    ];
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (0..ALL.len()).map(Self)
+    }
+
+    /// The first stage with this name, or the one that is the label model of this name in the registry.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let named = |&(own, method): &(&str, Method)| own == name || method.is_label_model(name);
+        ALL.iter().position(named).map(Self)
+    }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Llf => "llf",
-            Self::LlfFast => "llf-fast",
-            Self::LlfWoNll => "llf-wo-nll",
-            Self::LlfSpread => "llf-spread",
-            Self::LlfSamples => "llf-samples",
-            Self::LlfBounds => "llf-bounds",
-            Self::LlfTemperature => "llf-temperature",
-            Self::LlfIsotonic => "llf-isotonic",
-            Self::LlfCalibrated => "llf-calibrated",
-            Self::LlfEnsemble => "llf-ensemble",
-            Self::All => "all",
-            Self::Pgmv => "pgmv",
-            Self::Acml => "acml",
-            Self::Ge => "ge",
-            Self::GeHalf => "ge-half",
-            Self::Avg => "avg",
-            Self::AvgDirect => "avg-direct",
-            Self::Cll => "cll",
-            Self::Mmce => "mmce",
-            Self::Ds => "ds",
-            Self::Dp => "dp",
-            Self::DpCoupled => "dp-coupled",
-            Self::Mv => "mv",
-            Self::Metal => "metal",
-            Self::Snorkel => "snorkel",
-            Self::FlyingSquid => "flying-squid",
-            Self::Sl => "sl",
-        }
+        ALL[self.0].0
+    }
+
+    fn method(self) -> Method {
+        ALL[self.0].1
+    }
+
+    /// Whether it is trained on true labels.
+    pub(super) fn is_supervised(self) -> bool {
+        self.method() == Method::Supervised
     }
 
     /// Whether it is a label learning flow.
     #[cfg(test)]
     pub(super) fn is_flow(self) -> bool {
-        self.name().starts_with("llf")
+        matches!(self.method(), Method::Flow(..))
     }
 
-    /// What an end model is told of its labels, as the method's own experiments do it.
+    /// What an end model is told of its labels.
     pub(super) fn handed_over(self, seed: u64) -> (StageLabels, Ties) {
-        match self {
-            Self::Mv => (StageLabels::Hard, Ties::Random { seed }),
-            Self::Ds
-            | Self::Dp
-            | Self::DpCoupled
-            | Self::Metal
-            | Self::Snorkel
-            | Self::FlyingSquid
-            | Self::Cll => (StageLabels::Soft, Ties::Lowest),
+        match self.method() {
+            Method::LabelModel(_, _, HandedOver::Probabilities) => {
+                (StageLabels::Soft, Ties::Lowest)
+            }
+            Method::LabelModel(_, _, HandedOver::ClassesWithRandomTies) => {
+                (StageLabels::Hard, Ties::Random { seed })
+            }
             _ => (StageLabels::Hard, Ties::Lowest),
         }
     }
 
     /// Trains on the training part of a problem. `config` is for the flows; its seed is for all methods.
-    ///
-    /// Label models that take a class balance get the uniform one, as published: they are here to be compared with the
-    /// paper's figures.
     pub(super) fn fit(
         self,
         problem: &WeakProblem,
@@ -180,95 +175,74 @@ impl FirstStage {
         observer: &mut dyn Observer,
     ) -> anyhow::Result<FittedFirstStage> {
         let (train, seed) = (&problem.train, config.seed);
-        let (signals, bounds) = (train.signals(), train.bounds());
-        let mut flow = |certainty: FlowCertainty, config: &LabelFlowClassifier| {
-            let flow = Rc::new(certainty.fit(problem, config, models, observer)?);
-            let report = Some(flow.report().clone());
-            let scores = flow.clone();
-            Ok(FittedFirstStage {
-                by: By::Features(Box::new(move |features| flow.labels(features))),
-                scores: Some(Box::new(move |features| scores.scores(features))),
-                report,
-            })
-        };
-        match self {
-            Self::Llf => flow(FlowCertainty::AsTrained, config),
-            Self::LlfFast => flow(FlowCertainty::AsTrained, &fast(config, train.n_rows())),
-            Self::LlfWoNll => {
-                let config = LabelFlowClassifier { likelihood_weight: 0.0, ..config.clone() };
-                flow(FlowCertainty::AsTrained, &config)
+        match self.method() {
+            Method::Flow(training, certainty) => {
+                let config = training.config(config, train.n_rows());
+                let flow = Rc::new(certainty.fit(problem, &config, models, observer)?);
+                let report = Some(flow.report().clone());
+                let scores = flow.clone();
+                Ok(FittedFirstStage {
+                    by: By::Features(Box::new(move |features| flow.labels(features))),
+                    scores: Some(Box::new(move |features| scores.scores(features))),
+                    report,
+                })
             }
-            Self::LlfSpread => flow(FlowCertainty::Samples, &config.clone().spread_first()),
-            Self::LlfSamples => flow(FlowCertainty::Samples, config),
-            Self::LlfBounds => flow(FlowCertainty::Bounds, config),
-            Self::LlfTemperature => flow(FlowCertainty::Temperature, config),
-            Self::LlfIsotonic => flow(FlowCertainty::Isotonic, config),
-            Self::LlfCalibrated => flow(FlowCertainty::Isotonic, &config.clone().spread_first()),
-            Self::LlfEnsemble => flow(FlowCertainty::Ensemble, &fast(config, train.n_rows())),
-            Self::All => fit_adversarial(problem, seed),
-            Self::Pgmv => {
-                let errors = measured_errors(problem)?;
-                labeler(PerformanceGuaranteedVote::default().fit(signals, &errors)?)
-            }
-            Self::Acml => {
-                let errors = measured_errors(problem)?;
-                labeler(AdversarialMulticlass::default().fit(signals, &errors)?)
-            }
-            Self::Ge => {
-                let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
-                let reference = ReferenceProportions::measured(signals, truth)?;
-                fit_expectation(ExpectationForm::Full, &reference, problem, seed)
-            }
-            Self::GeHalf => {
-                let reference = ReferenceProportions::measured(signals, &problem.train_truth)?;
-                fit_expectation(ExpectationForm::Half, &reference, problem, seed)
-            }
-            Self::Avg => {
+            Method::Adversarial => fit_adversarial(problem, seed),
+            Method::Expectation(form) => fit_expectation(form, problem, seed),
+            Method::Average => {
                 let fitted = AverageClassifier::fit(train)?;
                 classifier(move |features| fitted.predict_proba(features))
             }
-            Self::AvgDirect => label_model(AverageSignals, signals),
-            Self::Mv => label_model(MajorityVote::default(), signals),
-            Self::Ds => label_model(DawidSkene::default(), signals),
-            Self::Dp => {
-                let class_balance = ClassBalance::Uniform;
-                label_model(
-                    DataProgramming { class_balance, ..DataProgramming::default() },
-                    signals,
-                )
+            Method::LabelModel(name, setting, _) => {
+                let model = published(name, setting, seed)?;
+                let mut known = KnownOfLabelers::default();
+                match model.needs() {
+                    Needs::Signals => {}
+                    Needs::Errors => known.errors = Some(measured_errors(problem)?),
+                    Needs::Bounds => known.bounds = Some(train.bounds().clone()),
+                }
+                let by = By::Signals(Box::new(model.fit(train.signals(), &known)?));
+                Ok(FittedFirstStage { by, scores: None, report: None })
             }
-            Self::DpCoupled => {
-                let (class_balance, coverage) = (ClassBalance::Uniform, Coverage::Coupled);
-                let model =
-                    DataProgramming { class_balance, coverage, ..DataProgramming::default() };
-                label_model(model, signals)
-            }
-            Self::Metal => {
-                let class_balance = ClassBalance::Uniform;
-                label_model(MeTaL { class_balance, seed, ..MeTaL::default() }, signals)
-            }
-            Self::Snorkel => {
-                let class_balance = ClassBalance::Uniform;
-                let model =
-                    SnorkelLabelModel { class_balance, seed, ..SnorkelLabelModel::default() };
-                label_model(model, signals)
-            }
-            Self::FlyingSquid => {
-                let class_balance = ClassBalance::Uniform;
-                label_model(FlyingSquid { class_balance, ..FlyingSquid::default() }, signals)
-            }
-            Self::Mmce => {
-                let class_balance = ClassBalance::Uniform;
-                label_model(MinimaxEntropy { class_balance, ..MinimaxEntropy::default() }, signals)
-            }
-            Self::Cll => {
-                let model = ConstrainedLabels { seed, ..ConstrainedLabels::default() };
-                labeler(model.fit(signals, bounds)?)
-            }
-            Self::Sl => {
+            Method::Supervised => {
                 let fitted = SupervisedClassifier::fit(train.features(), &problem.train_truth)?;
                 classifier(move |features| fitted.predict_proba(features))
             }
+        }
+    }
+}
+
+/// A label model as it was published, since it is compared with the paper's figures: with the uniform class balance, if
+/// it must know one before it learns accuracies. The seed is for those that draw anything.
+fn published(name: &str, setting: Option<[&str; 2]>, seed: u64) -> anyhow::Result<AnyLabelModel> {
+    let model = AnyLabelModel::from_name(name)?;
+    let mut settings = serde_json::to_value(&model)?;
+    if model.class_balance().is_some() {
+        settings["class_balance"] = "uniform".into();
+    }
+    if settings.get("seed").is_some() {
+        settings["seed"] = seed.into();
+    }
+    if let Some([key, value]) = setting {
+        settings[key] = value.into();
+    }
+    Ok(serde_json::from_value(settings)?)
+}
+
+impl FlowTraining {
+    /// The settings of a flow that is trained so on so many rows.
+    fn config(self, config: &LabelFlowClassifier, n_rows: usize) -> LabelFlowClassifier {
+        let config = config.clone();
+        match self {
+            Self::Settings => config,
+            Self::Fast => {
+                // For no more epochs than the settings allow.
+                let fast = Preset::Fast.training(n_rows);
+                let max_epochs = fast.max_epochs.min(config.training.max_epochs);
+                LabelFlowClassifier { training: TrainConfig { max_epochs, ..fast }, ..config }
+            }
+            Self::WithoutLikelihood => LabelFlowClassifier { likelihood_weight: 0.0, ..config },
+            Self::SpreadFirst => config.spread_first(),
         }
     }
 }
@@ -288,7 +262,7 @@ type Scores = Box<dyn Fn(&Features) -> labelflow::Result<Array2<f64>>>;
 /// What of a row its labels come from.
 enum By {
     Features(Classify),
-    Signals(Box<dyn Labeler>),
+    Signals(Box<AnyFittedLabelModel>),
 }
 
 impl FittedFirstStage {
@@ -300,7 +274,7 @@ impl FittedFirstStage {
     ) -> anyhow::Result<SoftLabels> {
         Ok(match &self.by {
             By::Features(classify) => classify(features)?,
-            By::Signals(labeler) => labeler.predict_proba(signals)?,
+            By::Signals(fitted) => fitted.predict_proba(signals)?,
         })
     }
 
@@ -345,24 +319,6 @@ fn classifier(
     Ok(FittedFirstStage { by: By::Features(Box::new(classify)), scores: None, report: None })
 }
 
-fn labeler(labeler: impl Labeler + 'static) -> anyhow::Result<FittedFirstStage> {
-    Ok(FittedFirstStage { by: By::Signals(Box::new(labeler)), scores: None, report: None })
-}
-
-fn label_model<M: LabelModel>(model: M, signals: &WeakSignals) -> anyhow::Result<FittedFirstStage>
-where
-    M::Fitted: 'static,
-{
-    labeler(model.fit(signals)?)
-}
-
-/// The same flow, trained the fast way, for no more epochs than the settings allow.
-fn fast(config: &LabelFlowClassifier, n_rows: usize) -> LabelFlowClassifier {
-    let fast = Preset::Fast.training(n_rows);
-    let max_epochs = fast.max_epochs.min(config.training.max_epochs);
-    LabelFlowClassifier { training: TrainConfig { max_epochs, ..fast }, ..config.clone() }
-}
-
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
 const SCALING: Scaling = Scaling::None;
 
@@ -375,17 +331,25 @@ fn fit_adversarial(problem: &WeakProblem, seed: u64) -> anyhow::Result<FittedFir
 
 fn fit_expectation(
     form: ExpectationForm,
-    reference: &ReferenceProportions,
     problem: &WeakProblem,
     seed: u64,
 ) -> anyhow::Result<FittedFirstStage> {
+    let reference = match form {
+        ExpectationForm::Full => {
+            let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
+            ReferenceProportions::measured(signals, truth)?
+        }
+        ExpectationForm::Half => {
+            ReferenceProportions::measured(problem.train.signals(), &problem.train_truth)?
+        }
+    };
     let model = GeneralizedExpectation {
         seed,
         form,
         scaling: SCALING,
         ..GeneralizedExpectation::default()
     };
-    let fitted = model.fit(problem.train.features(), problem.train.signals(), reference)?;
+    let fitted = model.fit(problem.train.features(), problem.train.signals(), &reference)?;
     classifier(move |features| fitted.predict_proba(features))
 }
 

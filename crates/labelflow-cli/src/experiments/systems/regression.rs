@@ -21,8 +21,8 @@ pub(crate) enum RegressionSystem {
     Llf,
     /// Without the likelihood term.
     LlfWoNll,
-    /// The flow with other networks and scalings, since the paper does not say which it has.
-    LlfReading(Reading),
+    /// The flow with other networks and scalings, since the paper does not say which it has: an index of [`READINGS`].
+    LlfReading(usize),
     /// Rules that speak of a row, averaged.
     Avg,
     /// Least squares on true labels: a reference, not a competitor.
@@ -30,52 +30,18 @@ pub(crate) enum RegressionSystem {
 }
 
 /// What follows the hidden layers, and what is done to features; weights do not decay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reading {
-    NormStandardize,
-    NormRange,
-    TanhStandardize,
-    TanhRange,
-    ReluStandardize,
-    ReluRange,
-}
-
-impl Reading {
-    const ALL: [Self; 6] = [
-        Self::NormStandardize,
-        Self::NormRange,
-        Self::TanhStandardize,
-        Self::TanhRange,
-        Self::ReluStandardize,
-        Self::ReluRange,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::NormStandardize => "llf-norm-standardize",
-            Self::NormRange => "llf-norm-range",
-            Self::TanhStandardize => "llf-tanh-standardize",
-            Self::TanhRange => "llf-tanh-range",
-            Self::ReluStandardize => "llf-relu-standardize",
-            Self::ReluRange => "llf-relu-range",
-        }
-    }
-
-    fn network(self) -> (Activation, Scaling) {
-        match self {
-            Self::NormStandardize => (Activation::NormalizedSilu, Scaling::Standardize),
-            Self::NormRange => (Activation::NormalizedSilu, Scaling::Range),
-            Self::TanhStandardize => (Activation::Tanh, Scaling::Standardize),
-            Self::TanhRange => (Activation::Tanh, Scaling::Range),
-            Self::ReluStandardize => (Activation::Relu, Scaling::Standardize),
-            Self::ReluRange => (Activation::Relu, Scaling::Range),
-        }
-    }
-}
+const READINGS: [(&str, Activation, Scaling); 6] = [
+    ("llf-norm-standardize", Activation::NormalizedSilu, Scaling::Standardize),
+    ("llf-norm-range", Activation::NormalizedSilu, Scaling::Range),
+    ("llf-tanh-standardize", Activation::Tanh, Scaling::Standardize),
+    ("llf-tanh-range", Activation::Tanh, Scaling::Range),
+    ("llf-relu-standardize", Activation::Relu, Scaling::Standardize),
+    ("llf-relu-range", Activation::Relu, Scaling::Range),
+];
 
 impl RegressionSystem {
     fn all() -> impl Iterator<Item = Self> {
-        let readings = Reading::ALL.map(Self::LlfReading);
+        let readings = (0..READINGS.len()).map(Self::LlfReading);
         [Self::Llf, Self::LlfWoNll].into_iter().chain(readings).chain([Self::Avg, Self::Sl])
     }
 
@@ -83,7 +49,7 @@ impl RegressionSystem {
         match self {
             Self::Llf => "llf",
             Self::LlfWoNll => "llf-wo-nll",
-            Self::LlfReading(reading) => reading.name(),
+            Self::LlfReading(reading) => READINGS[reading].0,
             Self::Avg => "avg",
             Self::Sl => "sl",
         }
@@ -123,22 +89,14 @@ impl RegressionSystem {
                 let metrics = regression_metrics(&labels, &test.truth)?;
                 return Ok(Evaluation {
                     values: vec![(Metric::Rmse, metrics.rmse)],
-                    ece: None,
                     intervals: metrics.intervals,
                     report: Some(model.report().clone()),
-                    completion_ms: None,
-                    examples: Vec::new(),
+                    ..Evaluation::default()
                 });
             }
         };
-        Ok(Evaluation {
-            values: vec![(Metric::Rmse, point_metrics(&predicted, &test.truth)?.rmse)],
-            ece: None,
-            intervals: Vec::new(),
-            report: None,
-            completion_ms: None,
-            examples: Vec::new(),
-        })
+        let values = vec![(Metric::Rmse, point_metrics(&predicted, &test.truth)?.rmse)];
+        Ok(Evaluation { values, ..Evaluation::default() })
     }
 
     /// The settings of a flow.
@@ -147,7 +105,7 @@ impl RegressionSystem {
         match self {
             Self::LlfWoNll => LabelFlowRegressor { likelihood_weight: 0.0, ..config },
             Self::LlfReading(reading) => {
-                let (activation, scaling) = reading.network();
+                let (_, activation, scaling) = READINGS[reading];
                 LabelFlowRegressor { activation, scaling, weight_decay: 0.0, ..config }
             }
             _ => config,

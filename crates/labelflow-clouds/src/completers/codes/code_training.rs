@@ -108,6 +108,7 @@ fn learn_codes<M: CodeModel>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completers::CompletionLearner;
 
     #[test]
     fn epochs_run_through_the_stages() {

@@ -171,6 +171,7 @@ fn critic_loss(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completers::CompletionLearner;
 
     /// A critic that knows nothing gives every cloud about the same: its loss is then the penalty alone, about λ as long as it is flat.
     #[test]

@@ -192,6 +192,7 @@ mod tests {
     use labelflow_flow::n_parameters;
 
     use super::*;
+    use crate::completers::CompletionLearner;
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {

@@ -180,6 +180,7 @@ pub(crate) fn mean_of(values: impl ExactSizeIterator<Item = Tensor<1>>) -> Tenso
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completers::CompletionLearner;
 
     /// At the start all scores are close to nothing, and clouds close to a point: least squares give 1 and ½, and distances are about those
     /// from the middle.

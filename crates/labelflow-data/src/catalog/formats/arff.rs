@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::tables::csv_file::shown;
 use crate::{Error, Place, Result};
 
 /// What to do with `?`, the format's mark for a missing value.
@@ -47,8 +46,7 @@ pub fn read_arff(path: &Path, missing: Missing) -> Result<ArffTable> {
         } else if keyword(line, "@data").is_some() {
             is_data = true;
         } else if keyword(line, "@relation").is_none() {
-            let found = format!("'{}'", shown(line));
-            return Err(at(Error::content(path, "@relation, @attribute or @data", found)));
+            return Err(at(Error::cell(path, "@relation, @attribute or @data", line)));
         }
     }
     if !is_data || names.is_empty() {
@@ -73,9 +71,7 @@ fn attribute_name(path: &Path, rest: &str) -> Result<String> {
         Some(quote @ ('\'' | '"')) => rest[1..].split_once(quote).map(|(name, _)| name),
         _ => rest.split(char::is_whitespace).next().filter(|name| !name.is_empty()),
     };
-    name.map(str::to_owned).ok_or_else(|| {
-        Error::content(path, "the name of an attribute", format!("'{}'", shown(rest)))
-    })
+    name.map(str::to_owned).ok_or_else(|| Error::cell(path, "the name of an attribute", rest))
 }
 
 fn parse_row(
@@ -95,9 +91,7 @@ fn parse_row(
             ("?", Missing::Nan) => Some(f64::NAN),
             _ => cell.parse().ok(),
         };
-        values.push(value.ok_or_else(|| {
-            Error::content(path, "a number", format!("'{}'", shown(cell))).in_column(name)
-        })?);
+        values.push(value.ok_or_else(|| Error::cell(path, "a number", cell).in_column(name))?);
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! The IDX format of MNIST and its kin, gzipped: big-endian dimensions, then one byte a pixel or label.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use crate::tables::gunzip::gunzip;
+use crate::tables::packed_text::stream_error;
 use crate::{Error, Result};
 
 /// Bytes with a shape.
@@ -22,16 +23,14 @@ pub fn read_idx(path: &Path) -> Result<IdxArray> {
     let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
     let mut reader = gunzip(BufReader::new(file), n_bytes);
     let mut magic = [0; 4];
-    read_exact(path, &mut reader, &mut magic)?;
+    reader.read_exact(&mut magic).map_err(|source| damaged(path, source))?;
     let [0, 0, 8, n_dimensions @ 1..=4] = magic else {
         return Err(Error::content(path, "an IDX file of unsigned bytes", format!("{magic:?}")));
     };
-    let mut shape = Vec::new();
-    for _ in 0..n_dimensions {
-        let mut length = [0; 4];
-        read_exact(path, &mut reader, &mut length)?;
-        shape.push(u32::from_be_bytes(length) as usize);
-    }
+    let mut lengths = vec![[0; 4]; usize::from(n_dimensions)];
+    reader.read_exact(lengths.as_flattened_mut()).map_err(|source| damaged(path, source))?;
+    let shape: Vec<usize> =
+        lengths.into_iter().map(|length| u32::from_be_bytes(length) as usize).collect();
     let n_claimed = shape.iter().try_fold(1u64, |n, &length| n.checked_mul(length as u64));
     // Read at most one byte more than claimed; memory grows with what arrives, not with the claim.
     let limit = n_claimed.and_then(|n| n.checked_add(1)).unwrap_or(u64::MAX);
@@ -51,19 +50,10 @@ pub fn read_idx(path: &Path) -> Result<IdxArray> {
     Ok(IdxArray { shape, bytes })
 }
 
-fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
-    reader.read_exact(bytes).map_err(|source| damaged(path, source))
-}
-
 /// A stream that ends early or is no gzip is a fault of the file; anything else, of the system.
 fn damaged(path: &Path, source: std::io::Error) -> Error {
-    match source.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-            Error::content(path, "a whole gzipped IDX file", source)
-                .with_hint("the file is damaged: fetch it again")
-        }
-        _ => Error::read(path, source),
-    }
+    stream_error(path, "a whole gzipped IDX file", source)
+        .with_hint("the file is damaged: fetch it again")
 }
 
 #[cfg(test)]

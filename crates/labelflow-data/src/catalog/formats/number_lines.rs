@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::tables::csv_file::shown;
 use crate::{Error, Place, Result};
 
 /// The first `n_columns` numbers of each line; what follows them, such as a remark, is ignored. Blank lines are skipped.
@@ -17,9 +16,8 @@ pub(crate) fn read_number_lines(path: &Path, n_columns: usize) -> Result<Array2<
         let place = Place::Line(index as u64 + 1);
         let before = values.len();
         for cell in line.split_ascii_whitespace().take(n_columns) {
-            values.push(cell.parse().map_err(|_| {
-                Error::content(path, "a number", format!("'{}'", shown(cell))).at(place)
-            })?);
+            let value = cell.parse().map_err(|_| Error::cell(path, "a number", cell).at(place));
+            values.push(value?);
         }
         if values.len() - before != n_columns {
             return Err(Error::content(

@@ -2,4 +2,10 @@
 
 mod checked_pages;
 mod page_header;
-pub(crate) mod parquet_file;
+mod parquet_file;
+mod parquet_writer;
+
+pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number};
+pub(crate) use parquet_writer::{
+    parquet_properties, write_parquet, write_short_reals, write_vote_bytes,
+};

@@ -32,7 +32,7 @@ use crate::{Error, Result};
 const TOLERANCE: f64 = 1e-9;
 const MAX_ITERATIONS: usize = 10_000;
 
-/// Q, `[n_signals · n_classes, n_signals · n_classes]`. `guess` holds μ₀ column after column, one a class.
+/// Q, `[n_signals · n_classes, n_signals · n_classes]`. `guess` holds μ₀ column after column, one per class.
 pub(crate) fn explained_overlaps(
     overlaps: &Overlaps,
     shared_cliques: &Array2<bool>,

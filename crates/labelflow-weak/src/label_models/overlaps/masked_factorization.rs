@@ -26,7 +26,7 @@ pub(crate) struct MaskedFactorization<'a> {
     pub(crate) labeler_of: &'a [usize],
     /// The blocks that do not count, symmetric, `[n_signals, n_signals]`.
     pub(crate) left_out: ArrayView2<'a, bool>,
-    /// w, one weight a column of F.
+    /// w, one weight per column of F.
     pub(crate) weights: &'a [f64],
     /// t, `[n]`, or nothing to leave this term out.
     pub(crate) weighted_sums: Option<&'a [f64]>,
@@ -42,7 +42,7 @@ pub(crate) struct Descent {
 }
 
 impl MaskedFactorization<'_> {
-    /// Goes down from `start`, one step a rate, and returns where it ends with the loss there. It ends at once where the
+    /// Goes down from `start`, one step per rate, and returns where it ends with the loss there. It ends at once where the
     /// loss is no longer finite.
     pub(crate) fn descend(
         &self,

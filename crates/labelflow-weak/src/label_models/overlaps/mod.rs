@@ -1,12 +1,7 @@
-//! Label models that explain how often votes occur together.
+//! How often votes occur together, and what explains it: what MeTaL and Snorkel's label model share.
 
-mod explained_overlaps;
-mod masked_factorization;
-mod metal;
+pub(crate) mod explained_overlaps;
+pub(crate) mod masked_factorization;
 pub(crate) mod overlap_counts;
-mod overlap_fit;
-mod snorkel_label_model;
-mod vote_rates;
-
-pub use metal::{FittedMeTaL, MeTaL};
-pub use snorkel_label_model::{FittedSnorkelLabelModel, Precision, SnorkelLabelModel};
+pub(crate) mod overlap_fit;
+pub(crate) mod vote_rates;

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::label_models::label_model::SignalShape;
+use crate::label_models::signal_shape::SignalShape;
 use crate::numerics::RowChunks;
 use crate::votes::vote_patterns::VotePatterns;
 use crate::votes::{ABSTAIN, Votes};

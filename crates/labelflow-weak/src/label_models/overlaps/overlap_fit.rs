@@ -16,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use super::masked_factorization::{Descent, MaskedFactorization};
 use super::overlap_counts::Overlaps;
 use super::vote_rates::VoteRates;
+use crate::settings::{check_at_least_one, check_not_negative, check_positive};
 use crate::{Error, Result};
 
 /// What a fit starts from.
@@ -45,7 +46,7 @@ impl OverlapFit<'_> {
         columns
     }
 
-    /// μ after one step a rate, with the loss there, which is not finite if the steps were too long. Overlaps are
+    /// μ after one step per rate, with the loss there, which is not finite if the steps were too long. Overlaps are
     /// those of `target`, without the blocks that are left out.
     pub(crate) fn run(
         &self,
@@ -72,41 +73,25 @@ impl OverlapFit<'_> {
     }
 }
 
-/// The settings that both models have.
-pub(crate) struct DescentSettings {
-    pub(crate) n_epochs: usize,
-    pub(crate) learning_rate: f64,
-    pub(crate) momentum: f64,
-    pub(crate) l2: f64,
-    pub(crate) init_scale: Option<f64>,
-}
-
-impl DescentSettings {
-    pub(crate) fn check(&self) -> Result<()> {
-        let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        if self.n_epochs == 0 {
-            return Err(Error::config("n_epochs", "at least 1", 0));
-        }
-        if !is_positive(self.learning_rate) {
-            return Err(Error::config("learning_rate", "a positive number", self.learning_rate));
-        }
-        if !(0.0..1.0).contains(&self.momentum) {
-            return Err(Error::config("momentum", "a number from 0 to below 1", self.momentum));
-        }
-        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
-            return Err(Error::config("l2", "a number that is not negative", self.l2));
-        }
-        match self.init_scale {
-            Some(scale) if !is_positive(scale) => {
-                Err(Error::config("init_scale", "a positive number", scale))
-            }
-            _ => Ok(()),
-        }
+/// Checks the settings of a descent.
+pub(crate) fn check_descent(
+    n_epochs: usize,
+    learning_rate: f64,
+    momentum: f64,
+    l2: f64,
+    init_scale: Option<f64>,
+) -> Result<()> {
+    check_at_least_one(&[("n_epochs", n_epochs)])?;
+    check_positive(&[("learning_rate", learning_rate)])?;
+    if !(0.0..1.0).contains(&momentum) {
+        return Err(Error::config("momentum", "a number from 0 to below 1", momentum));
     }
+    check_not_negative(&[("l2", l2)])?;
+    check_positive(&[("init_scale", init_scale.unwrap_or(1.0))])
 }
 
 /// The scale of the start: given, or drawn from the seed between 0 and 1.
-pub(crate) fn init_scale(given: Option<f64>, seed: u64) -> f64 {
+pub(crate) fn drawn_scale(given: Option<f64>, seed: u64) -> f64 {
     given.unwrap_or_else(|| ChaCha8Rng::seed_from_u64(seed).random())
 }
 

@@ -21,9 +21,8 @@ use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::dawid_skene::LogParameters;
-use crate::label_models::label_model::SignalShape;
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::LogParameters;
+use crate::label_models::signal_shape::SignalShape;
 use crate::rows::SoftLabels;
 use crate::votes::WeakSignals;
 
@@ -120,7 +119,6 @@ impl VoteRates {
 
     /// P(Y | votes) for each row of signals with the shape of the fit. No rate may be zero.
     pub(crate) fn labels(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.shape.check(signals)?;
         let n_classes = self.shape.n_classes;
         // An abstention is an answer that is certain whatever the class.
         let per_signal = self.rates.chunks_exact(n_classes * n_classes);
@@ -128,11 +126,9 @@ impl VoteRates {
             .flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes)))
             .collect();
         let logs = LogParameters::new(&self.class_balance, &answers);
-        let votes = signals.votes();
-        let posteriors = fill_rows(signals.n_rows(), n_classes, |row, posterior| {
-            logs.posterior(votes.row_bytes(row), posterior);
-        });
-        SoftLabels::try_normalized(posteriors)
+        self.shape.label_votes(signals, |votes, posterior| {
+            logs.posterior(votes, posterior);
+        })
     }
 }
 

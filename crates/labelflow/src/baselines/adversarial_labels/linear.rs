@@ -17,6 +17,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::RowChunks;
 use labelflow_weak::rows::WeakDataset;
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -69,14 +70,8 @@ impl Default for LinearAdversary {
 
 impl LinearAdversary {
     fn check(&self) -> Result<()> {
-        if self.max_iterations == 0 {
-            return Err(Error::config("max_iterations", "at least 1", 0));
-        }
-        for (setting, value) in [("learning_rate", self.learning_rate), ("penalty", self.penalty)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::config(setting, "a positive number", value));
-            }
-        }
+        check_at_least_one(&[("max_iterations", self.max_iterations)])?;
+        check_positive(&[("learning_rate", self.learning_rate), ("penalty", self.penalty)])?;
         for (setting, value) in
             [("tolerance", self.tolerance), ("weight_tolerance", self.weight_tolerance)]
         {

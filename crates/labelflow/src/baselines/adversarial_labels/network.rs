@@ -25,15 +25,16 @@ use std::ops::Range;
 
 use labelflow_weak::numerics::{RowChunks, project_onto_simplex};
 use labelflow_weak::rows::{Features, WeakDataset};
+use labelflow_weak::settings::check_positive;
 use labelflow_weak::votes::{SignalValues, WeakSignals};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::Result;
 use crate::baselines::multilayer_perceptron::Training;
 use crate::baselines::{FittedMultilayerPerceptron, MultilayerPerceptron};
 use crate::sources::two_class_signals::class1_probability;
-use crate::{Error, Result};
 
 /// The labels that the adversary begins with.
 const FIRST_LABEL: f64 = 0.1;
@@ -80,9 +81,7 @@ impl Default for NetworkAdversary {
 
 impl NetworkAdversary {
     fn check(&self) -> Result<()> {
-        if !(self.penalty > 0.0 && self.penalty.is_finite()) {
-            return Err(Error::config("penalty", "a positive number", self.penalty));
-        }
+        check_positive(&[("penalty", self.penalty)])?;
         self.perceptron.check()
     }
 
@@ -175,7 +174,7 @@ impl<'a> Adversary<'a> {
         self.signals.n_signals() * self.n_columns
     }
 
-    /// Two sums a cell over all rows.
+    /// Two sums per cell over all rows.
     fn chunks(&self) -> RowChunks {
         RowChunks::new(self.signals.n_rows(), self.signals.n_signals(), 2 * self.n_cells())
     }

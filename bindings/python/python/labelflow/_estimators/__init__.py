@@ -1,0 +1,1 @@
+"""The estimators on features, and what all estimators share."""

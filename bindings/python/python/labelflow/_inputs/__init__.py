@@ -1,0 +1,1 @@
+"""What users pass: features, signals, bounds, rules, real values and settings, checked and converted."""

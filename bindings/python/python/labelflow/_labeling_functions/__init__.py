@@ -1,0 +1,1 @@
+"""Labeling functions, and the table that describes their votes."""

@@ -1,0 +1,1 @@
+"""Warnings, errors and progress, as users see them."""

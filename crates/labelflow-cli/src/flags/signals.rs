@@ -1,0 +1,80 @@
+//! Where votes come from.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use labelflow_data::inputs::AbstainConvention;
+
+use crate::inputs::memory_size::MemorySize;
+
+/// How a table of numbers says that a labeler abstains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AbstainName {
+    /// -1 or a missing cell; classes count from 0
+    MinusOne,
+    /// 0 or a missing cell; classes count from 1
+    Zero,
+    /// A missing cell alone; classes count from 0
+    Missing,
+    /// 0 or a missing cell; the classes are -1 and 1
+    Signed,
+    /// Whichever of minus-one, zero and signed alone fits the numbers
+    Detect,
+}
+
+impl From<AbstainName> for AbstainConvention {
+    fn from(name: AbstainName) -> Self {
+        match name {
+            AbstainName::MinusOne => Self::MinusOne,
+            AbstainName::Zero => Self::Zero,
+            AbstainName::Missing => Self::Missing,
+            AbstainName::Signed => Self::Signed,
+            AbstainName::Detect => Self::Detect,
+        }
+    }
+}
+
+/// Where votes come from and how they are written.
+#[derive(Debug, Args)]
+pub(crate) struct SignalsArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// File of the WRENCH folder to read
+    #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes", "counts"])]
+    pub(crate) part: WrenchPart,
+    /// How a table of numbers marks that a labeler abstains [default: minus-one]
+    #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
+    pub(crate) abstain: Option<AbstainName>,
+    /// Names of the classes, in order, separated by commas [default: as found in the votes]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "wrench")]
+    pub(crate) classes: Option<Vec<String>>,
+    /// Most memory to use, such as 512MB, while parquet files are read batch by batch [default: 1GB for a folder or a
+    /// pattern; a single file is read whole]
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["wrench", "task_votes", "counts"])]
+    pub(crate) memory: Option<MemorySize>,
+}
+
+/// One of four forms of votes.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SourceArgs {
+    /// Votes or probabilities, one column per labeler: a file, a folder of parquet files, or a pattern such as 'votes/*.parquet'
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
+    /// Distinct rows of votes with a column `count`, as --write-counts writes them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) counts: Option<PathBuf>,
+    /// Folder of the WRENCH benchmark; its labels are used for evaluation only
+    #[arg(long, value_name = "DIR")]
+    pub(crate) wrench: Option<PathBuf>,
+    /// Votes of a crowd, one line per vote: task, worker, label
+    #[arg(long, value_name = "FILE")]
+    pub(crate) task_votes: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WrenchPart {
+    Train,
+    Valid,
+    Test,
+}

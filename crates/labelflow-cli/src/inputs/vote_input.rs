@@ -1,0 +1,321 @@
+//! Votes from any of the places that commands accept: one file in memory, files in parts, or distinct rows with counts.
+//!
+//! ```text
+//! all of them    fit to counted votes, labels of all rows in their order
+//! in memory      one part; the rows may also be probabilities, have names or have true labels
+//! in parts       read twice, batch by batch, within the memory of --memory
+//! ```
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::WeakSignals;
+use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
+use labelflow::rows::{SoftLabels, Truth};
+use labelflow::votes::{CountedVotes, VoteCounter};
+use labelflow_data::inputs::{
+    AbstainConvention, SignalsOptions, TaskVotesOptions, convention_doubt, read_counts,
+    read_labels, read_signals, read_task_truth, read_task_votes, read_wrench, write_labels,
+    write_task_labels,
+};
+use labelflow_data::parts::{
+    LabelColumns, StreamedPatterns, VoteParts, VoteStream, write_labels_with_as_they_come,
+};
+
+use super::memory_size::MemorySize;
+use crate::flags::{SignalsArgs, WrenchPart};
+use crate::terminal::output;
+
+/// The least that must be left for distinct rows.
+const LEAST_BYTES: u64 = 20_000_000;
+
+/// Votes, and what their place tells beside them.
+pub(crate) struct VoteInput {
+    /// The file, folder or pattern, for errors.
+    pub(crate) path: PathBuf,
+    /// The names of the rows, of votes of a crowd.
+    pub(crate) tasks: Option<Vec<String>>,
+    /// True labels, of a folder that has them. For evaluation alone.
+    truth: Option<Truth>,
+    rows: Rows,
+}
+
+enum Rows {
+    /// All rows, and the distinct ones once they were asked for.
+    Memory {
+        signals: WeakSignals,
+        counted: OnceCell<CountedVotes>,
+    },
+    Parts(Parts),
+    /// Distinct rows in the order of their table, and sorted with their counts.
+    Counts {
+        signals: WeakSignals,
+        counted: CountedVotes,
+    },
+}
+
+impl VoteInput {
+    /// Reads what the flags name, and counts it unless it is in memory. `classes` are known from elsewhere, or empty for
+    /// those of the flags. `bytes_per_pattern` is what a label model needs for a distinct row beside its count, given the
+    /// numbers of labelers and classes.
+    pub(crate) fn read(
+        args: &SignalsArgs,
+        classes: &[String],
+        bytes_per_pattern: impl Fn(usize, usize) -> usize,
+    ) -> anyhow::Result<Self> {
+        let classes = match classes {
+            [] => args.classes.clone().unwrap_or_default(),
+            known => known.to_vec(),
+        };
+        let abstain = args.abstain.map(AbstainConvention::from).unwrap_or_default();
+        let options = SignalsOptions { classes, abstain, ..Default::default() };
+        let source = &args.source;
+        let input = if let Some(path) = &source.counts {
+            let table = read_counts(path, &options)?;
+            let counted = table.counted().with_context(|| format!("{}", path.display()))?;
+            Self::of(path, Rows::Counts { signals: table.signals, counted })
+        } else if let Some(path) = &source.task_votes {
+            let classes = options.classes;
+            let options = TaskVotesOptions { classes, abstain, ..Default::default() };
+            let votes = read_task_votes(path, &options)?;
+            Self { tasks: Some(votes.tasks), ..Self::in_memory(path, votes.signals) }
+        } else if let Some(folder) = &source.wrench {
+            Self::read_wrench(folder, args.part)?
+        } else {
+            let path = source.signals.as_ref().context("--signals is missing: name the file")?;
+            if is_streamed(args) {
+                let memory = args.memory.unwrap_or(MemorySize::DEFAULT);
+                let parts = Parts::open(path, &options, memory, bytes_per_pattern)?;
+                Self::of(path, Rows::Parts(parts))
+            } else {
+                Self::in_memory(path, read_signals(path, &options)?)
+            }
+        };
+        let doubt = match &input.rows {
+            Rows::Parts(parts) => parts.stream.convention_doubt(),
+            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => {
+                convention_doubt(signals)
+            }
+        };
+        if let Some(doubt) = doubt {
+            output::note(&format!("{}: {doubt}", input.path.display()));
+        }
+        Ok(input)
+    }
+
+    fn of(path: &Path, rows: Rows) -> Self {
+        Self { path: path.to_owned(), tasks: None, truth: None, rows }
+    }
+
+    fn in_memory(path: &Path, signals: WeakSignals) -> Self {
+        Self::of(path, Rows::Memory { signals, counted: OnceCell::new() })
+    }
+
+    fn read_wrench(path: &Path, part: WrenchPart) -> anyhow::Result<Self> {
+        let folder = read_wrench(path)?;
+        let (rows, name) = match part {
+            WrenchPart::Train => (Some(folder.train), "train.json"),
+            WrenchPart::Valid => (folder.valid, "valid.json"),
+            WrenchPart::Test => (folder.test, "test.json"),
+        };
+        let rows = rows.with_context(|| {
+            format!("{}: expected the file {name}, found no such file", path.display())
+        })?;
+        Ok(Self { truth: rows.truth, ..Self::in_memory(&path.join(name), rows.signals) })
+    }
+
+    /// Refuses votes whose rows are not all in memory, before they are read: `flag` needs them.
+    pub(crate) fn expect_in_memory(args: &SignalsArgs, flag: &str) -> anyhow::Result<()> {
+        if is_streamed(args) {
+            bail!(
+                "{flag}: expected one file of votes that is read into memory, found votes in parts or counts"
+            );
+        }
+        Ok(())
+    }
+
+    /// True labels of the rows in memory: from a file if one is named, else those of the folder if it has any.
+    pub(crate) fn truth(&self, labels: Option<&Path>) -> anyhow::Result<Option<Truth>> {
+        let Some(path) = labels else { return Ok(self.truth.clone()) };
+        let example = self.example()?;
+        Ok(Some(match &self.tasks {
+            Some(tasks) => read_task_truth(path, tasks, example.classes())?,
+            None => read_labels(path, example.classes())?,
+        }))
+    }
+
+    /// Signals with the names of labelers and classes: the rows in memory, the distinct rows, or a row without votes.
+    pub(crate) fn example(&self) -> anyhow::Result<Cow<'_, WeakSignals>> {
+        Ok(match (&self.rows, self.patterns()) {
+            (Rows::Memory { signals, .. }, _) => Cow::Borrowed(signals),
+            (_, Some(counted)) => Cow::Owned(counted.signals()),
+            (Rows::Parts(parts), None) => Cow::Owned(parts.stream.silent_row()?),
+            (Rows::Counts { signals, .. }, None) => Cow::Borrowed(signals),
+        })
+    }
+
+    /// The distinct rows of votes that are not all in memory, if they could be kept.
+    pub(crate) fn patterns(&self) -> Option<&CountedVotes> {
+        match &self.rows {
+            Rows::Memory { .. } => None,
+            Rows::Counts { counted, .. } => Some(counted),
+            Rows::Parts(parts) => match parts.stream.patterns() {
+                StreamedPatterns::Counted(counted) => Some(counted),
+                StreamedPatterns::TooMany { .. } => None,
+            },
+        }
+    }
+
+    /// The distinct rows of votes, or an error that says what `need` asks for.
+    pub(crate) fn counted_for(&self, need: &str) -> anyhow::Result<&CountedVotes> {
+        match &self.rows {
+            Rows::Memory { signals, counted } => {
+                Ok(counted.get_or_init(|| CountedVotes::of(signals)))
+            }
+            Rows::Counts { counted, .. } => Ok(counted),
+            Rows::Parts(parts) => parts.counted_for(need).with_context(|| self.place()),
+        }
+    }
+
+    /// Fits a label model: to counted votes, to probabilities as they are, or to the names alone if it learns nothing.
+    pub(crate) fn fit(
+        &self,
+        model: &AnyLabelModel,
+        known: &KnownOfLabelers,
+    ) -> anyhow::Result<AnyFittedLabelModel> {
+        let example = self.example()?;
+        let fitted = if model.ignores_votes() || example.probabilities().is_some() {
+            model.fit(&example, known)
+        } else {
+            model.fit_counts(self.counted_for(model.name())?, known)
+        };
+        fitted.with_context(|| self.place())
+    }
+
+    /// Visits all rows in their order, in as many parts as they are read in.
+    pub(crate) fn visit(
+        &self,
+        mut visit: impl FnMut(&WeakSignals) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        match &self.rows {
+            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => visit(signals),
+            Rows::Parts(parts) => parts.stream.visit(visit),
+        }
+    }
+
+    /// Writes the labels of all rows in their order, by the names of the tasks if there are any, and returns their number.
+    pub(crate) fn write_labels(
+        &self,
+        path: &Path,
+        classes: &[String],
+        mut label: impl FnMut(&WeakSignals) -> anyhow::Result<SoftLabels>,
+    ) -> anyhow::Result<u64> {
+        let signals = match &self.rows {
+            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => signals,
+            Rows::Parts(parts) => {
+                let columns = LabelColumns::default();
+                return write_labels_with_as_they_come(path, classes, columns, |out| {
+                    parts.stream.visit(|signals| anyhow::Ok(out.push(&label(signals)?)?))?;
+                    anyhow::Ok(out.n_rows())
+                });
+            }
+        };
+        let labels = label(signals)?;
+        match &self.tasks {
+            Some(tasks) => write_task_labels(path, tasks, &labels, classes)?,
+            None => write_labels(path, &labels, classes)?,
+        }
+        Ok(labels.n_rows() as u64)
+    }
+
+    /// What a row is called: a row, or a pattern.
+    pub(crate) fn row_word(&self) -> &'static str {
+        if matches!(self.rows, Rows::Counts { .. }) { "patterns" } else { "rows" }
+    }
+
+    /// For errors.
+    pub(crate) fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+/// Whether the flags name votes whose rows are not all kept in memory.
+fn is_streamed(args: &SignalsArgs) -> bool {
+    let is_parts = |path: &PathBuf| args.memory.is_some() || VoteParts::is_several(path);
+    args.source.counts.is_some() || args.source.signals.as_ref().is_some_and(is_parts)
+}
+
+/// Files of votes, read batch by batch.
+struct Parts {
+    stream: Box<VoteStream>,
+    memory: MemorySize,
+    /// What the label model takes for each distinct row, beside the counts.
+    bytes_per_pattern: usize,
+}
+
+impl Parts {
+    fn open(
+        path: &Path,
+        options: &SignalsOptions,
+        memory: MemorySize,
+        bytes_per_pattern: impl Fn(usize, usize) -> usize,
+    ) -> anyhow::Result<Self> {
+        let parts = VoteParts::open(path)?;
+        let n_signals = parts.labelers().len();
+        let left = memory.left_to_work(n_signals, LEAST_BYTES)?;
+        let bytes = |named: &[String], n_values: usize| {
+            bytes_per_pattern(n_signals, most_classes(named, n_values))
+        };
+        let stream = VoteStream::read(parts, options, |_, n_values| {
+            let bytes = bytes_to_count(n_signals) + bytes(&options.classes, n_values);
+            (left / bytes as u64) as usize
+        })?;
+        let bytes_per_pattern = bytes(stream.classes(), stream.n_values());
+        Ok(Self { stream: Box::new(stream), memory, bytes_per_pattern })
+    }
+
+    fn counted_for(&self, need: &str) -> anyhow::Result<&CountedVotes> {
+        let stream = &self.stream;
+        let (most, n_rows) = match stream.patterns() {
+            StreamedPatterns::Counted(counted) => return Ok(counted),
+            StreamedPatterns::TooMany { most, n_rows } => (most, n_rows),
+        };
+        let n_all = stream.parts().n_rows();
+        let (n_signals, n_values) = (stream.parts().labelers().len(), stream.n_values());
+        let n_classes = most_classes(stream.classes(), n_values);
+        // As many as there can be: one per row, or one for each choice of values.
+        let n_possible = (n_values as u64).checked_pow(n_signals as u32);
+        let n_patterns = n_possible.map_or(n_all, |n_possible| n_possible.min(n_all));
+        let needs = |bytes: usize| {
+            let bytes = n_patterns.saturating_mul((bytes_to_count(n_signals) + bytes) as u64);
+            MemorySize(MemorySize::to_read(n_signals).0.saturating_add(bytes))
+        };
+        let fits = |name: &&&str| {
+            AnyLabelModel::from_name(name).is_ok_and(|model| {
+                let bytes = model.bytes_per_pattern(n_signals, n_classes);
+                model.ignores_votes() || needs(bytes).0 <= self.memory.0
+            })
+        };
+        let others: Vec<&str> = AnyLabelModel::NAMES.iter().filter(fits).copied().collect();
+        bail!(
+            "{need} needs all distinct rows of votes in memory: expected at most {most}, for which {} is enough, \
+             found more in the first {n_rows} of {n_all} rows (--memory {} is enough whatever the rest holds; {} would fit \
+             as it is)",
+            self.memory,
+            needs(self.bytes_per_pattern),
+            others.join(", ")
+        )
+    }
+}
+
+/// The most that counting takes for a distinct row: codes and votes.
+fn bytes_to_count(n_signals: usize) -> usize {
+    2 * VoteCounter::bytes_per_pattern(n_signals)
+}
+
+/// Before all cells were read, each value may be a class.
+fn most_classes(named: &[String], n_values: usize) -> usize {
+    named.len().max(n_values).max(2)
+}

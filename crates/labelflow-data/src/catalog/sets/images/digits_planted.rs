@@ -1,0 +1,64 @@
+//! Handwritten digits with planted votes: ten classes, ten labelers that are often wrong and silent half of the time.
+//!
+//! The digits come with the crate, so there are no files.
+
+use std::path::Path;
+
+use crate::Result;
+use crate::catalog::sets::{CatalogEntry, Loader};
+use crate::catalog::simulated_problem::scaled_by_seen;
+use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
+use crate::synthetic::planted_votes_for;
+
+pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
+    name: "digits-planted",
+    title: "Handwritten digits with ten planted labelers",
+    files: &[],
+    licence: "CC BY 4.0 (UCI Machine Learning Repository)",
+    citation: "E. Alpaydin, C. Kaynak (1998), https://doi.org/10.24432/C50P49",
+    n_rows: 1797,
+    d_features: 64,
+    n_classes: 10,
+    load: Loader::Classes(load),
+};
+
+const N_SIGNALS: usize = 10;
+const ACCURACY: (f64, f64) = (0.4, 0.6);
+const COVERAGE: (f64, f64) = (0.5, 0.5);
+
+fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+    let table = embedded::digits();
+    let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, seed)?;
+    let split = Split::stratified(&table.truth, seed);
+    let features = scaled_by_seen(&table.features, &split)?;
+    let part = |rows: &[usize]| EvaluatedRows {
+        features: features.select_rows(rows),
+        signals: signals.select_rows(rows),
+        truth: table.truth.select_rows(rows),
+    };
+    let [train, simulation, test] =
+        [&split.train, &split.simulation, &split.test].map(|rows| part(rows));
+    WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_votes_are_missing_and_half_of_the_others_are_right() {
+        let problem = load(Path::new(""), 0, &LoadOptions::default()).unwrap();
+        assert_eq!(problem.n_rows(), ENTRY.n_rows);
+        let (signals, truth) = (&problem.test.signals, &problem.test.truth);
+        let votes = (0..signals.n_rows())
+            .flat_map(|row| (0..N_SIGNALS).map(move |signal| (row, signal)))
+            .filter_map(|(row, signal)| Some((row, signals.vote(row, signal)?)));
+        let (mut given, mut right) = (0.0, 0.0);
+        for (row, vote) in votes {
+            given += 1.0;
+            right += f64::from(u8::from(vote == truth.labels()[row]));
+        }
+        assert!((given / (signals.n_rows() * N_SIGNALS) as f64 - 0.5).abs() < 0.03);
+        assert!((right / given - 0.5).abs() < 0.05);
+    }
+}

@@ -1,0 +1,222 @@
+//! What the sets of texts have in common: keywords vote, word vectors are averaged, bounds are constant.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use labelflow_weak::labelers::Bounds;
+use labelflow_weak::numerics::stream;
+use labelflow_weak::rows::{Truth, WeakDataset};
+use rand::seq::SliceRandom;
+
+use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
+use crate::inputs::features_file::two_dimensions;
+use crate::tables::csv_file::{Visit, visit_records};
+use crate::tables::npy_file::NpyArray;
+use crate::tables::packed_text::visit_lines;
+use crate::texts::{KeywordLabelers, WordVectors};
+use crate::{Error, Result};
+
+const WORDS: &str = "text/glove-100d-subset/words.txt";
+const VECTORS: &str = "text/glove-100d-subset/vectors_f16.npy";
+
+/// GloVe vectors with 100 dimensions of the words in these sets.
+///
+/// Deviation: the paper's are those with 300 dimensions trained on 42 billion tokens, a file of five gigabytes; name it
+/// in `word_vectors` to have them.
+pub(crate) const WORD_VECTOR_FILES: &[CatalogFile] = &[WORDS_FILE, VECTORS_FILE];
+
+pub(crate) const WORDS_FILE: CatalogFile = CatalogFile::new(
+    WORDS,
+    "",
+    "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167",
+    471_060,
+);
+
+pub(crate) const VECTORS_FILE: CatalogFile = CatalogFile::new(
+    VECTORS,
+    "",
+    "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301",
+    11_459_928,
+);
+
+/// The length of the vectors in the data folder.
+pub(crate) const D_FEATURES: usize = 100;
+
+/// The longest line worth reading in the list of words.
+const LONGEST_WORD: u64 = 1 << 20;
+
+/// The bound of every labeler.
+const BOUND: f64 = 0.01;
+
+/// Labelled texts.
+#[derive(Debug, Default)]
+pub(crate) struct LabelledTexts {
+    /// What the labelers read.
+    pub(crate) raw: Vec<String>,
+    /// Their classes.
+    pub(crate) labels: Vec<usize>,
+}
+
+impl LabelledTexts {
+    /// Reads a file whose columns are the class and the text, below a header.
+    pub(crate) fn read(path: &Path, class_of: fn(&Path, &str) -> Result<usize>) -> Result<Self> {
+        let mut texts = Self::default();
+        let mut is_header = true;
+        visit_records(path, b',', |_, record| {
+            if std::mem::take(&mut is_header) {
+                return Ok(Visit::Next);
+            }
+            if record.len() != 2 {
+                return Err(Error::content(path, "2 fields", record.len()));
+            }
+            texts.labels.push(class_of(path, &record[0])?);
+            texts.raw.push(record[1].to_owned());
+            Ok(Visit::Next)
+        })?;
+        Ok(texts)
+    }
+
+    /// The texts with these indices, in this order.
+    pub(crate) fn select(self, rows: &[usize]) -> Self {
+        let labels = rows.iter().map(|&row| self.labels[row]).collect();
+        let mut raw = self.raw;
+        Self { raw: rows.iter().map(|&row| std::mem::take(&mut raw[row])).collect(), labels }
+    }
+}
+
+/// Texts with votes and vectors, those without a vector left out.
+pub(crate) struct VectorizedTexts {
+    rows: EvaluatedRows,
+    /// Which text each row is.
+    texts: Vec<usize>,
+}
+
+impl VectorizedTexts {
+    /// `documents` are what the vectors are computed from, one a text.
+    pub(crate) fn new(
+        dir: &Path,
+        texts: &LabelledTexts,
+        documents: &[String],
+        labelers: &KeywordLabelers,
+        options: &LoadOptions,
+    ) -> Result<Self> {
+        let vectors = match &options.word_vectors {
+            Some(path) => WordVectors::read_for(path, documents)?,
+            None => read_word_array(&dir.join(WORDS), &dir.join(VECTORS))?,
+        };
+        let averaged = vectors.average(documents)?;
+        let signals = labelers.vote(&texts.raw)?;
+        let truth = Truth::new(texts.labels.clone(), 2)?;
+        Ok(Self {
+            rows: EvaluatedRows {
+                features: averaged.features,
+                signals: signals.select_rows(&averaged.rows),
+                truth: truth.select_rows(&averaged.rows),
+            },
+            texts: averaged.rows,
+        })
+    }
+
+    /// The problem whose training rows are the covered ones of these texts. Test rows are as `is_test` says of a text and
+    /// of whether its row is covered.
+    pub(crate) fn problem(
+        self,
+        path: &Path,
+        options: &LoadOptions,
+        is_train: impl Fn(usize) -> bool,
+        is_test: impl Fn(usize, bool) -> bool,
+    ) -> Result<WeakProblem> {
+        let (mut train, mut test) = (Vec::new(), Vec::new());
+        for (row, &text) in self.texts.iter().enumerate() {
+            let is_covered = self.rows.signals.is_covered(row);
+            if is_test(text, is_covered) {
+                test.push(row);
+            } else if is_train(text) && is_covered {
+                train.push(row);
+            }
+        }
+        if train.is_empty() || test.is_empty() {
+            let found = format!("{} and {}", train.len(), test.len());
+            return Err(Error::content(path, "texts for training and for testing", found));
+        }
+        let train = self.rows.select_rows(&train);
+        let bounds = match options.bounds {
+            BoundsFrom::Simulation => Bounds::constant(BOUND, &train.signals)?,
+            BoundsFrom::TrainOracle => Bounds::measured(&train.signals, &train.truth)?,
+        };
+        Ok(WeakProblem {
+            train: WeakDataset::new(train.features, train.signals, bounds)?,
+            train_truth: train.truth,
+            simulation: None,
+            test: self.rows.select_rows(&test),
+        })
+    }
+}
+
+/// The rows of the texts that are not empty and have not come before.
+pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
+    let mut known = HashSet::new();
+    let is_new = |row: &usize| !texts[*row].is_empty() && known.insert(texts[*row].as_str());
+    (0..texts.len()).filter(is_new).collect()
+}
+
+/// Vectors as a list of words and an array of as many rows.
+fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
+    let array = NpyArray::read(vectors, &[])?;
+    let values = two_dimensions(vectors, array.numbers(), "[n_words, d_features]")?;
+    let mut places = HashMap::new();
+    let mut n_words = 0;
+    visit_lines(words, LONGEST_WORD, |_, line| {
+        let word = std::str::from_utf8(line)
+            .map_err(|_| Error::content(words, "text in UTF-8", "other bytes"))?;
+        places.entry(word.to_owned()).or_insert(n_words);
+        n_words += 1;
+        Ok(())
+    })?;
+    if n_words != values.nrows() || values.is_empty() {
+        let expected = format!("one word per row of the {} vectors", values.nrows());
+        return Err(Error::content(words, expected, n_words));
+    }
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(Error::content(vectors, "finite numbers", "others"));
+    }
+    let d_features = values.ncols();
+    Ok(WordVectors { d_features, places, values: values.into_iter().collect() })
+}
+
+/// Which of `n` texts are among `n_drawn` drawn at random.
+pub(crate) fn draw(n: usize, n_drawn: usize, seed: u64, consumer: &str) -> Vec<bool> {
+    let mut order = (0..n).collect::<Vec<_>>();
+    order.shuffle(&mut stream(seed, consumer));
+    let mut is_drawn = vec![false; n];
+    order.iter().take(n_drawn).for_each(|&text| is_drawn[text] = true);
+    is_drawn
+}
+
+/// The class of a label 0 or 1.
+pub(crate) fn polarity(path: &Path, label: &str) -> Result<usize> {
+    match label {
+        "0" => Ok(0),
+        "1" => Ok(1),
+        other => Err(Error::cell(path, "0 or 1", other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_and_empty_texts_go() {
+        let texts = ["a b", "", "c", "a b", ""].map(str::to_owned);
+        assert_eq!(first_of_each(&texts), [0, 2]);
+    }
+
+    #[test]
+    fn as_many_are_drawn_as_asked_and_the_seed_decides() {
+        let drawn = draw(100, 20, 3, "test");
+        assert_eq!(drawn.iter().filter(|&&is_drawn| is_drawn).count(), 20);
+        assert_eq!(drawn, draw(100, 20, 3, "test"));
+        assert_ne!(drawn, draw(100, 20, 4, "test"));
+    }
+}

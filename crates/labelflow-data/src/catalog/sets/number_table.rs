@@ -1,0 +1,70 @@
+//! Tables of numbers, as many sets have them: the features, and the label in the column after them.
+
+use std::path::Path;
+
+use labelflow_weak::rows::{Features, TrueValues, Truth};
+use ndarray::{Array2, Axis, Slice};
+
+use crate::catalog::{LabelledTable, ValueTable};
+use crate::tables::cells::parse_number;
+use crate::{Error, Result};
+
+/// Keeps the rows whose label is that of one of two classes.
+pub(crate) fn two_class_table(
+    path: &Path,
+    table: &Array2<f64>,
+    names: Vec<String>,
+    classes: [(&str, f64); 2],
+) -> Result<LabelledTable> {
+    let labels = table.column(names.len());
+    let class_of = |row: &usize| classes.iter().position(|class| class.1 == labels[*row]);
+    let rows: Vec<usize> = (0..table.nrows()).filter(|row| class_of(row).is_some()).collect();
+    let truth = Truth::new(rows.iter().filter_map(class_of).collect(), 2);
+    Ok(LabelledTable {
+        features: features(path, &table.select(Axis(0), &rows), names)?,
+        truth: truth.map_err(Error::in_file(path))?,
+        classes: owned(&classes.map(|class| class.0)),
+    })
+}
+
+/// All rows, with real-valued labels.
+pub(crate) fn value_table(
+    path: &Path,
+    table: &Array2<f64>,
+    names: Vec<String>,
+) -> Result<ValueTable> {
+    let truth = TrueValues::new(table.column(names.len()).to_vec());
+    ValueTable::new(features(path, table, names)?, truth.map_err(Error::in_file(path))?)
+}
+
+/// The first columns, as many as there are names.
+fn features(path: &Path, table: &Array2<f64>, names: Vec<String>) -> Result<Features> {
+    let values = table.slice_axis(Axis(1), Slice::from(..names.len()));
+    Features::with_names(values.mapv(|value| value as f32), names).map_err(Error::in_file(path))
+}
+
+/// Names for columns that their publisher did not name.
+pub(crate) fn numbered_names(n_columns: usize) -> Vec<String> {
+    (0..n_columns).map(|column| format!("x{column}")).collect()
+}
+
+/// Names as they are kept.
+pub(crate) fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// The number in a cell, NaN where it is missing.
+pub(crate) fn number(path: &Path, cell: &str) -> Result<f64> {
+    parse_number(cell).ok_or_else(|| Error::cell(path, "a number", cell))
+}
+
+/// Where the columns with these names are in a header.
+pub(crate) fn places_of(path: &Path, header: &[String], names: &[&str]) -> Result<Vec<usize>> {
+    let place = |name: &&str| {
+        header.iter().position(|other| other == name).ok_or_else(|| {
+            let found = format!("the columns {}", header.join(", "));
+            Error::content(path, format!("a column '{name}'"), found)
+        })
+    };
+    names.iter().map(place).collect()
+}

@@ -1,0 +1,225 @@
+//! What cells of votes mean: names or numbers, classes or abstentions. One set of rules for tables of votes, for long tables
+//! of a crowd, for arrays, and for parts of which each different cell is looked at once.
+
+use std::path::Path;
+
+use labelflow_weak::votes::ABSTAIN;
+use ndarray::Array2;
+
+use super::abstain_convention::Reading;
+use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
+use crate::tables::cells::{NameCodes, Numbers, parse_number};
+use crate::tables::csv_file::shown;
+use crate::{Error, Result};
+
+/// Cells of votes before it is known what they mean.
+pub(crate) trait VoteCells {
+    /// The file, for errors.
+    fn path(&self) -> &Path;
+
+    /// All cells as numbers, NaN where one is missing.
+    fn numbers(&self) -> Result<Numbers<f32>>;
+
+    /// All cells as codes of names, [`NameCodes::ABSENT`] where one is missing.
+    fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>>;
+
+    /// An error with the place of a cell.
+    fn at(&self, row: usize, column: usize, error: Error) -> Error;
+}
+
+/// What cells are.
+pub(crate) enum CellValues {
+    /// A class or [`ABSTAIN`] for each cell, and the names of the classes.
+    Votes(Array2<u8>, Vec<String>),
+    /// Numbers of which one is not whole, or which are said to be probabilities.
+    Probabilities(Array2<f32>),
+}
+
+/// Classes are not named, or there are two at least.
+pub(crate) fn check_class_names(classes: &[String]) -> Result<()> {
+    match classes {
+        [only] => Err(Error::config("classes", "at least two names", format!("only '{only}'"))),
+        _ => Ok(()),
+    }
+}
+
+/// Decides what the cells are, and reads them.
+pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Result<CellValues> {
+    check_class_names(&options.classes)?;
+    let abstain = options.abstain;
+    let may_be_names =
+        options.kind != SignalsKind::Probabilities && abstain != AbstainConvention::Signed;
+    let mut names_error = None;
+    if !options.classes.is_empty() && may_be_names {
+        match read_names(cells, Some(&options.classes), abstain) {
+            Ok(votes) => return Ok(votes),
+            Err(error) => names_error = Some(error),
+        }
+    }
+    match (cells.numbers()?, names_error) {
+        (Numbers::All(values), _) => {
+            read_numbers(cells.path(), values, options, |row, column, error| {
+                cells.at(row, column, error)
+            })
+        }
+        (Numbers::Text(_), Some(error)) => Err(error),
+        (Numbers::Text(error), None) if !may_be_names => Err(error),
+        (Numbers::Text(error), None) => {
+            let votes = read_names(cells, None, abstain)?;
+            // Numbers and names mixed are more likely a mistake than classes of both kinds.
+            match &votes {
+                CellValues::Votes(_, classes)
+                    if classes.iter().any(|class| parse_number(class).is_some()) =>
+                {
+                    Err(error.with_hint("name the classes if some of them look like numbers"))
+                }
+                _ => Ok(votes),
+            }
+        }
+    }
+}
+
+/// Votes given as names. The classes are the known ones, or the names found, sorted.
+fn read_names(
+    cells: &impl VoteCells,
+    known: Option<&[String]>,
+    abstain: AbstainConvention,
+) -> Result<CellValues> {
+    let mark = abstain.mark_among_names();
+    let mut codes = match known {
+        None => NameCodes::open(usize::from(ABSTAIN) + 1),
+        Some(classes) => {
+            // The mark of an abstention may be itself a class.
+            let mark = mark.filter(|mark| classes.iter().all(|class| class != mark));
+            let names: Vec<String> =
+                classes.iter().cloned().chain(mark.map(str::to_owned)).collect();
+            NameCodes::of(&names)
+        }
+    };
+    let cell_codes = cells.name_codes(&mut codes).map_err(|error| {
+        error.with_hint("name all classes, and leave out columns that are not votes")
+    })?;
+    let names = codes.into_names();
+    let classes = known.map_or_else(
+        || {
+            let is_class = |name: &&String| Some(name.as_str()) != mark;
+            let mut classes: Vec<String> = names.iter().filter(is_class).cloned().collect();
+            classes.sort_unstable();
+            classes
+        },
+        <[String]>::to_vec,
+    );
+    if classes.len() < 2 {
+        return Err(too_few_classes(cells.path(), if classes.is_empty() { "none" } else { "one" }));
+    }
+    // Names come in order of appearance; votes are in order of classes.
+    let class_of = |name: &String| classes.iter().position(|class| class == name);
+    let votes: Vec<u8> =
+        names.iter().map(|name| class_of(name).map_or(ABSTAIN, |class| class as u8)).collect();
+    let vote = |code: u32| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] };
+    Ok(CellValues::Votes(cell_codes.mapv(vote), classes))
+}
+
+/// Votes or probabilities given as numbers. `at` adds the place of a cell to an error.
+pub(crate) fn read_numbers(
+    path: &Path,
+    values: Array2<f32>,
+    options: &SignalsOptions,
+    at: impl Fn(usize, usize, Error) -> Error,
+) -> Result<CellValues> {
+    let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
+    match options.kind {
+        SignalsKind::Probabilities => return Ok(CellValues::Probabilities(values)),
+        SignalsKind::Detect if !values.iter().all(is_whole) => {
+            return Ok(CellValues::Probabilities(values));
+        }
+        SignalsKind::Detect | SignalsKind::Votes => {}
+    }
+    let n_named = options.classes.len();
+    let abstain = options.abstain.resolve(path, values.iter(), n_named)?;
+    let n_most = abstain.n_most_classes(n_named);
+    if n_named > n_most {
+        return Err(Error::config("abstain", "a convention for more than two classes", "signed"));
+    }
+    if values.is_empty() {
+        return Err(Error::content(path, "at least one row of votes", "none"));
+    }
+    let mut bytes = Array2::from_elem(values.raw_dim(), ABSTAIN);
+    let mut n_found = 0;
+    for (((row, column), &value), byte) in values.indexed_iter().zip(bytes.iter_mut()) {
+        match abstain.read(value, n_most) {
+            Reading::Abstains => {}
+            Reading::Class(class) => {
+                *byte = class as u8;
+                n_found = n_found.max(class + 1);
+            }
+            Reading::Nothing => {
+                let error = at(row, column, Error::content(path, abstain.expected(n_most), value));
+                return Err(match abstain.advice(values.iter(), n_named) {
+                    Some(advice) => error.with_hint(advice),
+                    None => error,
+                });
+            }
+        }
+    }
+    if n_named > 0 {
+        return Ok(CellValues::Votes(bytes, options.classes.clone()));
+    }
+    let n_classes = if abstain == AbstainConvention::Signed { 2 } else { n_found };
+    if n_classes < 2 {
+        return Err(too_few_classes(
+            path,
+            match (n_found, abstain) {
+                (0, _) => "only abstentions",
+                (_, AbstainConvention::Zero) => "only votes for class 1",
+                _ => "only votes for class 0",
+            },
+        ));
+    }
+    Ok(CellValues::Votes(bytes, (0..n_classes).map(|class| class.to_string()).collect()))
+}
+
+fn too_few_classes(path: &Path, found: &str) -> Error {
+    Error::content(path, "votes for at least two classes", found)
+        .with_hint("name the classes if others exist but got no vote")
+}
+
+/// Each different cell once, `[n_cells, 1]`.
+pub(crate) struct DistinctCells<'a, At> {
+    pub(crate) path: &'a Path,
+    /// The cells as they are read among names, and as they are read among numbers.
+    pub(crate) cells: Vec<(String, Option<f32>)>,
+    /// An error with the place where a cell came first.
+    pub(crate) at: At,
+}
+
+impl<At: Fn(usize, Error) -> Error> VoteCells for DistinctCells<'_, At> {
+    fn path(&self) -> &Path {
+        self.path
+    }
+
+    fn numbers(&self) -> Result<Numbers<f32>> {
+        let numbers: Option<Vec<f32>> = self.cells.iter().map(|(_, number)| *number).collect();
+        if let Some(numbers) = numbers {
+            return Ok(Numbers::All(column(numbers)));
+        }
+        let text = self.cells.iter().position(|(_, number)| number.is_none()).unwrap_or(0);
+        let found = format!("'{}'", shown(&self.cells[text].0));
+        Ok(Numbers::Text(self.at(text, 0, Error::content(self.path, "a number", found))))
+    }
+
+    fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>> {
+        let code = |(index, (name, _)): (usize, &(String, Option<f32>))| {
+            codes.code(name).map_err(|unknown| self.at(index, 0, unknown.into_error(self.path)))
+        };
+        Ok(column(self.cells.iter().enumerate().map(code).collect::<Result<_>>()?))
+    }
+
+    fn at(&self, row: usize, _: usize, error: Error) -> Error {
+        (self.at)(row, error)
+    }
+}
+
+fn column<T>(cells: Vec<T>) -> Array2<T> {
+    Array2::from_shape_vec((cells.len(), 1), cells).expect("one column")
+}

@@ -1,0 +1,40 @@
+//! In the place of parquet files where the cargo feature `parquet` is off: an error that says so.
+
+use std::path::Path;
+
+use ndarray::Array2;
+
+use super::cells::{NameCodes, Numbers};
+use super::columns::Column;
+use crate::{Error, Result};
+
+/// A parquet file, of which there is none.
+#[derive(Debug)]
+pub(crate) enum ParquetFile {}
+
+impl ParquetFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Err(refuse(path))
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        match *self {}
+    }
+
+    pub(crate) fn numbers<T>(&self, _: &[usize]) -> Result<Numbers<T>> {
+        match *self {}
+    }
+
+    pub(crate) fn name_codes(&self, _: &[usize], _: &mut NameCodes) -> Result<Array2<u32>> {
+        match *self {}
+    }
+}
+
+pub(crate) fn write_parquet(path: &Path, _: &[Column]) -> Result<()> {
+    Err(refuse(path))
+}
+
+fn refuse(path: &Path) -> Error {
+    Error::content(path, "csv, tsv, npy or npz", "parquet")
+        .with_hint("this program was built without the feature `parquet` of labelflow-data")
+}

@@ -1,0 +1,18 @@
+//! What every crate that touches files needs once: none of it knows what the files hold.
+//!
+//! | item | for |
+//! |---|---|
+//! | [`write_atomically`], [`replace`], [`remove`] | files that are written whole or not at all |
+//! | [`FolderLock`] | folders that one process works in at a time |
+//! | [`Sha256`], [`sha256_hex`] | hashes |
+//! | [`guarded`] | decoders of other people, which may panic |
+
+mod atomic_file;
+mod folder_lock;
+mod foreign_decoder;
+mod sha256;
+
+pub use atomic_file::{AtomicWriter, remove, replace, sync_folder, write_atomically};
+pub use folder_lock::FolderLock;
+pub use foreign_decoder::guarded;
+pub use sha256::{Sha256, sha256_hex};
