@@ -1,5 +1,6 @@
 //! Small valid models, checkpoints and label models.
 
+use labelflow::learners::FitOptions;
 use labelflow::training::CheckpointFile;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor, SavedModel, TrainConfig};
 use labelflow_data::inputs::SavedLabelModel;
@@ -45,7 +46,8 @@ fn regressor() -> Result<Vec<u8>> {
 fn checkpoint() -> Result<Vec<u8>> {
     let path = labelflow_fuzz::folder().join("seed.safetensors");
     let mut watcher = CheckpointFile { path: path.clone(), every: 1 };
-    classifier().fit_with(&dataset()?, Vec::new(), None, &mut watcher)?;
+    let options = FitOptions { observer: Some(&mut watcher), ..FitOptions::default() };
+    classifier().fit_with(&dataset()?, options)?;
     Ok(std::fs::read(path)?)
 }
 

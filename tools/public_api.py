@@ -45,6 +45,10 @@ def names_of(source):
     text = re.sub(r"#\[cfg\(doctest\)\][^;]*;", "", text)
     modules = [name for name, _ in MODULE.findall(text)]
     used = [name for tree in USE.findall(text) for name in used_names(tree)]
+    for folder in re.findall(r"^pub use (\w+)::\*;", text, re.M):
+        # A registry declares the modules of its folder and gives out all that they have.
+        used += [name for path in (source.parent / folder).glob("*.rs") for name in ITEM.findall(path.read_text())]
+    used = [name for name in used if name != "*"]
     return sorted(set(used + ITEM.findall(text))), sorted(modules)
 
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use labelflow::SavedModel;
-use labelflow::learners::{Certainty, FittedLabelFlowClassifier};
+use labelflow::learners::{Certainty, FitOptions, FittedLabelFlowClassifier};
 use labelflow::rows::Truth;
 use labelflow::training::Preset;
 use labelflow::{LabelFlowClassifier, WeakDataset};
@@ -54,7 +54,7 @@ pub(crate) fn fit_label_flow(
     let signals = signals.0.clone();
     let fitted = run_watched(py, n_jobs, observer, move |observer| {
         let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
-        config.fit_with(&dataset, Vec::new(), None, observer)
+        config.fit_with(&dataset, FitOptions { observer: Some(observer), ..FitOptions::default() })
     })?;
     Ok(FlowClassifier(Arc::new(fitted)))
 }

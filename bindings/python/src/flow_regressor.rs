@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use labelflow::LabelFlowRegressor;
 use labelflow::SavedModel;
-use labelflow::learners::FittedLabelFlowRegressor;
+use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -32,7 +32,7 @@ pub(crate) fn fit_label_flow_regressor(
     let config: LabelFlowRegressor = settings("LabelFlowRegressor", config)?;
     let dataset = rules.0.clone();
     let fitted = run_watched(py, n_jobs, observer, move |observer| {
-        config.fit_with(&dataset, Vec::new(), None, observer)
+        config.fit_with(&dataset, FitOptions { observer: Some(observer), ..FitOptions::default() })
     })?;
     Ok(FlowRegressor(Arc::new(fitted)))
 }

@@ -245,6 +245,19 @@ fn missing_arguments() {
     sandbox.refuses("fit --feature features.csv", &["--feature", "--features"]);
 }
 
+#[test]
+fn what_belongs_to_another_task() {
+    let sandbox = Sandbox::with_problem();
+    for (flag, expected) in [
+        ("--range 0 1", "--range is for regression; this fit is for classification"),
+        ("--scans scans", "--scans is for completion; this fit is for classification"),
+    ] {
+        sandbox.refuses(&format!("{FIT} {flag}"), &[expected]);
+    }
+    sandbox.write("run.toml", "range = [0, 1]\n");
+    sandbox.refuses(FIT, &["run.toml, key 'range' is for regression", "classification"]);
+}
+
 #[cfg(not(feature = "cuda"))]
 #[test]
 fn a_device_that_this_build_lacks() {

@@ -182,6 +182,23 @@ fn rules_teach_what_they_teach_in_memory() {
 }
 
 #[test]
+fn votes_in_parts_by_another_convention_are_doubted() {
+    let sandbox = sandbox();
+    let votes: Vec<_> = vote_columns(&sandbox.path("votes.csv"))
+        .into_iter()
+        .map(|(name, votes)| (name, votes.iter().map(|vote| vote + 1.0).collect()))
+        .collect();
+    write_parts(&sandbox.path("votes"), &votes, 170);
+    write_parts(&sandbox.path("whole"), &votes, 1000);
+    let fit = "fit run.toml --epochs 1 --out model --features";
+    let doubt = "no labeler ever votes for class '0'; if classes count from 1 and 0 abstains";
+    for rows in ["rows.csv --signals whole/part-000.parquet", "rows --signals votes"] {
+        let ran = sandbox.labelflow(&format!("{fit} {rows} --restart")).succeeded();
+        assert!(ran.stderr.contains(doubt), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn estimated_bounds_are_those_of_rows_in_memory() {
     let sandbox = sandbox().file("run.toml", "[config]\nn_steps = 2\nd_hidden = 8\n");
     let memory = "fit run.toml --features rows.csv --signals votes.csv --epochs 2";
@@ -241,7 +258,10 @@ fn wrong_parts_are_named_and_nothing_is_written() {
         ),
         ("--features rows.csv --signals votes".to_owned(), "a parquet file"),
         ("--features rows --signals none*.parquet".to_owned(), "none with such a name"),
-        ("--features rows --shapes chairs".to_owned(), "rows in parts are for classification"),
+        (
+            "--features rows --shapes chairs".to_owned(),
+            "--features is for classification and regression; this fit is for completion",
+        ),
     ] {
         sandbox.refuses(&fit(&more), &[expected]);
     }

@@ -79,8 +79,10 @@ fn inputs_of_the_other_task_are_refused() {
     let sandbox = sandbox().file("signals.csv", "a\n0\n");
     for (command, expected) in [
         (format!("{FIT} --signals signals.csv"), "found both"),
-        (format!("{FIT} --task classification"), "--rules are for regression"),
+        (format!("{FIT} --task classification"), "--rules is for regression"),
         (format!("{FIT} --bounds 0.1"), "--bounds is for classification"),
+        (format!("{FIT} --samples 3"), "--samples is for classification"),
+        (format!("{FIT} --scans scans"), "--scans is for completion; this fit is for regression"),
         (format!("{FIT} --range 5 1"), "label range"),
     ] {
         sandbox.labelflow(&command).refused(&[expected]);

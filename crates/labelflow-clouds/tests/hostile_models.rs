@@ -9,7 +9,7 @@ use burn::tensor::TensorData;
 use labelflow::SavedModel;
 use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow::labelers::LabelerErrors;
-use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
+use labelflow::learners::{FitOptions, FittedLabelFlowClassifier, FittedLabelFlowRegressor};
 use labelflow::storage::{Checkpoint, ModelRecord};
 use labelflow::training::BatchSize;
 use labelflow::{
@@ -216,12 +216,17 @@ fn damaged_checkpoints(folder: &Path, dataset: &WeakDataset) -> usize {
     let path = folder.join("checkpoint.safetensors");
     let config = classifier();
     let mut watcher = labelflow::training::CheckpointFile { path: path.clone(), every: 1 };
-    config.fit_with(dataset, Vec::new(), None, &mut watcher).unwrap();
+    config
+        .fit_with(dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })
+        .unwrap();
     let checkpoint = std::fs::read(&path).unwrap();
     each_case("checkpoint", &[checkpoint], |bytes| {
         std::fs::write(&path, bytes).unwrap();
         if let Ok(checkpoint) = Checkpoint::load(&path) {
-            let _ = config.fit_with(dataset, Vec::new(), Some(checkpoint), &mut ());
+            let _ = config.fit_with(
+                dataset,
+                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
+            );
         }
     })
 }
@@ -275,10 +280,17 @@ fn checkpoints_of_other_shapes_are_refused() {
     let training = TrainConfig { batch_size: BatchSize::Rows(8), ..training() };
     let config = LabelFlowClassifier { training, ..classifier() };
     let mut watcher = labelflow::training::CheckpointFile { path: path.clone(), every: 1 };
-    config.fit_with(&dataset, Vec::new(), None, &mut watcher).unwrap();
+    config
+        .fit_with(&dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })
+        .unwrap();
     let good = Checkpoint::load(&path).unwrap();
     let go_on = |checkpoint: &Checkpoint| {
-        config.fit_with(&dataset, Vec::new(), Some(checkpoint.clone()), &mut ()).map(|_| ())
+        config
+            .fit_with(
+                &dataset,
+                FitOptions { checkpoint: Some(checkpoint.clone()), ..FitOptions::default() },
+            )
+            .map(|_| ())
     };
     go_on(&good).unwrap();
     let shorter = TensorData::new(vec![0_f32; 3], [3]);

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use labelflow::learners::FitOptions;
 use labelflow::rows::LabelRange;
 use labelflow::rules::{Claim, Rule, RuleDataset};
 use labelflow::training::{BatchSize, DeviceKind, EpochEvent, Observer, Report, StopReason};
@@ -75,7 +76,9 @@ fn classification(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
         ..LabelFlowClassifier::default()
     };
     let mut clock = Clock { last: Instant::now(), times: Vec::new() };
-    let fitted = config.fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
+    let fitted = config
+        .fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() })
+        .unwrap();
     let predict_ms = arguments.time_predictions(rng, |rows| {
         fitted.predict_proba(rows).unwrap();
     });
@@ -97,7 +100,9 @@ fn regression(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
         ..LabelFlowRegressor::default()
     };
     let mut clock = Clock { last: Instant::now(), times: Vec::new() };
-    let fitted = config.fit_with(&dataset, Vec::new(), None, &mut clock).unwrap();
+    let fitted = config
+        .fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() })
+        .unwrap();
     let predict_ms = arguments.time_predictions(rng, |rows| {
         fitted.predict(rows).unwrap();
     });

@@ -59,7 +59,7 @@ pub use ndarray;
 
 pub use error::{Error, Result};
 pub use labelers::Bounds;
-pub use learners::{LabelFlowClassifier, LabelFlowRegressor};
+pub use learners::{Classifier, LabelFlowClassifier, LabelFlowRegressor};
 pub use rows::{Features, WeakDataset};
 pub use storage::SavedModel;
 pub use training::TrainConfig;

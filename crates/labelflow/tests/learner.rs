@@ -9,7 +9,7 @@ use labelflow::SavedModel;
 use labelflow::constraints::{Constraint, ConstraintConfig, Penalty, Relation, Residual};
 use labelflow::flow::state;
 use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
-use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::learners::{FitOptions, FittedLabelFlowClassifier};
 use labelflow::linear::StandardScaler;
 use labelflow::rows::Truth;
 use labelflow::storage::Checkpoint;
@@ -129,13 +129,20 @@ fn a_resumed_run_ends_with_the_same_weights() {
     forgetful.training.betas = [0.5, 0.9];
     for config in [small(25), in_batches(small(25), 25), forgetful] {
         let mut keep = Keep { epoch: 11, kept: None };
-        let whole = config.fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
+        let whole = config
+            .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
+            .unwrap();
         // Through a file, as a killed run would find it.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
         keep.kept.unwrap().save(&path).unwrap();
         let checkpoint = Checkpoint::load(&path).unwrap();
-        let resumed = config.fit_with(&dataset, Vec::new(), Some(checkpoint), &mut ()).unwrap();
+        let resumed = config
+            .fit_with(
+                &dataset,
+                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
+            )
+            .unwrap();
         assert_eq!(state(whole.flow()), state(resumed.flow()));
         assert_eq!(whole.report(), resumed.report());
     }
@@ -161,14 +168,17 @@ fn the_model_of_a_checkpoint_is_that_of_a_run_which_ended_there() {
     let dataset = dataset(&problem);
     for config in [small(25), in_batches(small(25), 25)] {
         let mut keep = Keep { epoch: 11, kept: None };
-        config.fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
-        let then = config.at_checkpoint(&dataset, keep.kept.clone().unwrap()).unwrap();
+        config
+            .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
+            .unwrap();
+        let then =
+            config.prepare(&dataset).unwrap().at_checkpoint(keep.kept.clone().unwrap()).unwrap();
         let training = TrainConfig { max_epochs: 12, ..config.training.clone() };
         let ended = LabelFlowClassifier { training, ..config.clone() }.fit(&dataset).unwrap();
         assert_eq!(state(then.flow()), state(ended.flow()));
         assert_eq!(then.report().history.len(), 12);
         let other = LabelFlowClassifier { seed: 1, ..config };
-        assert!(other.at_checkpoint(&dataset, keep.kept.unwrap()).is_err());
+        assert!(other.prepare(&dataset).unwrap().at_checkpoint(keep.kept.unwrap()).is_err());
     }
 }
 
@@ -177,9 +187,15 @@ fn the_checkpoint_of_another_run_is_refused() {
     let problem = problem(40, 2);
     let dataset = dataset(&problem);
     let mut keep = Keep { epoch: 0, kept: None };
-    small(1).fit_with(&dataset, Vec::new(), None, &mut keep).unwrap();
+    small(1)
+        .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
+        .unwrap();
     let other = LabelFlowClassifier { seed: 1, ..small(1) };
-    assert!(other.fit_with(&dataset, Vec::new(), keep.kept, &mut ()).is_err());
+    assert!(
+        other
+            .fit_with(&dataset, FitOptions { checkpoint: keep.kept, ..FitOptions::default() })
+            .is_err()
+    );
 }
 
 #[test]
@@ -323,7 +339,9 @@ fn a_constraint_of_ones_own_is_heard() {
         ..small(300)
     };
     let share = |penalties: Vec<Penalty>| {
-        let model = config.fit_with(&dataset, penalties, None, &mut ()).unwrap();
+        let model = config
+            .fit_with(&dataset, FitOptions { constraints: penalties, ..FitOptions::default() })
+            .unwrap();
         model.predict_proba(&problem.features).unwrap().values().column(1).mean().unwrap()
     };
     let (without, with) = (share(Vec::new()), share(vec![Penalty::new(Rare, 100.0).unwrap()]));
@@ -381,7 +399,12 @@ impl Constraint for NotANumber {
 fn a_loss_that_is_no_number_names_its_constraint() {
     let problem = problem(20, 2);
     let penalty = Penalty::new(NotANumber, 1.0).unwrap();
-    let error = small(3).fit_with(&dataset(&problem), vec![penalty], None, &mut ()).unwrap_err();
+    let error = small(3)
+        .fit_with(
+            &dataset(&problem),
+            FitOptions { constraints: vec![penalty], ..FitOptions::default() },
+        )
+        .unwrap_err();
     assert!(error.to_string().contains("not-a-number term is NaN at epoch 0"), "{error}");
 }
 
@@ -403,7 +426,9 @@ impl Observer for Stop {
 fn the_reason_to_stop_is_told() {
     let problem = problem(40, 2);
     let dataset = dataset(&problem);
-    let stopped = small(10).fit_with(&dataset, Vec::new(), None, &mut Stop(2)).unwrap();
+    let stopped = small(10)
+        .fit_with(&dataset, FitOptions { observer: Some(&mut Stop(2)), ..FitOptions::default() })
+        .unwrap();
     assert_eq!(stopped.report().stop, StopReason::Interrupted);
     assert_eq!(stopped.report().history.len(), 3);
     assert_eq!(small(3).fit(&dataset).unwrap().report().stop, StopReason::MaxEpochs);

@@ -5,8 +5,8 @@
 use labelflow::SavedModel;
 use labelflow::evaluation::{point_metrics, regression_metrics};
 use labelflow::flow::Activation;
-use labelflow::learners::FittedLabelFlowRegressor;
 use labelflow::learners::Scaling;
+use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use labelflow::rows::{LabelRange, TrueValues};
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
 use labelflow::storage::ModelTask;
@@ -162,9 +162,22 @@ fn a_run_that_was_ended_goes_on_as_if_it_had_not_been() {
         let whole = config.fit(&dataset).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
-        config.fit_with(&dataset, Vec::new(), None, &mut EndAfter(5, path.clone())).unwrap();
+        config
+            .fit_with(
+                &dataset,
+                FitOptions {
+                    observer: Some(&mut EndAfter(5, path.clone())),
+                    ..FitOptions::default()
+                },
+            )
+            .unwrap();
         let checkpoint = labelflow::storage::Checkpoint::load(&path).unwrap();
-        let resumed = config.fit_with(&dataset, Vec::new(), Some(checkpoint), &mut ()).unwrap();
+        let resumed = config
+            .fit_with(
+                &dataset,
+                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
+            )
+            .unwrap();
         assert_eq!(
             resumed.predict_distribution(dataset.features()).unwrap(),
             whole.predict_distribution(dataset.features()).unwrap()

@@ -11,6 +11,7 @@ use crate::inputs::memory_size::MemorySize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AbstainName {
     /// -1 or a missing cell; classes count from 0
+    #[value(alias = "minus_one")]
     MinusOne,
     /// 0 or a missing cell; classes count from 1
     Zero,

@@ -34,6 +34,7 @@ use crate::{Error, Result};
 pub enum AbstainConvention {
     /// −1 or a missing cell abstains; classes count from 0. What this project writes.
     #[default]
+    #[serde(alias = "minus-one")]
     MinusOne,
     /// 0 or a missing cell abstains; classes count from 1.
     Zero,

@@ -49,6 +49,11 @@ pub struct FeatureRows {
 }
 
 impl FeatureRows {
+    /// The numbers of all rows, counted over all files from 0.
+    pub fn all_rows(&self) -> Vec<u64> {
+        (0..self.n_rows as u64).map(|row| self.first_row + row).collect()
+    }
+
     /// The numbers of the good rows, counted over all files from 0.
     pub fn good_rows(&self) -> Vec<u64> {
         self.good.iter().map(|&row| self.first_row + row as u64).collect()

@@ -208,6 +208,16 @@ impl FittedLogisticRegression {
         SoftLabels::try_normalized(labels)
     }
 
+    /// The number of classes, also of those that did not occur in the fit.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The number of features.
+    pub fn d_features(&self) -> usize {
+        self.d_features
+    }
+
     /// The classes that occurred in the fit, ascending.
     pub fn classes(&self) -> &[usize] {
         &self.classes

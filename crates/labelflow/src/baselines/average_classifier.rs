@@ -8,6 +8,7 @@ use labelflow_weak::linear::{FittedLogisticRegression, LogisticRegression};
 use labelflow_weak::rows::{Features, SoftLabels, WeakDataset};
 
 use crate::Result;
+use crate::learners::classifier::impl_classifier;
 
 /// A logistic regression on the averaged signals.
 #[derive(Debug, Clone)]
@@ -30,3 +31,5 @@ impl AverageClassifier {
         Ok(self.0.predict_proba(features.values())?)
     }
 }
+
+impl_classifier!(AverageClassifier, |model| model.0.d_features(), model.0.n_classes());

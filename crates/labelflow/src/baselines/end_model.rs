@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::multilayer_perceptron::check_label_rows;
 use crate::baselines::{FittedMultilayerPerceptron, MultilayerPerceptron};
+use crate::learners::Classifier;
+use crate::learners::classifier::impl_classifier;
 use crate::{Error, Result};
 
 /// The choice of a classifier on features.
@@ -98,12 +100,22 @@ pub enum FittedEndModel {
 impl FittedEndModel {
     /// The probability of each class for each row.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
+        self.classifier().predict_proba(features)
+    }
+
+    fn classifier(&self) -> &dyn Classifier {
         match self {
-            Self::MultilayerPerceptron(fitted) => fitted.predict_proba(features),
-            Self::LogisticRegression(fitted) => Ok(fitted.predict_proba(features.values())?),
+            Self::MultilayerPerceptron(fitted) => fitted,
+            Self::LogisticRegression(fitted) => fitted,
         }
     }
 }
+
+impl_classifier!(
+    FittedEndModel,
+    |model| model.classifier().d_features(),
+    model.classifier().n_classes()
+);
 
 /// Labels without doubt.
 ///

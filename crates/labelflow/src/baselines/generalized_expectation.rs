@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::linear_classifier::{LinearClassifier, probabilities};
 use crate::evaluation::scores::n_scores;
 use crate::learners::Scaling;
+use crate::learners::classifier::impl_classifier;
 use crate::learners::scaling::scale;
 use crate::sources::two_class_signals::class1_probability;
 use crate::training::stream;
@@ -416,6 +417,12 @@ impl Problem {
         })
     }
 }
+
+impl_classifier!(
+    FittedGeneralizedExpectation,
+    |model| model.classifier.d_features(),
+    model.classifier.n_classes()
+);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,8 @@ use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::evaluation::scores::{n_scores, write_probabilities};
-use crate::learners::label_flow_classifier::check_columns;
+use crate::learners::classifier::impl_classifier;
+use crate::learners::flow_learner::check_columns;
 use crate::learners::scaling::{Scaler, scale};
 use crate::{Error, Result};
 
@@ -79,6 +80,8 @@ impl LinearClassifier {
         Ok(SoftLabels::normalized(labels))
     }
 }
+
+impl_classifier!(LinearClassifier, |model| model.d_features, model.n_classes);
 
 /// The probability of each class of one row.
 pub(crate) fn probabilities(x: &[f32], weights: &[f64], labels: &mut [f64]) {

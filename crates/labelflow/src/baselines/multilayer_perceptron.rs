@@ -28,7 +28,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluation::scores::{n_scores, write_probabilities};
-use crate::learners::label_flow_classifier::check_columns;
+use crate::learners::classifier::impl_classifier;
+use crate::learners::flow_learner::check_columns;
 use crate::training::adam::SliceAdam;
 use crate::training::stream;
 use crate::{Error, Result};
@@ -498,6 +499,8 @@ fn loss_and_residuals<F: NdFloat>(
 fn number<F: NdFloat>(value: f64) -> F {
     F::from(value).expect("a float takes any float")
 }
+
+impl_classifier!(FittedMultilayerPerceptron, |model| model.network.widths[0], model.n_classes);
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use super::end_model::one_hot;
 use crate::Result;
 use crate::baselines::{EndModel, FittedEndModel};
+use crate::learners::classifier::impl_classifier;
 
 /// A classifier on true labels.
 #[derive(Debug, Clone)]
@@ -31,3 +32,5 @@ impl SupervisedClassifier {
         self.0.predict_proba(features)
     }
 }
+
+impl_classifier!(SupervisedClassifier, |model| model.0.d_features(), model.0.n_classes());

@@ -3,21 +3,23 @@
 // Deviation: the paper adds up samples; its code averages them after clipping, as here, and here the means are also scaled to add up to
 // one, which changes no largest class.
 
-use burn::module::Module;
-use labelflow_files::Sha256;
+use burn::tensor::Device;
 use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
+use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::row_samples::{sample_rows, to_tensor};
-use super::scaling::{Scaler, scale};
-use crate::constraints::{ConstraintConfig, Penalty};
-use crate::learners::Scaling;
-use crate::storage::Checkpoint;
-use crate::training::train::{Task, train};
-use crate::training::{DeviceKind, Objective, Observer, Report, TrainConfig};
+use super::classifier::impl_classifier;
+use crate::constraints::{ConstraintConfig, Penalty, Whole};
+use crate::learners::{FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling};
+use crate::sources::fit_rows::{Demands, FitRows};
+use crate::sources::row_source::RowLayout;
+use crate::sources::signal_totals::SignalTotals;
+use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::storage::ModelTask;
+use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
 
 /// The most samples that a prediction averages: all of those of a row are held at once, and a file may claim any number.
@@ -92,135 +94,152 @@ impl LabelFlowClassifier {
 
     /// Trains on a dataset.
     pub fn fit(&self, dataset: &WeakDataset) -> Result<FittedLabelFlowClassifier> {
-        self.fit_with(dataset, Vec::new(), None, &mut ())
+        self.fit_with(dataset, FitOptions::default())
     }
 
-    /// Trains on a dataset with the user's own constraints besides the configured ones, from a checkpoint if there is one, watched by
-    /// an observer.
+    /// Trains on a dataset with further constraints, from a checkpoint, or watched by an observer.
     pub fn fit_with(
         &self,
         dataset: &WeakDataset,
-        penalties: Vec<Penalty>,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
+        options: FitOptions<'_>,
     ) -> Result<FittedLabelFlowClassifier> {
-        self.check(dataset)?;
-        let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
-        self.train(dataset, penalties, run, &self.training, checkpoint, observer)
+        self.prepare(dataset)?.fit(options)
     }
 
-    /// The model as it was when a checkpoint of this run was made: what training would have ended with then.
-    pub fn at_checkpoint(
-        &self,
-        dataset: &WeakDataset,
-        checkpoint: Checkpoint,
-    ) -> Result<FittedLabelFlowClassifier> {
-        self.check(dataset)?;
-        check_belongs(&self.run_digest(dataset), &checkpoint)?;
-        let training = self.training.ending_at(&checkpoint);
-        let run = checkpoint.run.clone();
-        self.train(dataset, Vec::new(), run, &training, Some(checkpoint), &mut ())
-    }
-
-    fn train(
-        &self,
-        dataset: &WeakDataset,
-        penalties: Vec<Penalty>,
-        run: String,
-        training: &TrainConfig,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedLabelFlowClassifier> {
-        let device = self.device.open()?.autodiff();
-        let scaler = self.scaling.fit(dataset.features())?;
-        let scaled = scale(scaler.as_ref(), dataset.features().values())?;
-        let mut objective = Objective {
-            likelihood_weight: self.likelihood_weight,
-            final_likelihood_weight: self.final_likelihood_weight,
-            penalties,
-        };
-        for constraint in &self.constraints {
-            objective.penalties.push(constraint.build(dataset, &device)?);
-        }
-        let task = Task {
-            objective: &objective,
-            features: to_tensor(scaled.view(), &device),
-            d_labels: dataset.n_classes(),
-            weight_decay: 0.0,
-            seed: self.seed,
-            run,
-        };
-        let flow = self
-            .flow_config(dataset.features().d_features(), dataset.n_classes())
-            .init(self.seed, &device);
-        let (flow, report) = train(flow, &task, training, checkpoint, observer)?;
-        Ok(FittedLabelFlowClassifier {
-            config: self.clone(),
-            flow: flow.valid(),
-            scaler,
-            feature_names: dataset.features().names().to_vec(),
-            classes: dataset.signals().classes().to_vec(),
-            certainty: Certainty::default(),
-            report,
-        })
-    }
-
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &WeakDataset) -> String {
-        let mut hash = Sha256::default();
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        for value in dataset.features().values() {
-            hash.update(value.to_le_bytes());
-        }
-        let signals = dataset.signals();
-        for row in 0..signals.n_rows() {
-            for signal in 0..signals.n_signals() {
-                for class in 0..signals.n_classes() {
-                    let q = signals.probability(row, signal, class).unwrap_or(-1.0);
-                    hash.update(q.to_le_bytes());
+    /// A fit to a dataset that has not begun.
+    pub fn prepare<'a>(&self, dataset: &'a WeakDataset) -> Result<PreparedFit<'a, Self>> {
+        let (signals, config) = (dataset.signals(), self.clone());
+        let rows = FitRows::in_memory(self, dataset.features(), move |hash| {
+            for row in 0..signals.n_rows() {
+                for signal in 0..signals.n_signals() {
+                    for class in 0..signals.n_classes() {
+                        let q = signals.probability(row, signal, class).unwrap_or(-1.0);
+                        hash.update(q.to_le_bytes());
+                    }
                 }
             }
-        }
-        for bound in dataset.bounds().values() {
-            hash.update(bound.to_le_bytes());
-        }
-        hash.hex()
+            dataset.bounds().values().iter().for_each(|bound| hash.update(bound.to_le_bytes()));
+        })?;
+        let objective = move |_: &Features, _: &RowSignals, device: &Device| {
+            config.objective(|_, constraint| constraint.build(dataset, device))
+        };
+        let (labels, n_uncovered) = (Classes::new(signals.classes()), signals.n_uncovered() as u64);
+        Ok(PreparedFit::new(self, rows, labels, n_uncovered, objective))
     }
 
-    fn check(&self, dataset: &WeakDataset) -> Result<()> {
-        self.check_settings()?;
-        if dataset.n_rows() < 2 {
-            return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
+    /// Reads all rows of a source once, and decides how many of them are in memory at a time so that training takes at most `memory`
+    /// bytes beside what reading takes.
+    ///
+    /// If all rows fit, training is that of [`fit`](Self::fit), to the last bit. The rows of a step are as many as
+    /// [`BatchSize::Rows`](crate::training::BatchSize::Rows) says or, with [`BatchSize::Auto`](crate::training::BatchSize::Auto), as many as fit into a third of the
+    /// memory. Another memory may mean other windows, and so another order of rows.
+    pub fn prepare_source<'a>(
+        &self,
+        source: &'a dyn RowSource,
+        bounds: Bounds,
+        memory: u64,
+    ) -> Result<PreparedFit<'a, Self>> {
+        let RowLayout { n_signals, n_classes, form, .. } = RowLayout::of(source);
+        if bounds.values().dim() != (n_signals, n_classes) {
+            let expected = format!("bounds of {n_signals} labelers and {n_classes} classes");
+            return Err(Error::data("bounds", expected, format!("{:?}", bounds.values().dim())));
         }
-        Ok(())
-    }
-
-    /// Checks all that can be checked without data.
-    pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, value) in [("n_steps", self.n_steps), ("d_hidden", self.d_hidden)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
+        if form == SignalForm::None {
+            return Err(Error::data("signals", "votes or probabilities", "none"));
         }
-        check_samples("n_samples", self.n_samples)?;
-        for (setting, weight) in [
-            ("likelihood_weight", Some(self.likelihood_weight)),
-            ("final_likelihood_weight", self.final_likelihood_weight),
-        ] {
-            if let Some(weight) = weight.filter(|weight| !weight.is_finite()) {
-                return Err(Error::config(setting, "a finite number", weight));
-            }
-        }
-        self.training.check()
-    }
-
-    pub(crate) fn flow_config(&self, d_features: usize, n_classes: usize) -> CouplingFlowConfig {
-        CouplingFlowConfig {
-            d_features,
+        let mut signals = SignalTotals::new(n_signals, n_classes);
+        let mut groups = Whole::groups_of(&self.constraints, source.feature_names())?;
+        let of_bounds: Vec<f64> = bounds.values().iter().copied().collect();
+        let demands = Demands {
+            memory,
             d_labels: n_classes,
-            d_hidden: self.d_hidden,
-            n_steps: self.n_steps,
+            // Slopes of error bounds.
+            constraint_bytes: 8 * (n_signals * n_classes) as u64,
+            beside_settings: format!("{of_bounds:?}"),
+        };
+        let mut visit = |features: &Features, of_rows: &RowSignals| {
+            signals.add(of_rows);
+            groups.iter_mut().for_each(|group| group.add(features.values()));
+            Ok(())
+        };
+        let rows = FitRows::of_source(self, source, &demands, &mut visit)?;
+        let n_uncovered = signals.n_uncovered;
+        if n_uncovered == source.n_rows() {
+            return Err(Error::data("signals", "at least one vote", "abstentions only"));
         }
+        let whole = Whole { n_rows: source.n_rows(), signals, bounds, groups };
+        let config = self.clone();
+        let objective = move |features: &Features, signals: &RowSignals, device: &Device| {
+            config.objective(|index, constraint| {
+                constraint.build_part(index, features, signals, &whole, device)
+            })
+        };
+        let labels = Classes::new(source.classes());
+        Ok(PreparedFit::new(self, rows, labels, n_uncovered, objective))
+    }
+
+    fn objective(
+        &self,
+        build: impl Fn(usize, &ConstraintConfig) -> Result<Penalty>,
+    ) -> Result<Objective> {
+        let penalties = self.constraints.iter().enumerate();
+        Ok(Objective {
+            likelihood_weight: self.likelihood_weight,
+            final_likelihood_weight: self.final_likelihood_weight,
+            penalties: penalties.map(|(index, one)| build(index, one)).collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl FlowLearner for LabelFlowClassifier {
+    const TASK: ModelTask = ModelTask::Classification;
+    type Bijection = Coupling;
+    type Labels = Classes;
+
+    fn settings(&self) -> FlowSettings<'_> {
+        FlowSettings {
+            seed: self.seed,
+            n_steps: self.n_steps,
+            d_hidden: self.d_hidden,
+            likelihood_weight: self.likelihood_weight,
+            weight_decay: 0.0,
+            device: self.device,
+            scaling: self.scaling,
+            training: &self.training,
+        }
+    }
+
+    fn check_own(&self) -> Result<()> {
+        check_samples("n_samples", self.n_samples)?;
+        match self.final_likelihood_weight.filter(|weight| !weight.is_finite()) {
+            Some(weight) => {
+                Err(Error::config("final_likelihood_weight", "a finite number", weight))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn with_device(self, device: DeviceKind) -> Self {
+        Self { device, ..self }
+    }
+
+    fn d_labels(classes: &Classes) -> usize {
+        classes.classes.len()
+    }
+
+    fn check_labels(labels: &Classes) -> Result<()> {
+        if labels.classes.len() < 2 {
+            return Err(Error::data("model", "at least two classes", labels.classes.len()));
+        }
+        match &labels.certainty.calibration {
+            Some(calibration) => Ok(calibration.check(labels.classes.len())?),
+            None => Ok(()),
+        }
+    }
+
+    fn init_flow(&self, d_features: usize, d_labels: usize, device: &Device) -> Flow<Coupling> {
+        let Self { d_hidden, n_steps, seed, .. } = *self;
+        CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps }.init(seed, device)
     }
 }
 
@@ -233,15 +252,20 @@ fn check_samples(setting: &str, n_samples: usize) -> Result<()> {
 }
 
 /// A trained label learning flow: p(y|x) with samples.
-#[derive(Debug, Clone)]
-pub struct FittedLabelFlowClassifier {
-    pub(crate) config: LabelFlowClassifier,
-    pub(crate) flow: Flow<Coupling>,
-    pub(crate) scaler: Option<Scaler>,
-    pub(crate) feature_names: Vec<String>,
-    pub(crate) classes: Vec<String>,
-    pub(crate) certainty: Certainty,
-    pub(crate) report: Report,
+pub type FittedLabelFlowClassifier = FittedFlow<LabelFlowClassifier>;
+
+/// What the labels of classification are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Classes {
+    classes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Certainty::is_empty")]
+    certainty: Certainty,
+}
+
+impl Classes {
+    fn new(classes: &[String]) -> Self {
+        Self { classes: classes.to_vec(), certainty: Certainty::default() }
+    }
 }
 
 /// What was learned from labelled rows after training: how sure predictions may be.
@@ -280,7 +304,7 @@ impl FittedLabelFlowClassifier {
 
     /// [`predict_proba`](Self::predict_proba), and the rows on which the flow overflows.
     pub fn predict_proba_with_lost(&self, features: &Features) -> Result<(SoftLabels, Vec<usize>)> {
-        let (labels, lost) = self.mean_labels(self.sample(features, self.config.n_samples)?);
+        let PartPrediction { labels, lost, .. } = self.predict_part(features)?;
         if !lost.is_empty() && lost.len() == features.n_rows() {
             return Err(Self::all_rows_lost());
         }
@@ -301,7 +325,7 @@ impl FittedLabelFlowClassifier {
             }
         }
         let labels = SoftLabels::normalized(mean);
-        let Some(calibration) = &self.certainty.calibration else { return (labels, lost) };
+        let Some(calibration) = &self.labels.certainty.calibration else { return (labels, lost) };
         let mut calibrated = calibration.apply(&labels).values().to_owned();
         lost.iter().for_each(|&row| calibrated.row_mut(row).fill(1.0));
         (SoftLabels::normalized(calibrated), lost)
@@ -332,9 +356,9 @@ impl FittedLabelFlowClassifier {
         features: &Features,
         truth: &Truth,
     ) -> Result<Self> {
-        self.certainty.calibration = None;
+        self.labels.certainty.calibration = None;
         let labels = self.predict_proba(features)?;
-        self.certainty.calibration = Some(Calibration::fit(method, &labels, truth)?);
+        self.labels.certainty.calibration = Some(Calibration::fit(method, &labels, truth)?);
         Ok(self)
     }
 
@@ -342,27 +366,27 @@ impl FittedLabelFlowClassifier {
     /// other than the training rows.
     pub fn with_sets(mut self, level: f64, features: &Features, truth: &Truth) -> Result<Self> {
         let scores = self.scores(features)?;
-        self.certainty.sets = Some(ConformalSets::fit(scores.view(), truth, level)?);
+        self.labels.certainty.sets = Some(ConformalSets::fit(scores.view(), truth, level)?);
         Ok(self)
     }
 
     /// The same model with other knowledge of how sure it may be.
     pub fn with_certainty(mut self, certainty: Certainty) -> Result<Self> {
         if let Some(calibration) = &certainty.calibration {
-            calibration.check(self.classes.len())?;
+            calibration.check(self.labels.classes.len())?;
         }
-        self.certainty = certainty;
+        self.labels.certainty = certainty;
         Ok(self)
     }
 
     /// What is known of how sure it may be.
     pub fn certainty(&self) -> &Certainty {
-        &self.certainty
+        &self.labels.certainty
     }
 
     /// The classes that each row may have, after [`with_sets`](Self::with_sets). Of a row on which the flow overflows, all.
     pub fn predict_sets(&self, features: &Features) -> Result<Vec<Vec<usize>>> {
-        let Some(sets) = &self.certainty.sets else {
+        let Some(sets) = &self.labels.certainty.sets else {
             return Err(Error::config(
                 "sets",
                 "a model that learned sets from labelled rows",
@@ -376,43 +400,12 @@ impl FittedLabelFlowClassifier {
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far
     /// as the constraint was learned.
     pub fn sample(&self, features: &Features, n_samples: usize) -> Result<Array3<f32>> {
-        self.check_features(features)?;
-        let device = self.config.device.open()?;
-        let scaled = scale(self.scaler.as_ref(), features.values())?;
-        let shape = [n_samples, self.classes.len()];
-        Ok(sample_rows(&self.flow, features, &scaled, shape, self.config.seed, &device))
-    }
-
-    /// The settings it was trained with.
-    pub fn config(&self) -> &LabelFlowClassifier {
-        &self.config
-    }
-
-    /// The course of training.
-    pub fn report(&self) -> &Report {
-        &self.report
+        self.draw(features, [n_samples, self.labels.classes.len()])
     }
 
     /// Names of the classes.
     pub fn classes(&self) -> &[String] {
-        &self.classes
-    }
-
-    /// Names of the features.
-    pub fn feature_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
-    /// The density itself.
-    pub fn flow(&self) -> &Flow<Coupling> {
-        &self.flow
-    }
-
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        self.flow = self.flow.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
+        &self.labels.classes
     }
 
     /// The same model with another number of samples to average.
@@ -422,58 +415,56 @@ impl FittedLabelFlowClassifier {
         Ok(self)
     }
 
-    /// The columns that the model was trained on, in its order: by name, or by place when the table's columns have no names of their
-    /// own.
-    pub fn arrange(&self, features: Features) -> Result<Features> {
-        arrange(features, &self.feature_names)
+    /// Probabilities and, if sets were learned, [`predict_sets`](Self::predict_sets), from the same samples. Here all rows may be lost.
+    pub fn predict_part(&self, features: &Features) -> Result<PartPrediction> {
+        let samples = self.sample(features, self.config.n_samples)?;
+        let sets = self.labels.certainty.sets.as_ref().map(|sets| {
+            let scores = Self::mean_scores(&samples);
+            scores.axis_iter(Axis(0)).map(|scores| sets.set(scores)).collect()
+        });
+        let (labels, lost) = self.mean_labels(samples);
+        Ok(PartPrediction { labels, lost, sets })
     }
 
-    fn check_features(&self, features: &Features) -> Result<()> {
-        check_columns(features, self.feature_names.len())
+    /// What the prediction of one more row takes, in bytes.
+    pub fn bytes_per_row(&self) -> usize {
+        let d_labels = self.labels.classes.len();
+        // Noise and samples as arrays and as tensors, then in double precision; labels, and what is written of them.
+        let samples = self.config.n_samples * d_labels * (4 * 4 + 8) + d_labels * 64;
+        self.condition_bytes() + samples
+    }
+
+    /// The error of a table all of whose rows are lost.
+    pub fn all_rows_lost() -> Error {
+        labelflow_weak::Error::data(
+            "features",
+            "numbers in the range of the training rows",
+            "numbers so far from it that the flow overflows, in every row",
+        )
+        .with_hint("check the units")
+        .into()
     }
 }
 
-/// Checks that rows to predict have as many columns as the training rows had.
-pub(crate) fn check_columns(features: &Features, expected: usize) -> Result<()> {
-    if features.d_features() == expected {
-        return Ok(());
-    }
-    let expected = format!("{expected} columns, as the model was trained on");
-    Err(Error::data("features", expected, format!("{} columns", features.d_features())))
+/// What is predicted of the rows of a part of a table.
+///
+/// A row's prediction depends on its features alone, so the predictions of the parts are those of the whole, bit for bit. Whether
+/// any row was in the range of the training rows is left to whoever has seen all parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartPrediction {
+    /// Probabilities of the classes.
+    pub labels: SoftLabels,
+    /// Rows on which the flow overflows: their classes are equally probable.
+    pub lost: Vec<usize>,
+    /// The classes that each row may have, if the model learned such sets.
+    pub sets: Option<Vec<Vec<usize>>>,
 }
 
-/// The columns of these names, or all columns when the table has no names of its own.
-pub(crate) fn arrange(features: Features, names: &[String]) -> Result<Features> {
-    if features.names() == names || features.has_default_names() {
-        check_columns(&features, names.len())?;
-        return Ok(features);
-    }
-    Ok(features.select_columns(names)?)
-}
-
-/// What a run is, with the user's own constraints; an error when a checkpoint is not of it.
-pub fn check_run(
-    digest: String,
-    penalties: &[Penalty],
-    checkpoint: Option<&Checkpoint>,
-) -> Result<String> {
-    let own = penalties.iter().map(|penalty| format!("+{penalty:?}"));
-    let run = digest + &own.collect::<String>();
-    match checkpoint {
-        Some(checkpoint) if checkpoint.run != run => {
-            Err(Error::data("checkpoint", "one of this run", "one of other settings or data"))
-        }
-        _ => Ok(run),
-    }
-}
-
-/// An error when a checkpoint is not of the run with this digest; the user's own constraints do not matter.
-pub(crate) fn check_belongs(digest: &str, checkpoint: &Checkpoint) -> Result<()> {
-    match checkpoint.run.starts_with(digest) {
-        true => Ok(()),
-        false => Err(Error::data("checkpoint", "one of this run", "one of other settings or data")),
-    }
-}
+impl_classifier!(
+    FittedLabelFlowClassifier,
+    |model| model.feature_names.len(),
+    model.classes().len()
+);
 
 #[cfg(test)]
 mod tests {

@@ -12,23 +12,22 @@
 // Deviation: the paper predicts the mean of ten clipped samples. The distribution is known in closed form, so that the mean of all
 // samples, their deviation and their quantiles are too.
 
-use burn::module::Module;
 use burn::tensor::Device;
-use labelflow_files::Sha256;
 use labelflow_flow::{Activation, AffineFlowConfig, AffineMap, Flow, Mode};
 use labelflow_weak::rows::{Features, LabelRange};
-use labelflow_weak::rules::RuleDataset;
+use labelflow_weak::rules::{CheckedRules, Rule, RuleDataset, RuleTally};
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use super::label_flow_classifier::{arrange, check_belongs, check_columns, check_run};
-use super::row_samples::{rows_at_once, sample_rows, to_tensor};
-use super::scaling::{Scaler, scale};
+use super::row_samples::{rows_at_once, to_tensor};
 use crate::constraints::{GroupMean, GroupQuantile, Penalty, Range, RulePart};
-use crate::learners::{PartDistribution, Scaling, ValueDistribution};
-use crate::storage::Checkpoint;
-use crate::training::train::{Task, train};
-use crate::training::{DeviceKind, Objective, Observer, Report, TrainConfig};
+use crate::learners::{
+    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, ValueDistribution,
+};
+use crate::sources::fit_rows::{Demands, FitRows};
+use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::storage::ModelTask;
+use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
 
 /// Settings of a label learning flow for regression.
@@ -81,87 +80,95 @@ impl Default for LabelFlowRegressor {
 impl LabelFlowRegressor {
     /// Trains on a dataset.
     pub fn fit(&self, dataset: &RuleDataset) -> Result<FittedLabelFlowRegressor> {
-        self.fit_with(dataset, Vec::new(), None, &mut ())
+        self.fit_with(dataset, FitOptions::default())
     }
 
-    /// Trains on a dataset with the user's own constraints besides range and rules, from a checkpoint if there is one, watched by an
-    /// observer. Constraints see labels on the scale where their range is [0, 1].
+    /// Trains on a dataset with further constraints, from a checkpoint, or watched by an observer. Constraints see labels on the scale
+    /// where their range is [0, 1].
     pub fn fit_with(
         &self,
         dataset: &RuleDataset,
-        penalties: Vec<Penalty>,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
+        options: FitOptions<'_>,
     ) -> Result<FittedLabelFlowRegressor> {
-        self.check(dataset)?;
-        let run = check_run(self.run_digest(dataset), &penalties, checkpoint.as_ref())?;
-        self.train(dataset, penalties, run, &self.training, checkpoint, observer)
+        self.prepare(dataset)?.fit(options)
     }
 
-    /// The model as it was when a checkpoint of this run was made: what training would have ended with then.
-    pub fn at_checkpoint(
-        &self,
-        dataset: &RuleDataset,
-        checkpoint: Checkpoint,
-    ) -> Result<FittedLabelFlowRegressor> {
-        self.check(dataset)?;
-        check_belongs(&self.run_digest(dataset), &checkpoint)?;
-        let training = self.training.ending_at(&checkpoint);
-        let run = checkpoint.run.clone();
-        self.train(dataset, Vec::new(), run, &training, Some(checkpoint), &mut ())
-    }
-
-    fn check(&self, dataset: &RuleDataset) -> Result<()> {
-        self.check_settings()?;
-        if dataset.n_rows() < 2 {
-            return Err(Error::data("features", "at least 2 rows to train on", dataset.n_rows()));
-        }
-        Ok(())
-    }
-
-    fn train(
-        &self,
-        dataset: &RuleDataset,
-        penalties: Vec<Penalty>,
-        run: String,
-        training: &TrainConfig,
-        checkpoint: Option<Checkpoint>,
-        observer: &mut dyn Observer,
-    ) -> Result<FittedLabelFlowRegressor> {
-        let device = self.device.open()?.autodiff();
-        let scaler = self.scaling.fit(dataset.features())?;
-        let scaled = scale(scaler.as_ref(), dataset.features().values())?;
-        let rules = RulePart::of_dataset(dataset);
-        let objective = self.objective(penalties, &rules, dataset.range(), &device)?;
-        let task = Task {
-            objective: &objective,
-            features: to_tensor(scaled.view(), &device),
-            d_labels: 1,
-            weight_decay: self.weight_decay,
-            seed: self.seed,
-            run,
+    /// A fit to a dataset that has not begun.
+    pub fn prepare<'a>(&self, dataset: &'a RuleDataset) -> Result<PreparedFit<'a, Self>> {
+        let (range, config) = (dataset.range(), self.clone());
+        let rows = FitRows::in_memory(self, dataset.features(), move |hash| {
+            hash.update(range.lower().to_le_bytes());
+            hash.update(range.upper().to_le_bytes());
+            for group in dataset.groups() {
+                hash.update(format!("{:?}", group.rule.claim));
+                group.members.iter().for_each(|&member| hash.update([u8::from(member)]));
+            }
+        })?;
+        let objective = move |_: &Features, _: &RowSignals, device: &Device| {
+            config.objective(&RulePart::of_dataset(dataset), range, device)
         };
-        let flow = self.flow_config(dataset.features().d_features()).init(self.seed, &device);
-        let (flow, report) = train(flow, &task, training, checkpoint, observer)?;
-        Ok(FittedLabelFlowRegressor {
-            config: self.clone(),
-            flow: flow.valid(),
-            scaler,
-            feature_names: dataset.features().names().to_vec(),
-            range: dataset.range(),
-            report,
-        })
+        let n_uncovered = dataset.n_uncovered() as u64;
+        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
+        fit.warnings = dataset.warnings().to_vec();
+        Ok(fit)
     }
 
-    /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules, besides other constraints.
-    pub(crate) fn objective(
+    /// Reads all rows of a source once, checks the rules as [`RuleDataset::new`] does, and decides how many rows are in memory at a time
+    /// so that training takes at most `memory` bytes beside what reading takes.
+    ///
+    /// If all rows fit, training is that of [`fit`](Self::fit), to the last bit. Rules must be about features: none about given rows.
+    pub fn prepare_source<'a>(
         &self,
-        mut penalties: Vec<Penalty>,
+        source: &'a dyn RowSource,
+        rules: Vec<Rule>,
+        range: Option<LabelRange>,
+        memory: u64,
+    ) -> Result<PreparedFit<'a, Self>> {
+        if source.signal_form() != SignalForm::None {
+            return Err(Error::data("rules", "features alone, of which rules speak", "signals"));
+        }
+        if let Some(rule) = rules.iter().find(|rule| !rule.region.is_general()) {
+            let expected = "a region of features, for rows that are read in parts";
+            return Err(Error::data(format!("rule '{}'", rule.name), expected, &rule.region));
+        }
+        let demands = Demands {
+            memory,
+            d_labels: 1,
+            // Members of groups, and shares of rows in their means, three times over.
+            constraint_bytes: 14 * rules.len() as u64,
+            beside_settings: format!("{range:?}{rules:?}"),
+        };
+        let mut tally = RuleTally::new(rules)?;
+        let mut visit = |features: &Features, _: &RowSignals| {
+            tally.add(features)?;
+            Ok(())
+        };
+        let rows = FitRows::of_source(self, source, &demands, &mut visit)?;
+        let CheckedRules { range, rules, warnings, n_uncovered } = tally.finish(range)?;
+        let config = self.clone();
+        let objective = move |features: &Features, _: &RowSignals, device: &Device| {
+            let members = rules.iter().map(|counted| counted.rule.region.members(features));
+            let members = members.collect::<Result<Vec<_>, _>>()?;
+            let parts = rules.iter().zip(&members).map(|(counted, members)| RulePart {
+                claim: counted.rule.claim,
+                members,
+                n_members: counted.n_members,
+            });
+            config.objective(&parts.collect::<Vec<_>>(), range, device)
+        };
+        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
+        fit.warnings = warnings;
+        Ok(fit)
+    }
+
+    /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules.
+    fn objective(
+        &self,
         rules: &[RulePart<'_>],
         range: LabelRange,
         device: &Device,
     ) -> Result<Objective> {
-        penalties.push(Penalty::new(Range::unit(), self.range_weight)?);
+        let mut penalties = vec![Penalty::new(Range::unit(), self.range_weight)?];
         if let Some(means) = GroupMean::of_rule_parts(rules, range, device)? {
             penalties.push(Penalty::new(means, self.rules_weight)?);
         }
@@ -171,62 +178,56 @@ impl LabelFlowRegressor {
         let likelihood_weight = self.likelihood_weight;
         Ok(Objective { likelihood_weight, final_likelihood_weight: None, penalties })
     }
+}
 
-    /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    pub fn run_digest(&self, dataset: &RuleDataset) -> String {
-        let mut hash = Sha256::default();
-        hash.update(toml::to_string(self).expect("settings can be written as TOML"));
-        for value in dataset.features().values() {
-            hash.update(value.to_le_bytes());
+impl FlowLearner for LabelFlowRegressor {
+    const TASK: ModelTask = ModelTask::Regression;
+    type Bijection = AffineMap;
+    type Labels = Values;
+
+    fn settings(&self) -> FlowSettings<'_> {
+        FlowSettings {
+            seed: self.seed,
+            n_steps: self.n_steps,
+            d_hidden: self.d_hidden,
+            likelihood_weight: self.likelihood_weight,
+            weight_decay: self.weight_decay,
+            device: self.device,
+            scaling: self.scaling,
+            training: &self.training,
         }
-        hash.update(dataset.range().lower().to_le_bytes());
-        hash.update(dataset.range().upper().to_le_bytes());
-        for group in dataset.groups() {
-            hash.update(format!("{:?}", group.rule.claim));
-            group.members.iter().for_each(|&member| hash.update([u8::from(member)]));
-        }
-        hash.hex()
     }
 
-    /// Checks all that can be checked without data.
-    pub(crate) fn check_settings(&self) -> Result<()> {
-        for (setting, value) in [("n_steps", self.n_steps), ("d_hidden", self.d_hidden)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
-        }
-        if !self.likelihood_weight.is_finite() {
-            let weight = self.likelihood_weight;
-            return Err(Error::config("likelihood_weight", "a finite number", weight));
-        }
+    fn check_own(&self) -> Result<()> {
         let decay = self.weight_decay;
         if !(decay >= 0.0 && decay * self.training.learning_rate < 1.0) {
             let expected = "from 0 to less than 1 / learning_rate";
             return Err(Error::config("weight_decay", expected, decay));
         }
-        self.training.check()
+        Ok(())
     }
 
-    pub(crate) fn flow_config(&self, d_features: usize) -> AffineFlowConfig {
-        AffineFlowConfig {
-            d_features,
-            d_labels: 1,
-            d_hidden: self.d_hidden,
-            n_steps: self.n_steps,
-            activation: self.activation,
-        }
+    fn with_device(self, device: DeviceKind) -> Self {
+        Self { device, ..self }
+    }
+
+    fn d_labels(_: &Values) -> usize {
+        1
+    }
+
+    fn init_flow(&self, d_features: usize, d_labels: usize, device: &Device) -> Flow<AffineMap> {
+        let Self { d_hidden, n_steps, activation, seed, .. } = *self;
+        AffineFlowConfig { d_features, d_labels, d_hidden, n_steps, activation }.init(seed, device)
     }
 }
 
 /// A trained label learning flow for regression: p(y|x).
-#[derive(Debug, Clone)]
-pub struct FittedLabelFlowRegressor {
-    pub(crate) config: LabelFlowRegressor,
-    pub(crate) flow: Flow<AffineMap>,
-    pub(crate) scaler: Option<Scaler>,
-    pub(crate) feature_names: Vec<String>,
-    pub(crate) range: LabelRange,
-    pub(crate) report: Report,
+pub type FittedLabelFlowRegressor = FittedFlow<LabelFlowRegressor>;
+
+/// What the labels of regression are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Values {
+    range: LabelRange,
 }
 
 impl FittedLabelFlowRegressor {
@@ -246,9 +247,8 @@ impl FittedLabelFlowRegressor {
 
     /// [`predict_distribution`](Self::predict_distribution) of the rows of a part of a table, of which some may be lost.
     pub fn predict_part(&self, features: &Features) -> Result<PartDistribution> {
-        check_columns(features, self.feature_names.len())?;
         let device = self.config.device.open()?;
-        let scaled = scale(self.scaler.as_ref(), features.values())?;
+        let scaled = self.scaled(features)?;
         let mut rows = Vec::with_capacity(features.n_rows());
         let at_once = rows_at_once(&self.flow);
         for part in scaled.axis_chunks_iter(Axis(0), at_once) {
@@ -264,55 +264,43 @@ impl FittedLabelFlowRegressor {
                 lost.push(row);
             }
         }
-        Ok(PartDistribution { labels: ValueDistribution::new(self.range, rows), lost })
+        Ok(PartDistribution { labels: ValueDistribution::new(self.labels.range, rows), lost })
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`, within the label range.
     pub fn sample(&self, features: &Features, n_samples: usize) -> Result<Array2<f64>> {
-        check_columns(features, self.feature_names.len())?;
-        let device = self.config.device.open()?;
-        let scaled = scale(self.scaler.as_ref(), features.values())?;
-        let shape = [n_samples, 1];
-        let samples = sample_rows(&self.flow, features, &scaled, shape, self.config.seed, &device);
-        let label = |unit: &f32| self.range.from_unit(f64::from(unit.clamp(0.0, 1.0)));
+        let samples = self.draw(features, [n_samples, 1])?;
+        let label = |unit: &f32| self.labels.range.from_unit(f64::from(unit.clamp(0.0, 1.0)));
         Ok(samples.slice(s![.., .., 0]).map(label))
-    }
-
-    /// The settings it was trained with.
-    pub fn config(&self) -> &LabelFlowRegressor {
-        &self.config
-    }
-
-    /// The course of training.
-    pub fn report(&self) -> &Report {
-        &self.report
     }
 
     /// The range of the labels.
     pub fn range(&self) -> LabelRange {
-        self.range
+        self.labels.range
     }
 
-    /// Names of the features.
-    pub fn feature_names(&self) -> &[String] {
-        &self.feature_names
+    /// What the prediction of one more row takes, in bytes.
+    pub fn bytes_per_row(&self) -> usize {
+        self.condition_bytes() + 256
     }
 
-    /// The density itself, of labels on the scale where their range is [0, 1].
-    pub fn flow(&self) -> &Flow<AffineMap> {
-        &self.flow
+    /// The error of a row on which the flow overflows.
+    pub fn row_lost(row: u64) -> Error {
+        labelflow_weak::Error::data(
+            format!("features, row {row}"),
+            "numbers in the range of the training rows",
+            "numbers so far from it that the flow overflows",
+        )
+        .with_hint("check the units")
+        .into()
     }
+}
 
-    /// The same model on another device.
-    pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-        self.flow = self.flow.fork(&device.open()?);
-        self.config.device = device;
-        Ok(self)
-    }
-
-    /// The columns that the model was trained on, in its order: by name, or by place when the table's columns have no names of their
-    /// own.
-    pub fn arrange(&self, features: Features) -> Result<Features> {
-        arrange(features, &self.feature_names)
-    }
+/// Distributions of the labels of the rows of a part of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartDistribution {
+    /// The distributions; those of lost rows mean nothing.
+    pub labels: ValueDistribution,
+    /// Rows on which the flow overflows.
+    pub lost: Vec<usize>,
 }

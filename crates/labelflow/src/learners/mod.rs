@@ -1,16 +1,22 @@
 //! The learners: label learning flows for classes and for real values.
 
-pub(crate) mod label_flow_classifier;
+pub(crate) mod classifier;
+mod fit_options;
+pub(crate) mod flow_learner;
+mod label_flow_classifier;
 mod label_flow_regressor;
-mod part_prediction;
+mod prepared_fit;
 pub(crate) mod row_samples;
 pub(crate) mod scaling;
 mod value_distribution;
 
+pub use classifier::Classifier;
+pub use fit_options::FitOptions;
+pub use flow_learner::{FittedFlow, FlowLearner, FlowSettings};
 pub use label_flow_classifier::{
-    Certainty, FittedLabelFlowClassifier, LabelFlowClassifier, check_run,
+    Certainty, FittedLabelFlowClassifier, LabelFlowClassifier, PartPrediction,
 };
-pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor};
-pub use part_prediction::{PartDistribution, PartPrediction};
+pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor, PartDistribution};
+pub use prepared_fit::{PreparedFit, check_run};
 pub use scaling::{Scaler, Scaling};
 pub use value_distribution::ValueDistribution;

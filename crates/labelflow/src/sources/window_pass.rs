@@ -1,4 +1,4 @@
-//! A pass over rows that are read window by window; [`streamed_fit`](crate::sources::streamed_fit) says how.
+//! A pass over rows that are read window by window; [`fit_rows`](crate::sources::fit_rows) says how.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{Bijection, Flow, Mode, State, StatisticsRecorder};
 
 use super::dealt_rows::DealtRows;
-use super::streamed_fit::PartLearner;
+use super::fit_rows::PartLearner;
 use super::window_plan::{WindowPlan, places};
 use crate::sources::SourceRows;
 use crate::storage::Checkpoint;
 use crate::training::batch::{Tracker, no_labels};
-use crate::training::epochs::{Pass, settle_batch};
+use crate::training::epochs::Pass;
 use crate::training::stream;
 use crate::training::train::{
-    StepInput, StepNumbers, batches, decay, draw_noise, select_noise, step,
+    StepNumbers, Visit, batches, draw_noise, select_noise, settle_batches,
 };
 use crate::training::{Adam, Objective, Rows};
 use crate::{Error, Result};
@@ -148,7 +148,7 @@ impl WindowPass<'_> {
     /// Trains on the rows of a window; `outside` are the sums over all other blocks.
     fn visit<B: Bijection>(
         &self,
-        mut flow: Flow<B>,
+        flow: Flow<B>,
         adam: &mut Adam,
         epoch: usize,
         visit: usize,
@@ -166,18 +166,15 @@ impl WindowPass<'_> {
             _ => self.labels_now(&flow, window, &noise, &batches),
         };
         let tracker = Tracker::of_window(labels, outside.tensors(&device), self.n_rows);
-        let mut steps = Vec::with_capacity(batches.len());
-        for indices in &batches {
-            let batch = tracker.batch(indices);
-            let features = batch.rows().select(&window.features, 0);
-            let noise = Tensor::from_data(select_noise(&noise, indices, d_labels), &device);
-            let input = StepInput { features, noise, batch: &batch };
-            let (next, labels, numbers) =
-                step(flow, adam, &window.objective, input, training, epoch)?;
-            flow = decay(next, training, epoch, weight_decay);
-            tracker.remember(&batch, labels);
-            steps.push(numbers);
-        }
+        let visit = Visit {
+            objective: &window.objective,
+            features: &window.features,
+            noise,
+            tracker: Some(&tracker),
+            config: training,
+            weight_decay,
+        };
+        let (flow, steps) = visit.run(flow, adam, epoch, &batches)?;
         Ok(Visited { flow, labels: tracker.labels(), steps })
     }
 
@@ -231,20 +228,14 @@ impl WindowPass<'_> {
     /// A flow without gradients, with running statistics of all rows under the final weights.
     pub(crate) fn settle<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<Flow<B>> {
         let mut flow = flow.valid();
-        let d_labels = self.learner.d_labels;
         let mut n_batches = 0;
         for (index, blocks) in self.plan.windows(self.learner.seed, 0).iter().enumerate() {
             let window = self.read(blocks)?;
-            let features = window.features.clone().inner();
-            let device = features.device();
             let rng = stream(self.learner.seed, "statistics", index as u64);
-            let noise = draw_noise(rng, window.n_rows(), d_labels);
-            for rows in self.batches(&window, index as u64) {
-                let noise = Tensor::from_data(select_noise(&noise, &rows, d_labels), &device);
-                let features = Rows::of(&rows, &device).select(&features, 0);
-                flow = settle_batch(flow, features, noise, n_batches);
-                n_batches += 1;
-            }
+            let noise = draw_noise(rng, window.n_rows(), self.learner.d_labels);
+            let batches = self.batches(&window, index as u64);
+            flow = settle_batches(flow, &window.features, &noise, &batches, n_batches);
+            n_batches += batches.len();
         }
         Ok(flow)
     }

@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use burn::tensor::{Device, Tensor};
-use labelflow_flow::{
-    Bijection, Flow, Mode, State, StatisticsRecorder, absorb, load_state, n_parameters, state,
-};
+use burn::tensor::Device;
+use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
 use super::train::{StepNumbers, summarize};
 use crate::storage::Checkpoint;
@@ -69,7 +67,7 @@ impl<B: Bijection> Course<B> {
     pub(crate) fn run(
         self,
         pass: &mut impl Pass<B>,
-        run: &str,
+        run: &dyn Fn() -> String,
         config: &TrainConfig,
         observer: &mut dyn Observer,
     ) -> Result<(Flow<B>, Report)> {
@@ -91,16 +89,15 @@ pub(crate) trait Trainee {
     fn terms(&self) -> Vec<String>;
 }
 
-/// Trains until it converges, no epoch is left or the observer ends it. `run` is the digest of settings and data, for checkpoints.
+/// Trains until it converges, no epoch is left or the observer ends it. `run` gives the digest of settings and data, for checkpoints.
 pub(crate) fn run_epochs(
     trainee: &mut impl Trainee,
     history: Vec<EpochRecord>,
-    run: &str,
+    run: &dyn Fn() -> String,
     config: &TrainConfig,
     observer: &mut dyn Observer,
 ) -> Result<Report> {
-    let run = || run.to_owned();
-    let mut log = EpochLog::new(&run, history, observer);
+    let mut log = EpochLog::new(run, history, observer);
     for epoch in log.n_epochs()..config.max_epochs {
         if config.has_converged(log.history()) {
             return Ok(log.report(StopReason::Converged));
@@ -143,19 +140,4 @@ impl<B: Bijection, P: Pass<B>> Trainee for Passes<'_, B, P> {
     fn terms(&self) -> Vec<String> {
         self.pass.terms()
     }
-}
-
-/// Moves running statistics to the mean over batches under the final weights: this is the `index`-th batch.
-///
-/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved. The flow is
-/// one without gradients: nothing takes them, and what they need would pile up from batch to batch.
-pub(crate) fn settle_batch<B: Bijection>(
-    flow: Flow<B>,
-    features: Tensor<2>,
-    noise: Tensor<2>,
-    index: usize,
-) -> Flow<B> {
-    let recorder = StatisticsRecorder::default();
-    flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-    absorb(flow, recorder, 1.0 / (index + 1) as f64)
 }

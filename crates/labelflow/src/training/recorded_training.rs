@@ -60,7 +60,7 @@ pub(crate) fn train<B: Bijection>(
         config,
         device: inner,
     };
-    let report = run_epochs(&mut trainee, course.history, &task.run, config, observer)?;
+    let report = run_epochs(&mut trainee, course.history, task.run, config, observer)?;
     Ok((trainee.flow.module(), report))
 }
 
@@ -277,7 +277,7 @@ mod tests {
             d_labels: 2,
             weight_decay: 0.5,
             seed: 1,
-            run: String::new(),
+            run: &String::new,
         };
         let config = TrainConfig {
             max_epochs: 12,

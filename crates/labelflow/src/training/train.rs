@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::release_buffers;
 use labelflow_flow::{
     Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records, state,
 };
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adam::flat_gradient;
 use super::batch::Tracker;
-use super::epochs::{Course, Pass, settle_batch};
+use super::epochs::{Course, Pass};
 use super::stream;
 use super::weight_decay::shrink_weights;
 use crate::storage::Checkpoint;
@@ -263,7 +262,6 @@ impl TrainConfig {
 }
 
 /// The parts of training that do not change from epoch to epoch.
-#[derive(Debug)]
 pub(crate) struct Task<'a> {
     /// What is minimised.
     pub(crate) objective: &'a Objective,
@@ -276,7 +274,7 @@ pub(crate) struct Task<'a> {
     /// Where the noise and the order of batches come from.
     pub(crate) seed: u64,
     /// A digest of settings and data, for checkpoints.
-    pub(crate) run: String,
+    pub(crate) run: &'a dyn Fn() -> String,
 }
 
 /// Trains a flow, from the start or from a checkpoint.
@@ -308,12 +306,11 @@ pub(crate) fn train<B: Bijection>(
     let mut pass = MemoryPass { task, config, n_batches, tracker };
     let (mut flow, report) = match records(&device) {
         true => recorded_training::train(course, pass, observer)?,
-        false => course.run(&mut pass, &task.run, config, observer)?,
+        false => course.run(&mut pass, task.run, config, observer)?,
     };
     if n_batches > 1 {
         flow = settle_statistics(flow, task, n_batches);
     }
-    release_buffers();
     Ok((flow, report))
 }
 
@@ -328,32 +325,22 @@ pub(crate) struct MemoryPass<'a> {
 impl<B: Bijection> Pass<B> for MemoryPass<'_> {
     fn run(
         &mut self,
-        mut flow: Flow<B>,
+        flow: Flow<B>,
         adam: &mut Adam,
         epoch: usize,
     ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
         let (task, n_rows) = (self.task, self.task.features.dims()[0]);
-        let device = task.features.device();
-        let rng = stream(task.seed, "noise", epoch as u64);
-        let noise = draw_noise(rng, n_rows, task.d_labels);
-        let mut steps = Vec::with_capacity(self.n_batches);
+        let visit = Visit {
+            objective: task.objective,
+            features: &task.features,
+            noise: draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, task.d_labels),
+            // One batch is all rows: nothing stands in for others.
+            tracker: (self.n_batches > 1).then_some(&self.tracker),
+            config: self.config,
+            weight_decay: task.weight_decay,
+        };
         self.tracker.start_epoch();
-        for indices in batches(task.seed, epoch as u64, n_rows, self.n_batches) {
-            let batch = match self.n_batches {
-                1 => Batch::full(),
-                _ => self.tracker.batch(&indices),
-            };
-            let features = batch.rows().select(&task.features, 0);
-            let noise = select_noise(&noise, &indices, task.d_labels);
-            let noise = Tensor::from_data(noise, &device);
-            let input = StepInput { features, noise, batch: &batch };
-            let (next, labels, numbers) =
-                step(flow, adam, task.objective, input, self.config, epoch)?;
-            flow = decay(next, self.config, epoch, task.weight_decay);
-            self.tracker.remember(&batch, labels);
-            steps.push(numbers);
-        }
-        Ok((flow, steps))
+        visit.run(flow, adam, epoch, &batches(task.seed, epoch as u64, n_rows, self.n_batches))
     }
 
     fn memory(&self) -> State {
@@ -402,33 +389,86 @@ pub(crate) fn step<B: Bijection>(
     Ok((absorb(flow, recorder, MOMENTUM), labels, numbers))
 }
 
-/// Shrinks weights after a step of an epoch.
-pub(crate) fn decay<B: Bijection>(
-    flow: Flow<B>,
-    config: &TrainConfig,
-    epoch: usize,
-    weight_decay: f64,
-) -> Flow<B> {
-    if weight_decay > 0.0 {
-        shrink_weights(flow, 1.0 - config.weight_decay(epoch, weight_decay))
-    } else {
-        flow
+/// A pass over rows in memory, batch by batch.
+pub(crate) struct Visit<'a> {
+    /// What must hold of all rows, as far as it is about these.
+    pub(crate) objective: &'a Objective,
+    /// `[n_rows, d_features]`
+    pub(crate) features: &'a Tensor<2>,
+    /// `[n_rows, d_labels]`, row after row.
+    pub(crate) noise: Vec<f32>,
+    /// What stands in for rows outside a batch; none if all rows are in one.
+    pub(crate) tracker: Option<&'a Tracker>,
+    pub(crate) config: &'a TrainConfig,
+    /// The share of the step size by which weights shrink after every step, at the start.
+    pub(crate) weight_decay: f64,
+}
+
+impl Visit<'_> {
+    /// One step for each batch.
+    pub(crate) fn run<B: Bijection>(
+        &self,
+        mut flow: Flow<B>,
+        adam: &mut Adam,
+        epoch: usize,
+        batches: &[Vec<i64>],
+    ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
+        let device = self.features.device();
+        let d_labels = self.noise.len() / self.features.dims()[0];
+        let mut steps = Vec::with_capacity(batches.len());
+        for indices in batches {
+            let batch = self.tracker.map_or_else(Batch::full, |tracker| tracker.batch(indices));
+            let features = batch.rows().select(self.features, 0);
+            let noise = select_noise(&self.noise, indices, d_labels);
+            let input =
+                StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
+            let (next, labels, numbers) =
+                step(flow, adam, self.objective, input, self.config, epoch)?;
+            flow = match self.weight_decay > 0.0 {
+                true => {
+                    shrink_weights(next, 1.0 - self.config.weight_decay(epoch, self.weight_decay))
+                }
+                false => next,
+            };
+            if let Some(tracker) = self.tracker {
+                tracker.remember(&batch, labels);
+            }
+            steps.push(numbers);
+        }
+        Ok((flow, steps))
     }
 }
 
 /// Replaces the running statistics by those of all rows under the final weights.
 fn settle_statistics<B: Bijection>(flow: Flow<B>, task: &Task<'_>, n_batches: usize) -> Flow<B> {
-    let features = task.features.clone().inner();
-    let device = features.device();
-    let n_rows = features.dims()[0];
+    let n_rows = task.features.dims()[0];
     let noise = draw_noise(stream(task.seed, "statistics", 0), n_rows, task.d_labels);
-    let mut settled = flow.valid();
-    for (index, rows) in batches(task.seed, 0, n_rows, n_batches).into_iter().enumerate() {
-        let noise = Tensor::from_data(select_noise(&noise, &rows, task.d_labels), &device);
-        let features = Rows::of(&rows, &device).select(&features, 0);
-        settled = settle_batch(settled, features, noise, index);
-    }
+    let batches = batches(task.seed, 0, n_rows, n_batches);
+    let settled = settle_batches(flow.valid(), &task.features, &noise, &batches, 0);
     load_state(flow, state(&settled)).expect("the tensors of the same flow")
+}
+
+/// Moves running statistics to the mean over all batches under the final weights, of which `n_before` came before these.
+///
+/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved. The flow is
+/// one without gradients: nothing takes them, and what they need would pile up from batch to batch.
+pub(crate) fn settle_batches<B: Bijection>(
+    mut flow: Flow<B>,
+    features: &Tensor<2>,
+    noise: &[f32],
+    batches: &[Vec<i64>],
+    n_before: usize,
+) -> Flow<B> {
+    let features = features.clone().inner();
+    let (device, d_labels) = (features.device(), noise.len() / features.dims()[0]);
+    for (index, rows) in batches.iter().enumerate() {
+        let noise = Tensor::from_data(select_noise(noise, rows, d_labels), &device);
+        let features = Rows::of(rows, &device).select(&features, 0);
+        let recorder = StatisticsRecorder::default();
+        flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
+        flow = absorb(flow, recorder, 1.0 / (n_before + index + 1) as f64);
+    }
+    flow
 }
 
 /// What the activations of a row take: the bank's output, with intermediate results and gradients three times over in the fused

@@ -6,31 +6,32 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// A folder that `fit` wrote; it learns in place
+    /// The folder of a classifier that `fit` wrote; it is changed in place
     #[arg(value_name = "MODEL_DIR")]
     pub(crate) model: PathBuf,
-    /// Rows that the model was not trained on
+    /// The features of labelled rows that the model was not trained on
     #[arg(long, value_name = "FILE")]
     pub(crate) features: PathBuf,
     /// Their true labels
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: PathBuf,
-    /// How probabilities are calibrated
+    /// How to calibrate probabilities
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) method: CalibrationName,
-    /// Also learn sets of classes that hold the true one of this share of rows, such as 0.9; `predict` then writes them
+    /// Also calibrate prediction sets with this coverage, such as 0.9: `predict` then writes a set of classes per row, and this share of
+    /// the sets holds the true class [default: none]
     #[arg(long, value_name = "SHARE")]
     pub(crate) sets: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CalibrationName {
-    /// Isotonic from a hundred rows on, else a temperature
+    /// Isotonic with 100 rows or more, else temperature
     Auto,
-    /// One number; the predicted classes stay
+    /// Temperature scaling: one number, which leaves the predicted classes as they are
     Temperature,
-    /// A curve for each class; wants a hundred rows or more
+    /// Isotonic regression: one curve per class; needs about 100 rows
     Isotonic,
-    /// Forget what was learned: probabilities as the model gives them
+    /// Remove an earlier calibration: probabilities as the model gives them
     None,
 }

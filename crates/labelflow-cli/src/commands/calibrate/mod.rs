@@ -1,4 +1,4 @@
-//! `labelflow calibrate`: a trained classifier learns how sure it may be.
+//! `labelflow calibrate`: calibrates a trained classifier on rows with true labels.
 
 pub(crate) mod args;
 
@@ -26,7 +26,7 @@ use args::{CalibrateArgs, CalibrationName};
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
     let Model::Classifier(model) = Model::load(&args.model, DeviceName::Cpu)? else {
         bail!(
-            "{}: expected a classifier, found a model for regression, whose distributions `eval` judges",
+            "{}: expected a classifier, found a model for regression; `labelflow eval` shows how good its intervals are",
             args.model.display()
         );
     };
@@ -97,13 +97,15 @@ fn show(
         row("Brier score", &|metrics| format!("{:.4}", metrics.brier)),
         row("log loss", &|metrics| format!("{:.4}", metrics.log_loss)),
     ];
-    let header = ["on the rows it learned from", "before", "after"];
+    let header = ["on the calibration rows", "before", "after"];
     output::print(&output::table(header, rows))?;
     if let Some(sets) = &model.certainty().sets {
         let promise = match sets.threshold {
-            Some(_) => format!("sets hold the true class of {} % of rows", percent(sets.level)),
+            Some(_) => {
+                format!("prediction sets hold the true class of {} % of rows", percent(sets.level))
+            }
             None => format!(
-                "{} rows are too few to promise {} %: sets hold all classes",
+                "{} rows are too few for prediction sets with a coverage of {} %: all classes are in every set",
                 before.n_rows,
                 percent(sets.level)
             ),

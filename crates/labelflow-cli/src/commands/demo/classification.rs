@@ -7,6 +7,7 @@ use labelflow::SavedModel;
 use labelflow::baselines::{AverageClassifier, SupervisedClassifier};
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
 use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
+use labelflow::learners::FitOptions;
 use labelflow::training::StopReason;
 use labelflow::{LabelFlowClassifier, TrainConfig};
 use labelflow_data::catalog::{BoundsFrom, WeakProblem, embedded, simulate};
@@ -44,7 +45,10 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         ..LabelFlowClassifier::default()
     };
     let mut progress = Progress::new();
-    let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
+    let model = config.fit_with(
+        &problem.train,
+        FitOptions { observer: Some(&mut progress), ..FitOptions::default() },
+    )?;
     drop(progress);
     if model.report().stop == StopReason::Interrupted {
         bail!("interrupted after {} epochs; there is no model", model.report().history.len());

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use labelflow::SavedModel;
 use labelflow::evaluation::{RegressionMetrics, point_metrics, regression_metrics};
+use labelflow::learners::FitOptions;
 use labelflow::linear::LinearRegression;
 use labelflow::rows::LabelRange;
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
@@ -44,7 +45,10 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
     let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
     let mut progress = Progress::new();
-    let model = config.fit_with(&problem.train, Vec::new(), None, &mut progress)?;
+    let model = config.fit_with(
+        &problem.train,
+        FitOptions { observer: Some(&mut progress), ..FitOptions::default() },
+    )?;
     drop(progress);
     if model.report().stop == StopReason::Interrupted {
         bail!("interrupted after {} epochs; there is no model", model.report().history.len());

@@ -8,16 +8,16 @@ use crate::flags::DeviceName;
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
-    /// A folder that `fit` wrote
+    /// The folder of a model that `fit` wrote
     #[arg(value_name = "MODEL_DIR")]
     pub(crate) model: PathBuf,
-    /// The rows to judge by
+    /// The features of labelled rows
     #[arg(long, value_name = "FILE")]
     pub(crate) features: PathBuf,
     /// Their true labels
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: PathBuf,
-    /// Where to compute
+    /// The device to compute on
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,
     /// Also write the metrics as JSON ('-' for standard output)

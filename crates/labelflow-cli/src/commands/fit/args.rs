@@ -13,9 +13,9 @@ use crate::inputs::memory_size::MemorySize;
 /// How to train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PresetName {
-    /// All rows in each of up to 2000 steps
+    /// As in the paper: up to 2000 epochs, all rows in each step
     Paper,
-    /// Fewer and larger steps: a thirteenth of the time, for somewhat less accuracy
+    /// At most 180 epochs in batches of 1024 rows with larger steps: an eleventh of the work
     Fast,
 }
 
@@ -30,12 +30,22 @@ impl From<PresetName> for Preset {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TaskName {
-    /// Classes from weak signals
+    /// Classes, from weak signals
     Classification,
-    /// Real values from rules about means
+    /// Real values, from rules about means
     Regression,
     /// Complete point clouds from partial ones
     Completion,
+}
+
+impl TaskName {
+    pub(crate) fn of(task: ModelTask) -> Self {
+        match task {
+            ModelTask::Classification => Self::Classification,
+            ModelTask::Regression => Self::Regression,
+            _ => Self::Completion,
+        }
+    }
 }
 
 impl From<TaskName> for ModelTask {
@@ -50,42 +60,45 @@ impl From<TaskName> for ModelTask {
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
-    /// A TOML file with any of the settings below, and a table `config` for the model; flags win over it
+    /// A TOML file with any of these settings (`labels_for_eval` for --labels-for-eval) and a table `config` for the model; a flag
+    /// overrides its key
     #[arg(value_name = "RUN.toml")]
     pub(crate) run: Option<PathBuf>,
-    /// Repeat the fit of a model: the same settings on the same files, which are checked; the weights come out the same to the last
-    /// bit [default of --out: MODEL_DIR-again]
+    /// Repeat the fit of a model: same settings, same files (their hashes are checked), same weights to the last bit
+    /// [default of --out: MODEL_DIR-again]
     #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
         "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans", "system",
         "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
         "memory", "feature_columns", "signal_columns",
     ])]
     pub(crate) from: Option<PathBuf>,
-    /// The input table: csv, tsv, parquet, npy or npz; for classes and real values also a folder of parquet files, or a
-    /// pattern such as 'rows/*.parquet'
+    /// For classification and regression: the features, one row per example: csv, tsv, parquet, npy or npz, a folder of parquet
+    /// files, or a pattern such as 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: Option<PathBuf>,
-    /// Weak signals, one column a labeler: class indices, class names, or probabilities of class 1; empty or -1 abstains
+    /// For classification: weak signals, one column per labeler: class indices, class names, or probabilities of class 1; an empty
+    /// cell or -1 abstains
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Read parquet files in parts and keep no more than this in memory, such as 512MB; rows that do not fit are put in random order
-    /// on disk, in the model folder, while it is trained [default for folders and patterns: 1GB]
+    /// Read parquet files in parts with at most this much memory, such as 512MB; rows that do not fit are shuffled on disk, in the
+    /// model folder, during training [default for folders and patterns: 1GB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
-    /// Of parquet files that are read so: the columns that are features, as names or patterns such as 'x*', separated by commas
-    /// [default: all that are no signals]
+    /// The columns that are features, of parquet files that are read in parts: names or patterns such as 'x*', separated by commas
+    /// [default: all columns that are not signals]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) feature_columns: Option<Vec<String>>,
-    /// Likewise the columns that are signals; without --signals those of the files of --features
+    /// The columns that are signals, likewise; without --signals they are columns of --features
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) signal_columns: Option<Vec<String>>,
-    /// How often labelers may err: a number, a file, or 'auto' (estimated from their agreement) [default: auto]
+    /// For classification: the highest error rate of each labeler: a number from 0 to 1, a file, or 'auto', an estimate from their
+    /// agreement [default: auto]
     #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
     pub(crate) bounds: Option<String>,
-    /// Names of the classes in order, separated by commas
+    /// For classification: names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) classes: Option<Vec<String>>,
-    /// What abstains in a table of numbers [default: minus-one]
+    /// For classification: which number means that a labeler abstains [default: minus-one]
     #[arg(long, value_enum, value_name = "CONVENTION")]
     pub(crate) abstain: Option<AbstainName>,
     /// What to learn [default: regression with --rules, completion with --shapes, else classification]
@@ -94,38 +107,38 @@ pub(crate) struct FitArgs {
     /// For regression: rules about means, such as "where size is at least 120 the mean is 350": toml or csv
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
-    /// For regression: the lowest and the highest value of a label [default: from the rules]
+    /// For regression: the lowest and the highest possible label, in its unit [default: from the rules]
     #[arg(long, value_names = ["LOWER", "UPPER"], num_args = 2, allow_negative_numbers = true)]
     pub(crate) range: Option<Vec<f64>>,
-    /// For completion: complete shapes: a folder of clouds and meshes, PartNet's folders, or chairs, tables, lamps (made up) or
-    /// partnet-chair
+    /// For completion: complete shapes: a folder of clouds and meshes, PartNet's folders, or the name of a set: chairs, tables, lamps
+    /// (synthetic) or partnet-chair
     #[arg(long, value_name = "DIR")]
     pub(crate) shapes: Option<PathBuf>,
-    /// The folder with the datasets, for shapes by name
+    /// For completion: the folder with the datasets, for shapes by name
     #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
     pub(crate) data: Option<PathBuf>,
-    /// For completion: a folder of partial scans [default: random parts are taken away from the shapes]
+    /// For completion: a folder of partial scans [default: the shapes without some of their parts]
     #[arg(long, value_name = "DIR")]
     pub(crate) scans: Option<PathBuf>,
-    /// For completion: llf, pcl2pcl, mm-pcl2pcl, mm-pcl2pcl-im, shape-inversion or kt-net [default: llf]
+    /// For completion: the method: llf, pcl2pcl, mm-pcl2pcl, mm-pcl2pcl-im, shape-inversion or kt-net [default: llf]
     #[arg(long, value_name = "NAME")]
     pub(crate) system: Option<String>,
-    /// True labels, used for nothing but evaluation
+    /// True labels of the rows, for evaluation only: they never reach training
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
-    /// Also evaluate every so many epochs, into evaluation.jsonl in the model folder
+    /// Evaluate every N epochs, into evaluation.jsonl in the model folder [default: once, at the end]
     #[arg(long, value_name = "N")]
     pub(crate) eval_every: Option<usize>,
-    /// The model folder to write; a killed run goes on from its checkpoint there
+    /// The model folder to write; the same command resumes an interrupted run from its checkpoint there
     #[arg(long, value_name = "MODEL_DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Forget the checkpoint of another run in the model folder
+    /// Delete a checkpoint in the model folder and start anew
     #[arg(long)]
     pub(crate) restart: bool,
-    /// The number of epochs from one checkpoint to the next
+    /// Write a checkpoint every N epochs
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) checkpoint_every: usize,
-    /// End training after so many minutes and keep the model as it is then
+    /// Stop training after this many minutes and save the model as it is then [default: no limit]
     #[arg(long, value_name = "MINUTES")]
     pub(crate) max_minutes: Option<f64>,
     #[command(flatten)]
@@ -135,28 +148,29 @@ pub(crate) struct FitArgs {
 /// Settings of the model that have a flag of their own; a RUN.toml has them all.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Where all randomness comes from
+    /// The seed of all random numbers [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// How to train: as in the paper, or faster; replaces the training settings of a RUN.toml
+    /// How to train: as in the paper, or faster; replaces the training settings of RUN.toml [default: paper]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetName>,
-    /// The most passes over the data
+    /// The most epochs [default: 2000, or what the preset says]
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
-    /// The weight of the likelihood term; 0 leaves it out
+    /// The weight of the likelihood in the loss; 0 leaves it out [default: 1]
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) likelihood_weight: Option<f64>,
-    /// For classification: spread over all that the constraints allow before growing sure, and average 100 samples
+    /// For classification: start from a negative likelihood weight, so that labels first spread over all that the constraints allow,
+    /// and average 100 samples per prediction
     #[arg(long)]
     pub(crate) spread_first: bool,
-    /// Rows of a training step [default: all that fit]
+    /// Rows per training step [default: all rows that fit in memory]
     #[arg(long, value_name = "ROWS")]
     pub(crate) batch_size: Option<usize>,
-    /// Samples that a prediction averages
+    /// For classification: samples per prediction [default: 10]
     #[arg(long)]
     pub(crate) samples: Option<usize>,
-    /// Where to compute
+    /// The device to compute on [default: cpu]
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,
 }

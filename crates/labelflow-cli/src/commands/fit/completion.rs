@@ -11,25 +11,18 @@ use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use labelflow_clouds::shapes::{PartNetOptions, ShapeSet, read_partnet, read_partnet_split};
 
 use super::args::{FitArgs, PresetName};
-use super::origin::{Origin, Repetition};
+use super::plan::{FitPlan, required};
+use super::training::Training;
 use crate::Outcome;
-use crate::commands::fit::{FitFile, Training, required};
 use crate::inputs::cloud_files::{cloud_files, entries};
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::output;
 
-pub(super) fn run(
-    file: FitFile,
-    args: &FitArgs,
-    repeated: Option<&Repetition>,
-) -> anyhow::Result<Outcome> {
-    refuse_flags_of_tables(args)?;
-    let mut config = settings(&file, args, repeated)?;
-    let folder = file.out(args)?;
-    let shapes_path = required(&args.shapes, &file.shapes, "shapes")?;
-    let scans = args.scans.clone().or(file.scans.clone());
-    let shapes = read_shapes(&shapes_path, args)?;
-    let dataset = match &scans {
+pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
+    let mut config = settings(plan)?;
+    let shapes_path = required(&plan.settings.shapes, "shapes")?;
+    let shapes = read_shapes(shapes_path, plan.args)?;
+    let dataset = match &plan.settings.scans {
         Some(scans) => {
             let shapes = shapes.into_iter().map(|shape| shape.points().clone()).collect();
             CompletionDataset::from_scans(read_scans(scans)?, shapes)?
@@ -54,10 +47,6 @@ pub(super) fn run(
     ));
     let digest = config.run_digest(&dataset);
     let training = Training {
-        origin: Origin::new(&digest)?
-            .input("shapes", Some(&shapes_path))?
-            .input("scans", scans.as_deref())?,
-        repeated,
         digest,
         fit: &|start, observer| config.fit_with(&dataset, start, observer),
         report: AnyCompleter::report,
@@ -66,53 +55,25 @@ pub(super) fn run(
             model.save_with_origin(folder, &origin)
         },
         judge: None,
-        eval_every: None,
     };
-    let (_, outcome) = training.run(&folder, args)?;
-    Ok(outcome)
-}
-
-fn refuse_flags_of_tables(args: &FitArgs) -> anyhow::Result<()> {
-    let given = [
-        ("features", args.features.is_some()),
-        ("signals", args.signals.is_some()),
-        ("rules", args.rules.is_some()),
-        ("bounds", args.bounds.is_some()),
-        ("classes", args.classes.is_some()),
-        ("abstain", args.abstain.is_some()),
-        ("range", args.range.is_some()),
-        ("labels-for-eval", args.labels_for_eval.is_some()),
-        ("eval-every", args.eval_every.is_some()),
-        ("samples", args.model.samples.is_some()),
-        ("spread-first", args.model.spread_first),
-    ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => {
-            bail!("--{name} is for tables; completion learns from --shapes and --scans")
-        }
-        None => Ok(()),
-    }
+    Ok(training.run(plan)?.1)
 }
 
 /// The settings of the system that is named, with those of the file, the preset and the flags.
-fn settings(
-    file: &FitFile,
-    args: &FitArgs,
-    repeated: Option<&Repetition>,
-) -> anyhow::Result<AnyCompletionLearner> {
-    if let Some(repeated) = repeated {
-        let config = file.config::<toml::Table>(args)?;
-        let text = toml::to_string(&config).expect("a table can be written as TOML");
+fn settings(plan: &FitPlan<'_>) -> anyhow::Result<AnyCompletionLearner> {
+    if let Some(repeated) = &plan.repeated {
+        let text = toml::to_string(&plan.config::<toml::Table>()?);
+        let text = text.expect("a table can be written as TOML");
         return Ok(AnyCompletionLearner::from_toml(repeated.record.task, &text)?);
     }
-    let system = args.system.as_ref().or(file.system.as_ref());
-    let default = AnyCompletionLearner::of_system(system.map_or("llf", String::as_str))?;
+    let system = plan.settings.system.as_deref().unwrap_or("llf");
+    let default = AnyCompletionLearner::of_system(system)?;
     let config = match &default {
         // Errors name the line.
-        AnyCompletionLearner::Flow(_) => file.config::<PointCloudCompleter>(args)?.into(),
-        _ => default.with(&file.config).context("[config]")?,
+        AnyCompletionLearner::Flow(_) => plan.config::<PointCloudCompleter>()?.into(),
+        _ => default.with(&plan.settings.config).context("[config]")?,
     };
-    with_model_flags(config, default, args)
+    with_model_flags(config, default, plan.args)
 }
 
 fn with_model_flags(

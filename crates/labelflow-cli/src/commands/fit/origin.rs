@@ -9,8 +9,7 @@ use labelflow_data::parts::TableParts;
 use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
-use super::parts::PartsSetting;
-use crate::commands::fit::FitFile;
+use super::plan::{FitPlan, FitSettings};
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
 use crate::inputs::memory_size::MemorySize;
@@ -57,63 +56,45 @@ struct Input {
 }
 
 impl Origin {
-    pub(super) fn new(run_digest: &str) -> anyhow::Result<Self> {
+    /// Of a fit that has read its files.
+    pub(super) fn of(plan: &FitPlan<'_>, run_digest: &str) -> anyhow::Result<Self> {
+        let settings = &plan.settings;
+        let is_classification = plan.task == ModelTask::Classification;
+        let mut bounds_file = None;
+        let mut bounds = None;
+        match settings.bounds.as_ref().filter(|bounds| !bounds.is_auto()) {
+            Some(BoundsSetting::Number(number)) => bounds = Some(*number),
+            Some(BoundsSetting::Named(path)) => bounds_file = Some(PathBuf::from(path)),
+            None => {}
+        }
+        let mut inputs = Vec::new();
+        for (flag, path) in [
+            ("features", &settings.features),
+            ("signals", &settings.signals),
+            ("rules", &settings.rules),
+            ("shapes", &settings.shapes),
+            ("scans", &settings.scans),
+            ("labels-for-eval", &settings.labels_for_eval),
+            ("bounds", &bounds_file),
+        ] {
+            if let Some(path) = path.clone() {
+                let sha256 = is_there(&path).then(|| sha256_of(&path)).transpose()?;
+                inputs.push(Input { flag: flag.to_owned(), path, sha256 });
+            }
+        }
         Ok(Self {
             lock_sha256: sha256_hex(LOCK),
             run_digest: run_digest.to_owned(),
             folder: std::env::current_dir().context("the current folder")?,
-            bounds: None,
-            classes: Vec::new(),
-            abstain: None,
-            range: None,
-            memory: None,
-            feature_columns: None,
-            signal_columns: None,
-            inputs: Vec::new(),
+            bounds,
+            classes: settings.classes.clone().unwrap_or_default(),
+            abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
+            range: settings.range,
+            memory: settings.is_in_parts().then(|| settings.memory()),
+            feature_columns: settings.feature_columns.clone(),
+            signal_columns: settings.signal_columns.clone(),
+            inputs,
         })
-    }
-
-    /// With a file or folder that was read.
-    pub(super) fn input(mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Self> {
-        if let Some(path) = path {
-            let sha256 = match is_there(path) {
-                true => Some(sha256_of(path)?),
-                false => None,
-            };
-            self.inputs.push(Input { flag: flag.to_owned(), path: path.to_owned(), sha256 });
-        }
-        Ok(self)
-    }
-
-    /// With how signals were read.
-    pub(super) fn signals(
-        mut self,
-        bounds: &BoundsSetting,
-        classes: &[String],
-        abstain: AbstainConvention,
-    ) -> anyhow::Result<Self> {
-        self.classes = classes.to_vec();
-        self.abstain = Some(abstain);
-        match bounds {
-            BoundsSetting::Number(bound) => self.bounds = Some(*bound),
-            BoundsSetting::Named(name) if name == "auto" => {}
-            BoundsSetting::Named(path) => return self.input("bounds", Some(Path::new(path))),
-        }
-        Ok(self)
-    }
-
-    /// With the range of labels, if it was given.
-    pub(super) fn range(mut self, range: Option<[f64; 2]>) -> Self {
-        self.range = range;
-        self
-    }
-
-    /// With how rows in parts were read.
-    pub(super) fn parts(mut self, parts: &PartsSetting) -> Self {
-        self.memory = Some(parts.memory);
-        self.feature_columns.clone_from(&parts.feature_columns);
-        self.signal_columns.clone_from(&parts.signal_columns);
-        self
     }
 
     /// Whether the same settings and data were understood.
@@ -186,7 +167,7 @@ impl Repetition {
     }
 
     /// As if a RUN.toml had said it all.
-    pub(super) fn file(&self) -> FitFile {
+    pub(super) fn settings(&self) -> FitSettings {
         let origin = &self.origin;
         let is_classification = self.record.task == ModelTask::Classification;
         let bounds = match (origin.bounds, origin.path("bounds")) {
@@ -194,7 +175,7 @@ impl Repetition {
             (None, Some(path)) => BoundsSetting::Named(path.display().to_string()),
             (None, None) => BoundsSetting::Named("auto".to_owned()),
         };
-        FitFile {
+        FitSettings {
             task: Some(self.record.task),
             features: origin.path("features"),
             signals: origin.path("signals"),
@@ -213,7 +194,6 @@ impl Repetition {
             signal_columns: origin.signal_columns.clone(),
             out: None,
             config: toml::Table::new(),
-            text: self.record.config_toml(),
         }
     }
 }

@@ -10,39 +10,45 @@ use crate::inputs::memory_size::MemorySize;
 
 #[derive(Debug, Args)]
 pub(crate) struct PredictArgs {
-    /// A folder that `fit` wrote
+    /// The folder of a model that `fit` wrote
     #[arg(value_name = "MODEL_DIR")]
     pub(crate) model: PathBuf,
-    /// The rows to label: a file, a folder of parquet files, or a pattern such as 'rows/*.parquet'
+    /// The features of the rows to label: a file, a folder of parquet files, or a pattern such as 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
     pub(crate) features: PathBuf,
-    /// Samples to average [default: as the model was trained with]
+    /// For classification: samples per prediction [default: as the model was trained with]
     #[arg(long)]
     pub(crate) samples: Option<usize>,
-    /// Weak signals of these rows: labels get a column with the share of labelers that agree
+    /// For classification: weak signals of these rows; adds the column `agreement`, the share of labelers that agree with the label
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Where to compute
+    /// The device to compute on
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,
-    /// Where to write labels and probabilities: csv, parquet or npz
+    /// The file to write labels and probabilities to: csv, tsv, parquet or npz
     #[arg(long, value_name = "FILE", default_value = "labels.csv")]
     pub(crate) out: PathBuf,
-    /// Read parquet row group by row group, write labels as they come, and keep no more than this in memory, such as 512MB
-    /// [default for folders and patterns: 1GB]
+    /// Read parquet files in parts with at most this much memory, such as 512MB, and write labels as they come [default for folders
+    /// and patterns: 1GB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
-    /// What is done about rows of parquet files with a feature that is missing, infinite or too large [default: fail]
+    /// What to do with rows of parquet files that have a missing, infinite or too large feature [default: fail]
     #[arg(long, value_enum, value_name = "RULE")]
     pub(crate) bad_rows: Option<BadRowsName>,
+}
+
+impl PredictArgs {
+    pub(super) fn bad_rows(&self) -> BadRows {
+        self.bad_rows.map(BadRows::from).unwrap_or_default()
+    }
 }
 
 /// What is done about bad rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BadRowsName {
-    /// Write nothing and name the first of them
+    /// Write nothing and report the first of them
     Fail,
-    /// Leave their label empty and their classes equally probable
+    /// Write them with an empty label and equally probable classes
     Abstain,
     /// Leave them out and count them
     Skip,

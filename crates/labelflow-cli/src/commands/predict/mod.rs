@@ -1,26 +1,34 @@
-//! `labelflow predict`: labels for new rows.
+//! `labelflow predict`: labels for new rows, in memory or part by part.
 
 pub(crate) mod args;
-mod parts;
+mod rows;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use labelflow::SavedModel;
-use labelflow::WeakSignals;
-use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor};
-use labelflow::learners::{PartPrediction, ValueDistribution};
+use labelflow::learners::{
+    FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution,
+};
 use labelflow::rows::SoftLabels;
-use labelflow::storage::ModelTask;
+use labelflow::storage::{ModelTask, SavedModel};
+use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
     LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
     write_value_labels,
 };
+use labelflow_data::parts::{
+    BadRows, FeatureRows, LabelColumns, LabelRows, VoteParts, VoteStream,
+    write_labels_with_as_they_come, write_value_labels_as_they_come,
+};
+use ndarray::Array2;
 
 use crate::Outcome;
 use crate::flags::DeviceName;
+use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
 use args::PredictArgs;
+use rows::{PredictRows, RowCounts};
 
 /// A model of any task.
 pub(crate) enum Model {
@@ -29,65 +37,87 @@ pub(crate) enum Model {
 }
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
-    if parts::is_named(args) {
-        return parts::run(args);
-    }
-    let n_rows = match Model::load(&args.model, args.device)? {
+    let counts = match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => classify(model, args)?,
-        Model::Regressor(model) => {
-            refuse_flags_of_classes(args)?;
-            let labels = values(&model, &args.features)?;
-            write_value_labels(&args.out, &value_labels(&labels)?)?;
-            labels.n_rows()
-        }
+        Model::Regressor(model) => regress(&model, args)?,
     };
-    output::note(&format!("{n_rows} rows labelled in {}", args.out.display()));
+    if let Some(first) = &counts.first_bad {
+        let done = match args.bad_rows() {
+            BadRows::Abstain => "have no label",
+            _ => "are left out",
+        };
+        output::note(&format!(
+            "{} of {} rows {done}; the first: {first}",
+            counts.n_bad, counts.n_rows
+        ));
+    }
+    output::note(&format!("{} rows labelled in {}", counts.n_labelled, args.out.display()));
     Ok(Outcome::Done)
 }
 
-/// What only a model for classification can use.
-pub(super) fn refuse_flags_of_classes(args: &PredictArgs) -> anyhow::Result<()> {
-    if args.samples.is_some() {
-        bail!(
-            "--samples is for classification: the distributions of this model are known without samples"
-        );
-    }
-    if args.signals.is_some() {
-        bail!("--signals is for classification: this model was trained on rules");
-    }
-    Ok(())
-}
-
-fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<usize> {
+fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<RowCounts> {
     if let Some(samples) = args.samples {
         model = model.with_samples(samples)?;
     }
-    let PartPrediction { labels, sets, .. } = predicted(&model, &args.features)?;
-    let agreement = match &args.signals {
+    let (place, classes) = (|| format!("{}", args.features.display()), model.classes());
+    let rows = PredictRows::open(&model, args)?;
+    let votes = match &args.signals {
         None => None,
-        Some(path) => Some(agreement(&read_votes(path, &model, labels.n_rows())?, &labels)),
+        Some(path) => Some(Votes::read(path, classes, &rows, args)?),
     };
-    let extras = LabelExtras { agreement: agreement.as_deref(), sets: sets.as_deref() };
-    write_labels_with(&args.out, &labels, model.classes(), extras)?;
-    if let Some(agreement) = &agreement {
-        note_overruled(n_overruled(agreement), labels.n_rows() as u64);
+    let n_votes = votes.as_ref().map_or(0, Votes::n_columns);
+    let batch_rows = rows.batch_rows(n_votes, model.bytes_per_row(), model.rows_at_once(), args)?;
+    let (n_rows, in_memory) = (rows.n_rows(), rows.are_in_memory());
+    let mut n_overruled = 0;
+    let label = |push: &mut dyn FnMut(LabelRows<'_>) -> labelflow_data::Result<()>| {
+        let mut reader = votes.as_ref().map(|votes| votes.reader(n_rows));
+        rows.visit(batch_rows, args, |rows, counts| {
+            let signals = reader.as_mut().map(|reader| reader(rows.n_rows)).transpose()?;
+            let labelled = Labelled::of(&model, rows, signals.as_deref()).with_context(place)?;
+            counts.add_lost(rows, &labelled.lost);
+            if counts.n_lost > 0 && counts.n_lost + counts.n_bad == n_rows {
+                return Err(FittedLabelFlowClassifier::all_rows_lost()).with_context(place);
+            }
+            let labelled = match args.bad_rows() {
+                BadRows::Abstain => labelled.with_bad(rows, classes.len()),
+                _ => labelled,
+            };
+            n_overruled += count_overruled(labelled.agreement.as_deref().unwrap_or_default());
+            let Some(labels) = &labelled.labels else { return Ok(()) };
+            counts.n_labelled += labels.n_rows() as u64;
+            let extras = LabelExtras {
+                agreement: labelled.agreement.as_deref(),
+                sets: labelled.sets.as_deref(),
+            };
+            let (numbers, has_label) = (Some(&labelled.rows[..]), labelled.has_label.as_deref());
+            Ok(push(LabelRows { labels, rows: numbers, has_label, extras })?)
+        })
+    };
+    let columns =
+        LabelColumns { sets: model.certainty().sets.is_some(), agreement: votes.is_some() };
+    let counts = match in_memory {
+        true => label(&mut |rows| write_labels_with(&args.out, rows.labels, classes, rows.extras)),
+        false => write_labels_with_as_they_come(&args.out, classes, columns, |out| {
+            label(&mut |rows| out.push_rows(rows))
+        }),
+    }?;
+    note_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
+    if votes.is_some() {
+        output::note(&format!(
+            "{n_overruled} of {} rows have a label that most of their labelers did not vote for",
+            counts.n_labelled
+        ));
     }
-    Ok(labels.n_rows())
+    Ok(counts)
 }
 
 /// Number of rows with a label that most of their labelers did not vote for.
-pub(super) fn n_overruled(agreement: &[Option<f64>]) -> u64 {
+fn count_overruled(agreement: &[Option<f64>]) -> u64 {
     agreement.iter().flatten().filter(|share| **share < 0.5).count() as u64
 }
 
-pub(super) fn note_overruled(n_overruled: u64, n_rows: u64) {
-    output::note(&format!(
-        "{n_overruled} of {n_rows} rows have a label that most of their labelers did not vote for"
-    ));
-}
-
 /// Says that nothing is known of some rows, if there are any.
-pub(super) fn note_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
+fn note_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
     if let Some(first) = first {
         output::note(&format!(
             "{}: {n_lost} of {n_rows} rows, the first of them row {first}, are so far from the training rows that nothing is known of \
@@ -97,21 +127,52 @@ pub(super) fn note_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows
     }
 }
 
-fn read_votes(
-    path: &Path,
-    model: &FittedLabelFlowClassifier,
-    n_rows: usize,
-) -> anyhow::Result<WeakSignals> {
-    let options = SignalsOptions { classes: model.classes().to_vec(), ..Default::default() };
-    let signals = read_signals(path, &options)?;
-    if signals.n_rows() != n_rows {
-        bail!(
-            "{}: expected {n_rows} rows, as many as the features have, found {}",
-            path.display(),
-            signals.n_rows()
-        );
+/// The votes of the rows to label.
+enum Votes {
+    Memory(WeakSignals),
+    Parts(Box<VoteStream>),
+}
+
+/// Gives the votes of the next rows.
+type NextVotes<'a> = Box<dyn FnMut(usize) -> labelflow_data::Result<Cow<'a, WeakSignals>> + 'a>;
+
+impl Votes {
+    fn read(
+        path: &Path,
+        classes: &[String],
+        rows: &PredictRows,
+        args: &PredictArgs,
+    ) -> anyhow::Result<Self> {
+        let options = SignalsOptions { classes: classes.to_vec(), ..Default::default() };
+        let check = |found| check_n_rows(path, found, &args.features, rows.n_rows());
+        if rows.are_in_memory() {
+            let signals = read_signals(path, &options)?;
+            check(signals.n_rows() as u64)?;
+            return Ok(Self::Memory(signals));
+        }
+        let parts = VoteParts::open(path)?;
+        check(parts.n_rows())?;
+        // Their meaning is all that is needed, not their patterns.
+        Ok(Self::Parts(Box::new(VoteStream::read(parts, &options, |_, _| 0)?)))
     }
-    Ok(signals)
+
+    fn n_columns(&self) -> usize {
+        match self {
+            Self::Memory(signals) => signals.n_signals(),
+            Self::Parts(votes) => votes.parts().labelers().len(),
+        }
+    }
+
+    fn reader(&self, n_rows: u64) -> NextVotes<'_> {
+        match self {
+            // There is one part.
+            Self::Memory(signals) => Box::new(|_| Ok(Cow::Borrowed(signals))),
+            Self::Parts(votes) => {
+                let mut reader = votes.reader(0..n_rows);
+                Box::new(move |n_rows| Ok(Cow::Owned(reader.next_signals(n_rows)?)))
+            }
+        }
+    }
 }
 
 /// Of each row, the share of its labelers whose most probable class is the label; none where all abstain.
@@ -130,6 +191,156 @@ pub(super) fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Optio
         (votes > 0.0).then(|| agreeing / votes)
     };
     predicted.iter().enumerate().map(of_row).collect()
+}
+
+/// The labels of some rows.
+#[derive(Default)]
+struct Labelled {
+    /// Their numbers.
+    rows: Vec<u64>,
+    /// Nothing if there is none.
+    labels: Option<SoftLabels>,
+    has_label: Option<Vec<bool>>,
+    sets: Option<Vec<Vec<usize>>>,
+    agreement: Option<Vec<Option<f64>>>,
+    /// Good rows of which nothing is known.
+    lost: Vec<usize>,
+}
+
+impl Labelled {
+    fn of(
+        model: &FittedLabelFlowClassifier,
+        rows: &FeatureRows,
+        signals: Option<&WeakSignals>,
+    ) -> anyhow::Result<Self> {
+        let Some(features) = &rows.features else { return Ok(Self::default()) };
+        let part = model.predict_part(features)?;
+        let agreement = signals.map(|signals| match rows.good.len() == rows.n_rows {
+            true => agreement(signals, &part.labels),
+            false => agreement(&signals.select_rows(&rows.good), &part.labels),
+        });
+        Ok(Self {
+            rows: rows.good_rows(),
+            labels: Some(part.labels),
+            has_label: None,
+            sets: part.sets,
+            agreement,
+            lost: part.lost,
+        })
+    }
+
+    /// With bad rows in their places: no label, equally probable classes, all of them possible.
+    fn with_bad(self, rows: &FeatureRows, n_classes: usize) -> Self {
+        if rows.good.len() == rows.n_rows {
+            return self;
+        }
+        let mut p = Array2::from_elem((rows.n_rows, n_classes), 1.0 / n_classes as f64);
+        let mut has_label = vec![false; rows.n_rows];
+        let mut sets = vec![(0..n_classes).collect::<Vec<_>>(); rows.n_rows];
+        let mut agreement = vec![None; rows.n_rows];
+        for (index, &row) in rows.good.iter().enumerate() {
+            has_label[row] = true;
+            if let Some(labels) = &self.labels {
+                p.row_mut(row).assign(&labels.values().row(index));
+            }
+            if let Some(good) = &self.sets {
+                sets[row].clone_from(&good[index]);
+            }
+            if let Some(good) = &self.agreement {
+                agreement[row] = good[index];
+            }
+        }
+        Self {
+            rows: rows.all_rows(),
+            labels: Some(SoftLabels::new(p).expect("rows that sum to one")),
+            has_label: Some(has_label),
+            sets: Some(sets),
+            agreement: Some(agreement),
+            lost: self.lost,
+        }
+    }
+}
+
+fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Result<RowCounts> {
+    if args.samples.is_some() {
+        bail!(
+            "--samples is for classification: the distributions of this model are known without samples"
+        );
+    }
+    if args.signals.is_some() {
+        bail!("--signals is for classification: this model was trained on rules");
+    }
+    let place = || format!("{}", args.features.display());
+    let rows = PredictRows::open(model, args)?;
+    let batch_rows = rows.batch_rows(0, model.bytes_per_row(), model.rows_at_once(), args)?;
+    let in_memory = rows.are_in_memory();
+    let label = |push: &mut dyn FnMut(&[u64], &ValueLabels) -> labelflow_data::Result<()>| {
+        rows.visit(batch_rows, args, |rows, counts| {
+            let (good, labels, lost) = match &rows.features {
+                None => Default::default(),
+                Some(features) => values_of(model, features, rows).with_context(place)?,
+            };
+            counts.add_lost(rows, &lost);
+            if let (Some(&first), BadRows::Fail) = (lost.first(), args.bad_rows()) {
+                let row = rows.first_row + rows.good[first] as u64;
+                return Err(FittedLabelFlowRegressor::row_lost(row)).with_context(place);
+            }
+            let (numbers, labels) = match args.bad_rows() {
+                BadRows::Abstain => (rows.all_rows(), in_places(&labels, &good, rows)),
+                _ => (good, labels),
+            };
+            counts.n_labelled += numbers.len() as u64;
+            Ok(push(&numbers, &labels)?)
+        })
+    };
+    let mut counts = match in_memory {
+        true => label(&mut |_, labels| write_value_labels(&args.out, labels)),
+        false => write_value_labels_as_they_come(&args.out, |out| {
+            label(&mut |numbers, labels| out.push_rows(numbers, labels))
+        }),
+    }?;
+    // A row on which the flow overflows is as bad as one with a feature that is missing.
+    if let Some(first) = counts.first_lost {
+        counts.n_bad += counts.n_lost;
+        let lost = FittedLabelFlowRegressor::row_lost(first).to_string();
+        counts.first_bad = counts.first_bad.take().or(Some(lost));
+    }
+    Ok(counts)
+}
+
+/// The numbers and the labels of the rows that can be labelled, and which of the good ones cannot.
+fn values_of(
+    model: &FittedLabelFlowRegressor,
+    features: &Features,
+    rows: &FeatureRows,
+) -> anyhow::Result<(Vec<u64>, ValueLabels, Vec<usize>)> {
+    let PartDistribution { labels, lost } = model.predict_part(features)?;
+    let mut labels = value_labels(&labels)?;
+    let mut numbers = rows.good_rows();
+    for &lost in lost.iter().rev() {
+        numbers.remove(lost);
+        for column in columns(&mut labels) {
+            column.remove(lost);
+        }
+    }
+    Ok((numbers, labels, lost))
+}
+
+fn columns(labels: &mut ValueLabels) -> [&mut Vec<f64>; 5] {
+    let ValueLabels { mean, std, q05, q50, q95 } = labels;
+    [mean, std, q05, q50, q95]
+}
+
+/// The labels of these rows among all rows, which otherwise have none.
+fn in_places(labels: &ValueLabels, numbers: &[u64], rows: &FeatureRows) -> ValueLabels {
+    let mut placed = labels.clone();
+    for column in columns(&mut placed) {
+        let known = std::mem::replace(column, vec![f64::NAN; rows.n_rows]);
+        for (value, number) in known.into_iter().zip(numbers) {
+            column[(number - rows.first_row) as usize] = value;
+        }
+    }
+    placed
 }
 
 impl Model {
@@ -159,24 +370,12 @@ pub(crate) fn classes(
     model: &FittedLabelFlowClassifier,
     features: &Path,
 ) -> anyhow::Result<SoftLabels> {
-    Ok(predicted(model, features)?.labels)
-}
-
-/// Probabilities of the rows of a file, and their sets of classes if the model learned such.
-fn predicted(model: &FittedLabelFlowClassifier, features: &Path) -> anyhow::Result<PartPrediction> {
     let rows = read_features(features)?;
-    let predict = || {
-        let prediction = model.predict_part(&model.arrange(rows)?)?;
-        match prediction.lost.len() == prediction.labels.n_rows() {
-            true => Err(FittedLabelFlowClassifier::all_rows_lost()),
-            false => Ok(prediction),
-        }
-    };
-    let prediction = predict().with_context(|| format!("{}", features.display()))?;
-    let lost = &prediction.lost;
+    let predict = || model.predict_proba_with_lost(&model.arrange(rows)?);
+    let (labels, lost) = predict().with_context(|| format!("{}", features.display()))?;
     let first = lost.first().map(|&row| row as u64);
-    note_lost(features, lost.len() as u64, first, prediction.labels.n_rows() as u64);
-    Ok(prediction)
+    note_lost(features, lost.len() as u64, first, labels.n_rows() as u64);
+    Ok(labels)
 }
 
 /// Distributions of the labels of the rows of a file.

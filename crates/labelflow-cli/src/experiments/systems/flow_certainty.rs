@@ -4,7 +4,7 @@ use std::path::Path;
 
 use labelflow::SavedModel;
 use labelflow::calibration::{Calibration, CalibrationMethod, Temperature};
-use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::learners::{FitOptions, FittedLabelFlowClassifier};
 use labelflow::rows::SoftLabels;
 use labelflow::training::{Observer, Report, StopReason};
 use labelflow::{Features, LabelFlowClassifier, WeakDataset};
@@ -124,12 +124,12 @@ fn fit_or_load(
     models: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> anyhow::Result<FittedLabelFlowClassifier> {
-    let folder =
-        models.map(|models| models.join(format!("flow-{}", &config.run_digest(dataset)[..16])));
+    let fit = config.prepare(dataset)?;
+    let folder = models.map(|models| models.join(format!("flow-{}", &fit.digest()[..16])));
     if let Some(folder) = folder.as_ref().filter(|folder| folder.join("model.toml").exists()) {
         return Ok(FittedLabelFlowClassifier::load(folder)?.to_device(config.device)?);
     }
-    let flow = config.fit_with(dataset, Vec::new(), None, observer)?;
+    let flow = fit.fit(FitOptions { observer: Some(observer), ..FitOptions::default() })?;
     // One that was interrupted would be taken for a whole one ever after.
     if let Some(folder) = folder.filter(|_| flow.report().stop != StopReason::Interrupted) {
         flow.save(&folder)?;

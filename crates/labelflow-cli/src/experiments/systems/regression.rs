@@ -5,7 +5,7 @@ use std::fmt;
 use labelflow::LabelFlowRegressor;
 use labelflow::evaluation::{point_metrics, regression_metrics};
 use labelflow::flow::Activation;
-use labelflow::learners::Scaling;
+use labelflow::learners::{FitOptions, Scaling};
 use labelflow::linear::LinearRegression;
 use labelflow::rules::AverageRules;
 use labelflow::training::Observer;
@@ -83,8 +83,10 @@ impl RegressionSystem {
                 fitted.predict(test.features.values())?
             }
             _ => {
-                let model =
-                    self.flow(config).fit_with(&problem.train, Vec::new(), None, observer)?;
+                let model = self.flow(config).fit_with(
+                    &problem.train,
+                    FitOptions { observer: Some(observer), ..FitOptions::default() },
+                )?;
                 let labels = model.predict_distribution(&test.features)?;
                 let metrics = regression_metrics(&labels, &test.truth)?;
                 return Ok(Evaluation {

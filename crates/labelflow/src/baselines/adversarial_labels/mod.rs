@@ -22,9 +22,10 @@ pub use network::{AdversaryLoss, NetworkAdversary};
 
 use super::linear_classifier::LinearClassifier;
 use crate::baselines::FittedMultilayerPerceptron;
-use crate::learners::Scaling;
-use crate::learners::label_flow_classifier::check_columns;
+use crate::learners::classifier::impl_classifier;
+use crate::learners::flow_learner::check_columns;
 use crate::learners::scaling::{Scaler, scale};
+use crate::learners::{Classifier, Scaling};
 use crate::sources::two_class_signals::class1_probability;
 use crate::{Error, Result};
 
@@ -115,7 +116,7 @@ impl AdversarialLabels {
         let (weights, stop) = self.linear.fit(scaled, dataset)?;
         let d_features = dataset.features().d_features();
         let classifier = LinearClassifier::new(2, d_features, scaler, weights);
-        Ok(FittedAdversarialLabels(Classifier::Linear { classifier, stop }))
+        Ok(FittedAdversarialLabels(Form::Linear { classifier, stop }))
     }
 
     fn fit_network(
@@ -126,7 +127,7 @@ impl AdversarialLabels {
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = Features::new(scale(scaler.as_ref(), dataset.features().values())?)?;
         let perceptron = self.network.fit(&scaled, dataset, precisions)?;
-        Ok(FittedAdversarialLabels(Classifier::Network { scaler, perceptron }))
+        Ok(FittedAdversarialLabels(Form::Network { scaler, perceptron }))
     }
 }
 
@@ -145,11 +146,11 @@ fn first_abstention(dataset: &WeakDataset) -> Option<(usize, usize)> {
 
 /// A classifier on features that was trained against an adversary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FittedAdversarialLabels(Classifier);
+pub struct FittedAdversarialLabels(Form);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Classifier {
+enum Form {
     Linear { classifier: LinearClassifier, stop: StopReason },
     Network { scaler: Option<Scaler>, perceptron: FittedMultilayerPerceptron },
 }
@@ -158,9 +159,9 @@ impl FittedAdversarialLabels {
     /// The probability of each class for each row.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         match &self.0 {
-            Classifier::Linear { classifier, .. } => classifier.predict_proba(features),
-            Classifier::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
-            Classifier::Network { scaler: Some(scaler), perceptron } => {
+            Form::Linear { classifier, .. } => classifier.predict_proba(features),
+            Form::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
+            Form::Network { scaler: Some(scaler), perceptron } => {
                 check_columns(features, scaler.d_features())?;
                 let scaled = scale(Some(scaler), features.values())?;
                 perceptron.predict_proba(&Features::new(scaled)?)
@@ -171,19 +172,34 @@ impl FittedAdversarialLabels {
     /// The weights of the linear form, or nothing.
     pub fn weights(&self) -> Option<Vec<f64>> {
         match &self.0 {
-            Classifier::Linear { classifier, .. } => Some(classifier.weights().row(0).to_vec()),
-            Classifier::Network { .. } => None,
+            Form::Linear { classifier, .. } => Some(classifier.weights().row(0).to_vec()),
+            Form::Network { .. } => None,
         }
     }
 
     /// Why the linear form ended, or nothing: the other one always runs for all its epochs.
     pub fn stop(&self) -> Option<StopReason> {
         match &self.0 {
-            Classifier::Linear { stop, .. } => Some(*stop),
-            Classifier::Network { .. } => None,
+            Form::Linear { stop, .. } => Some(*stop),
+            Form::Network { .. } => None,
         }
     }
 }
+
+impl FittedAdversarialLabels {
+    fn classifier(&self) -> &dyn Classifier {
+        match &self.0 {
+            Form::Linear { classifier, .. } => classifier,
+            Form::Network { perceptron, .. } => perceptron,
+        }
+    }
+}
+
+impl_classifier!(
+    FittedAdversarialLabels,
+    |model| model.classifier().d_features(),
+    model.classifier().n_classes()
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,203 @@
+//! Trains a model of any task in its folder: from the checkpoint there, watched, evaluated as it goes on, saved and compared.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use labelflow::learners::{FitOptions, FittedFlow, FlowLearner, PreparedFit};
+use labelflow::storage::{Checkpoint, ModelRecord, SavedModel};
+use labelflow::training::{CheckpointFile, EpochEvent, Observer, Report, StopReason};
+
+use super::evaluations::{Evaluations, Judge};
+use super::origin::Origin;
+use super::plan::FitPlan;
+use crate::Outcome;
+use crate::inputs::completer::CHECKPOINT;
+use crate::inputs::evaluation_file::Scores;
+use crate::inputs::memory_size::MemorySize;
+use crate::terminal::claimed_folder::ClaimedFolder;
+use crate::terminal::progress::{Progress, why_ended};
+use crate::terminal::{output, time_limit};
+
+/// How good a flow is, by true labels.
+pub(super) type Score<'a, L> = dyn Fn(&FittedFlow<L>) -> labelflow::Result<Scores> + 'a;
+
+/// Trains a flow on the rows of a table, in memory or in parts.
+///
+/// `score` tells how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
+pub(super) fn train_flow<L: FlowLearner>(
+    plan: &FitPlan<'_>,
+    fit: &PreparedFit<'_, L>,
+    n_rows: u64,
+    speaks: &str,
+    score: Option<&Score<'_, L>>,
+) -> anyhow::Result<(FittedFlow<L>, Outcome)> {
+    if fit.n_uncovered() > 0 {
+        output::note(&format!(
+            "{} of {n_rows} rows {speaks}: only their features are used",
+            fit.n_uncovered()
+        ));
+    }
+    if let Some(batch_rows) = fit.batch_rows() {
+        output::note(&match fit.n_windows() {
+            1 => format!("{n_rows} rows in memory, steps of at most {batch_rows} rows"),
+            n_windows => format!(
+                "{n_rows} rows in {n_windows} windows, steps of at most {batch_rows} rows; rows in random order take {} of disk in the \
+                 model folder while it is trained",
+                MemorySize(fit.disk_bytes())
+            ),
+        });
+    }
+    let model_at = |checkpoint| fit.at_checkpoint(checkpoint);
+    let training = Training {
+        digest: fit.digest().to_owned(),
+        fit: &|checkpoint, observer| {
+            fit.fit(FitOptions {
+                checkpoint,
+                observer: Some(observer),
+                folder: Some(&plan.out),
+                ..FitOptions::default()
+            })
+        },
+        report: FittedFlow::report,
+        save: |model, folder, origin| model.save_with_origin(folder, origin),
+        judge: score.map(|scores| Judge { model_at: &model_at, scores }),
+    };
+    training.run(plan)
+}
+
+/// Trains from a checkpoint, if there is one, watched by an observer.
+type Fit<'a, M> = dyn Fn(Option<Checkpoint>, &mut dyn Observer) -> labelflow::Result<M> + 'a;
+
+/// What a learner of any task is trained with: its run digest, and how it is fitted, reported on and saved.
+pub(super) struct Training<'a, M> {
+    pub(super) digest: String,
+    pub(super) fit: &'a Fit<'a, M>,
+    pub(super) report: fn(&M) -> &Report,
+    pub(super) save: fn(&M, &Path, &Origin) -> labelflow::Result<()>,
+    /// How the model is judged as training goes on, if there are labels.
+    pub(super) judge: Option<Judge<'a, M>>,
+}
+
+impl<M> Training<'_, M> {
+    /// Trains from the checkpoint in the folder of the model, if there is one, and leaves the model there.
+    pub(super) fn run(&self, plan: &FitPlan<'_>) -> anyhow::Result<(M, Outcome)> {
+        if let Some(repeated) = &plan.repeated
+            && !repeated.origin.is_same_run(&self.digest)
+        {
+            bail!("the data or the settings are no longer those of the model to repeat");
+        }
+        let (origin, folder) = (Origin::of(plan, &self.digest)?, &plan.out);
+        // Before training: better to know at once that there is no place for its result.
+        let _claim = ClaimedFolder::open(folder)?;
+        let model = self.train_and_save(plan, &origin)?;
+        let report = (self.report)(&model);
+        output::print(&format!(
+            "{}: trained for {} epochs ({})",
+            folder.display(),
+            report.history.len(),
+            why_ended(report.stop)
+        ))?;
+        let Some(repeated) = &plan.repeated else { return Ok((model, Outcome::Done)) };
+        let is_same = ModelRecord::read(folder)?.weights_sha256 == repeated.record.weights_sha256;
+        output::print(match is_same {
+            true => "the same weights, to the last bit",
+            false => "other weights than those of the model that was repeated",
+        })?;
+        Ok((model, if is_same { Outcome::Done } else { Outcome::Missed }))
+    }
+
+    fn train_and_save(&self, plan: &FitPlan<'_>, origin: &Origin) -> anyhow::Result<M> {
+        let (args, folder) = (plan.args, &plan.out);
+        let checkpoint = folder.join(CHECKPOINT);
+        let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
+        let mut evaluations = Evaluations::find(folder, plan.settings.eval_every, start.as_ref())?;
+        // Evaluations before checkpoints: an epoch that is not trained again has its line.
+        let mut watchers: Vec<Box<dyn Observer + '_>> = Vec::new();
+        watchers.extend(evaluations.observer(self.judge.as_ref())?);
+        watchers.push(Box::new(CheckpointFile {
+            path: checkpoint.clone(),
+            every: args.checkpoint_every,
+        }));
+        watchers.push(Box::new(Progress::new()));
+        if let Some(minutes) = args.max_minutes {
+            watchers.push(Box::new(time_limit::after_minutes(minutes)?));
+        }
+        if let Some(repeated) = &plan.repeated
+            && repeated.record.stop == StopReason::TimeLimit
+        {
+            watchers.push(Box::new(EpochLimit(repeated.record.n_epochs)));
+        }
+        let mut observer = CheckpointAtEnd { watchers, path: checkpoint.clone() };
+        let model = (self.fit)(start, &mut observer)?;
+        drop(observer);
+        let report = (self.report)(&model);
+        if report.stop == StopReason::Interrupted {
+            bail!(
+                "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+                report.history.len(),
+                folder.display()
+            );
+        }
+        (self.save)(&model, folder, origin)?;
+        evaluations.finish(&model, report.history.len(), self.judge.as_ref())?;
+        if report.stop == StopReason::TimeLimit {
+            output::note("the checkpoint stays: the same command goes on from it");
+        } else {
+            Checkpoint::remove(&checkpoint)?;
+        }
+        Ok(model)
+    }
+}
+
+/// Saves the last epoch's state when one of the watchers ends training, so that nothing is lost.
+struct CheckpointAtEnd<'a> {
+    watchers: Vec<Box<dyn Observer + 'a>>,
+    path: PathBuf,
+}
+
+impl Observer for CheckpointAtEnd<'_> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+        let outcome = self.watchers.observe(event)?;
+        if outcome.is_break() {
+            (event.snapshot)().save(&self.path)?;
+        }
+        Ok(outcome)
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.watchers.warn(warning);
+    }
+}
+
+/// Ends training where that of a model ended whose time was up.
+struct EpochLimit(usize);
+
+impl Observer for EpochLimit {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+        Ok(match event.record.epoch + 1 >= self.0 {
+            true => ControlFlow::Break(StopReason::TimeLimit),
+            false => ControlFlow::Continue(()),
+        })
+    }
+}
+
+/// The checkpoint to go on from, if this run left one.
+fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Option<Checkpoint>> {
+    if restart {
+        Checkpoint::remove(path)?;
+    }
+    if !path.exists() {
+        return Ok(None);
+    }
+    let checkpoint =
+        Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
+    if checkpoint.run != run {
+        bail!(
+            "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
+            path.display()
+        );
+    }
+    output::note(&format!("going on after epoch {}", checkpoint.history.len()));
+    Ok(Some(checkpoint))
+}

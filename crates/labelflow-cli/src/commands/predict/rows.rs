@@ -1,0 +1,108 @@
+//! The rows to label: those of a file as one part, or those of parquet files part by part.
+
+use anyhow::Context;
+use labelflow::Features;
+use labelflow::learners::{FittedFlow, FlowLearner};
+use labelflow_data::inputs::read_features;
+use labelflow_data::parts::{FeatureParts, FeatureRows, TableParts};
+
+use super::args::PredictArgs;
+use crate::inputs::memory_size::MemorySize;
+
+/// Fewer rows at a time than this are not worth their trouble.
+const LEAST_ROWS: u64 = 64;
+
+pub(super) enum PredictRows {
+    Memory(Features),
+    Parts(FeatureParts),
+}
+
+/// What is said at the end.
+#[derive(Default)]
+pub(super) struct RowCounts {
+    pub(super) n_rows: u64,
+    pub(super) n_labelled: u64,
+    pub(super) n_bad: u64,
+    /// What is wrong with the first bad row.
+    pub(super) first_bad: Option<String>,
+    /// Rows on which the flow overflows.
+    pub(super) n_lost: u64,
+    pub(super) first_lost: Option<u64>,
+}
+
+impl RowCounts {
+    pub(super) fn add_lost(&mut self, rows: &FeatureRows, lost: &[usize]) {
+        self.n_lost += lost.len() as u64;
+        if let (None, Some(&first)) = (self.first_lost, lost.first()) {
+            self.first_lost = Some(rows.first_row + rows.good[first] as u64);
+        }
+    }
+}
+
+impl PredictRows {
+    /// The columns that the model was trained on.
+    pub(super) fn open<L: FlowLearner>(
+        model: &FittedFlow<L>,
+        args: &PredictArgs,
+    ) -> anyhow::Result<Self> {
+        let path = &args.features;
+        if args.memory.is_some() || args.bad_rows.is_some() || TableParts::is_several(path) {
+            let parts = FeatureParts::arranged(TableParts::open(path)?, model.feature_names())?;
+            return Ok(Self::Parts(parts));
+        }
+        let features = model.arrange(read_features(path)?);
+        Ok(Self::Memory(features.with_context(|| format!("{}", path.display()))?))
+    }
+
+    pub(super) fn are_in_memory(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
+    pub(super) fn n_rows(&self) -> u64 {
+        match self {
+            Self::Memory(features) => features.n_rows() as u64,
+            Self::Parts(parts) => parts.n_rows(),
+        }
+    }
+
+    /// As many rows at a time as the model likes and the memory allows, where so many columns are read beside features.
+    pub(super) fn batch_rows(
+        &self,
+        n_other_columns: usize,
+        bytes_per_row: usize,
+        at_once: usize,
+        args: &PredictArgs,
+    ) -> anyhow::Result<usize> {
+        let Self::Parts(parts) = self else { return Ok(at_once) };
+        let memory = args.memory.unwrap_or(MemorySize::DEFAULT);
+        let (n_columns, bytes) = (parts.names().len() + n_other_columns, bytes_per_row as u64);
+        let left = memory.left_to_work(n_columns, LEAST_ROWS * bytes)?;
+        Ok((left / bytes).min(at_once as u64) as usize)
+    }
+
+    /// Visits all rows in order: at once, or no more than `batch_rows` at a time.
+    pub(super) fn visit(
+        self,
+        batch_rows: usize,
+        args: &PredictArgs,
+        mut visit: impl FnMut(&FeatureRows, &mut RowCounts) -> anyhow::Result<()>,
+    ) -> anyhow::Result<RowCounts> {
+        let mut counts = RowCounts { n_rows: self.n_rows(), ..RowCounts::default() };
+        match self {
+            Self::Memory(features) => {
+                let n_rows = features.n_rows();
+                let (good, features) = ((0..n_rows).collect(), Some(features));
+                visit(&FeatureRows { first_row: 0, n_rows, good, features }, &mut counts)?;
+            }
+            Self::Parts(parts) => {
+                let mut reader = parts.reader(0..counts.n_rows, batch_rows, args.bad_rows());
+                while let Some(rows) = reader.next_rows()? {
+                    counts.n_bad = reader.n_bad();
+                    visit(&rows, &mut counts)?;
+                }
+                counts.first_bad = reader.first_bad().map(ToString::to_string);
+            }
+        }
+        Ok(counts)
+    }
+}

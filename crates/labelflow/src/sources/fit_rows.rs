@@ -1,0 +1,269 @@
+//! Rows to train on: in memory, or of a source, in as many windows as the memory asks for.
+//!
+//! Rows in memory are one window. If all rows of a source fit, they are read once, and are one window too. If not, rows are [dealt out](crate::sources::dealt_rows) at
+//! random to blocks on disk, once. Every epoch puts windows together from blocks anew, each as many rows as the memory holds, and visits the
+//! rows of each window in random batches. (Windows of neighbouring rows would be told apart by the weights where rows are in an
+//! order, and windows that stay the same would be learned.) Statistics over all rows are those of [`Batch`](crate::training::Batch), with all that is
+//! outside the window as one sum for each block:
+//!
+//! ```text
+//! total = Σ_{other blocks} F_b + Σ_{window} f(stale) − Σ_batch f(stale) + Σ_batch f(fresh),   F_b = Σ_{block} f when last visited
+//! ```
+//!
+//! where the stale labels are those that the flow gives when the window is read. So nothing is kept of a row between two epochs.
+
+use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor};
+use labelflow_files::Sha256;
+use labelflow_flow::{Bijection, Flow};
+use labelflow_weak::linear::ColumnMoments;
+use labelflow_weak::rows::Features;
+
+use super::dealt_rows::DealtRows;
+use super::row_source::{RowLayout, read_all};
+use super::window_pass::WindowPass;
+use super::window_plan::{RowCosts, WindowPlan};
+use crate::learners::row_samples::to_tensor;
+use crate::learners::scaling::{Scaler, scale};
+use crate::learners::{FlowLearner, FlowSettings, Scaling};
+use crate::sources::{RowSignals, RowSource, SourceRows};
+use crate::storage::Checkpoint;
+use crate::training::epochs::Course;
+use crate::training::stream;
+use crate::training::train::bytes_per_row;
+use crate::training::{BatchSize, Objective, Observer, Report, TrainConfig};
+use crate::{Error, Result};
+
+/// Rows that were looked at, and a digest of them.
+pub(crate) enum FitRows<'a> {
+    /// In memory; the digest is computed when it is asked for.
+    Memory { features: &'a Features, digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>> },
+    /// Of a source.
+    Parts(PartedRows<'a>),
+}
+
+/// All rows in memory.
+pub(crate) struct Window<'a> {
+    pub(crate) features: Cow<'a, Features>,
+    /// None of rows that were in memory from the start: what must hold of them is known.
+    pub(crate) signals: RowSignals,
+    /// None where the settings decide.
+    pub(crate) batch_size: Option<BatchSize>,
+}
+
+/// What a fit to rows of a source needs beside settings.
+pub(crate) struct Demands {
+    /// Bytes that training may take beside what reading takes.
+    pub(crate) memory: u64,
+    pub(crate) d_labels: usize,
+    /// Bytes of what constraints keep of a row, twice over.
+    pub(crate) constraint_bytes: u64,
+    /// What else decides the course of training.
+    pub(crate) beside_settings: String,
+}
+
+impl<'a> FitRows<'a> {
+    /// Rows in memory; `hash_labels` adds all that a fit sees of them beside their features.
+    pub(crate) fn in_memory<L: FlowLearner + 'a>(
+        learner: &L,
+        features: &'a Features,
+        hash_labels: impl FnOnce(&mut Sha256) + 'a,
+    ) -> Result<Self> {
+        learner.check_settings()?;
+        check_enough(features.n_rows() as u64)?;
+        let settings = as_text(learner);
+        let digest = move || {
+            let mut hash = Sha256::default();
+            hash.update(settings);
+            features.values().iter().for_each(|value| hash.update(value.to_le_bytes()));
+            hash_labels(&mut hash);
+            hash.hex()
+        };
+        Ok(Self::Memory { features, digest: LazyCell::new(Box::new(digest)) })
+    }
+
+    /// Visits all rows of a source once, after deciding how many of them are in memory at a time.
+    pub(crate) fn of_source<L: FlowLearner>(
+        learner: &L,
+        source: &'a dyn RowSource,
+        demands: &Demands,
+        visit: &mut dyn FnMut(&Features, &RowSignals) -> Result<()>,
+    ) -> Result<Self> {
+        learner.check_settings()?;
+        check_enough(source.n_rows())?;
+        let layout = RowLayout::of(source);
+        let FlowSettings { training, scaling, device, .. } = learner.settings();
+        let device = device.open()?;
+        let flow = learner.init_flow(layout.d_features, demands.d_labels, &device);
+        let costs = RowCosts {
+            step: bytes_per_row(&flow, &device) as u64,
+            constraints: demands.constraint_bytes,
+            d_labels: demands.d_labels as u64,
+        };
+        let plan =
+            WindowPlan::new(source.n_rows(), &layout, costs, training.batch_size, demands.memory)?;
+        let mut hash = Sha256::default();
+        hash.update(as_text(learner) + &demands.beside_settings);
+        hash.update(format!("{plan:?} {layout:?}"));
+        let mut moments = ColumnMoments::default();
+        source.visit(&mut |rows| {
+            let n_rows = layout.check(&rows)?;
+            let mut bytes = Vec::with_capacity(n_rows * layout.bytes());
+            (0..n_rows).for_each(|row| layout.write(&rows, row, &mut bytes));
+            hash.update(&bytes);
+            drop(bytes);
+            moments.push(rows.features.view())?;
+            let features = Features::with_names(rows.features, source.feature_names().to_vec())?;
+            visit(&features, &rows.signals)
+        })?;
+        if moments.n_rows() != source.n_rows() {
+            let expected = format!("{} rows", source.n_rows());
+            return Err(Error::data("features", expected, moments.n_rows()));
+        }
+        let digest = hash.hex();
+        Ok(Self::Parts(PartedRows { source, layout, plan, scaling, moments, digest }))
+    }
+
+    pub(crate) fn digest(&self) -> &str {
+        match self {
+            Self::Memory { digest, .. } => digest,
+            Self::Parts(parts) => &parts.digest,
+        }
+    }
+
+    pub(crate) fn feature_names(&self) -> &[String] {
+        match self {
+            Self::Memory { features, .. } => features.names(),
+            Self::Parts(parts) => parts.source.feature_names(),
+        }
+    }
+
+    /// The rows of a source.
+    pub(crate) fn parts(&self) -> Option<&PartedRows<'a>> {
+        match self {
+            Self::Memory { .. } => None,
+            Self::Parts(parts) => Some(parts),
+        }
+    }
+
+    /// All rows, if they fit in memory together.
+    pub(crate) fn in_one_window(&self) -> Result<Option<Window<'_>>> {
+        Ok(match self {
+            Self::Memory { features, .. } => Some(Window {
+                features: Cow::Borrowed(features),
+                signals: RowSignals::None,
+                batch_size: None,
+            }),
+            Self::Parts(parts) if parts.plan.n_windows == 1 => {
+                let SourceRows { features, signals } = read_all(parts.source)?;
+                let names = parts.source.feature_names().to_vec();
+                Some(Window {
+                    features: Cow::Owned(Features::with_names(features, names)?),
+                    signals,
+                    batch_size: Some(BatchSize::Rows(parts.plan.batch_rows)),
+                })
+            }
+            Self::Parts(_) => None,
+        })
+    }
+}
+
+fn check_enough(n_rows: u64) -> Result<()> {
+    match n_rows {
+        0 | 1 => Err(Error::data("features", "at least 2 rows to train on", n_rows)),
+        _ => Ok(()),
+    }
+}
+
+fn as_text(learner: &impl FlowLearner) -> String {
+    toml::to_string(learner).expect("settings can be written as TOML")
+}
+
+/// Rows of a source after the first pass.
+pub(crate) struct PartedRows<'a> {
+    source: &'a dyn RowSource,
+    layout: RowLayout,
+    pub(crate) plan: WindowPlan,
+    scaling: Scaling,
+    moments: ColumnMoments,
+    digest: String,
+}
+
+/// Where training starts, and who watches it.
+pub(crate) struct Start<'a> {
+    /// The digest of settings and data, for checkpoints.
+    pub(crate) run: &'a dyn Fn() -> String,
+    /// For rows that do not fit in memory.
+    pub(crate) folder: &'a Path,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) observer: &'a mut dyn Observer,
+}
+
+/// What a learner brings to training by windows.
+pub(crate) struct PartLearner<'a> {
+    pub(crate) d_labels: usize,
+    pub(crate) seed: u64,
+    pub(crate) weight_decay: f64,
+    pub(crate) training: &'a TrainConfig,
+    /// With gradients.
+    pub(crate) device: Device,
+    /// What must hold of all rows, as far as it is about these.
+    pub(crate) objective: &'a dyn Fn(&Features, &RowSignals) -> Result<Objective>,
+}
+
+impl PartedRows<'_> {
+    /// The bytes that rows in random order take on disk: none if there is one window.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        match self.plan.n_windows {
+            1 => 0,
+            _ => self.source.n_rows() * self.layout.bytes() as u64,
+        }
+    }
+
+    /// Trains a flow window by window; the one that is returned is without gradients.
+    pub(crate) fn train<B: Bijection>(
+        &self,
+        flow: Flow<B>,
+        learner: &PartLearner<'_>,
+        start: Start<'_>,
+    ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
+        let scaler = match self.scaling {
+            Scaling::Standardize => Some(Scaler::Standard(self.moments.standard_scaler()?)),
+            Scaling::Range => Some(Scaler::Range(self.moments.range_scaler()?)),
+            Scaling::None => None,
+        };
+        let plan = &self.plan;
+        let rng = &mut stream(learner.seed, "blocks", 0);
+        let (n_blocks, chunk_rows) = (plan.n_blocks(), plan.chunk_rows);
+        let dealt = DealtRows::deal(self.source, n_blocks, chunk_rows, rng, start.folder)?;
+        let load = |rows: SourceRows| -> Result<(Tensor<2>, Objective)> {
+            let names = self.source.feature_names().to_vec();
+            let features = Features::with_names(rows.features, names)?;
+            let objective = (learner.objective)(&features, &rows.signals)?;
+            let scaled = scale(scaler.as_ref(), features.values())?;
+            drop(features);
+            Ok((to_tensor(scaled.view(), &learner.device), objective))
+        };
+        let mut pass = WindowPass {
+            rows: &dealt,
+            plan,
+            load: &load,
+            learner,
+            n_rows: self.source.n_rows(),
+            terms: Vec::new(),
+            totals: Vec::new(),
+        };
+        let course = match start.checkpoint {
+            None => Course::start(flow, learner.training, &learner.device),
+            Some(checkpoint) => {
+                pass.totals = WindowPass::totals_of(&checkpoint, n_blocks)?;
+                Course::resume(flow, &checkpoint, learner.training, &learner.device)?
+            }
+        };
+        let (flow, report) = course.run(&mut pass, start.run, learner.training, start.observer)?;
+        Ok((pass.settle(&flow)?, scaler, report))
+    }
+}
