@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use labelflow::Result;
 use labelflow_clouds::completers::{
-    AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
-    CompletionMethod, CompletionOptions, FrameSearch, PointCloudCompleter, ScanFrame,
+    AnyCompleter, AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter,
+    ScanFrame,
 };
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use ndarray::{Array3, ArrayView2};
@@ -32,23 +32,17 @@ pub(crate) enum GivenFrame {
 impl GivenFrame {
     fn to_scan_frame(&self) -> PyResult<ScanFrame> {
         match self {
-            Self::Named(name) => match name.as_str() {
-                "auto" => Ok(ScanFrame::Auto(FrameSearch::default())),
-                "scan" => Ok(ScanFrame::Scan),
-                "same" => Ok(ScanFrame::Same),
-                _ => Err(ConfigError::new_err(format!(
+            Self::Named(name) => ScanFrame::of_name(name).ok_or_else(|| {
+                ConfigError::new_err(format!(
                     "frame: expected 'auto', 'scan', 'same' or (center, radius), found '{name}'"
-                ))),
-            },
-            Self::Ball(center, radius) => {
-                let scale = Normalization::SHAPE_RADIUS / radius;
-                Ok(ScanFrame::Given(Normalization::new(*center, scale).map_err(exception)?))
-            }
+                ))
+            }),
+            Self::Ball(center, radius) => ScanFrame::of_ball(*center, *radius).map_err(exception),
         }
     }
 }
 
-/// All settings of a preset of a system, or the defaults, as JSON; with so many epochs and clouds a step of every stage, and so many points
+/// All settings of a preset of a system, or the defaults, as JSON; with so many epochs and clouds per step of every stage, and so many points
 /// of complete and of partial clouds, where they are given.
 #[pyfunction]
 #[pyo3(signature = (preset=None, system="llf", max_epochs=None, batch_size=None, n_points=None, n_partial_points=None))]
@@ -60,27 +54,22 @@ pub(crate) fn completer_preset(
     n_points: Option<usize>,
     n_partial_points: Option<usize>,
 ) -> PyResult<String> {
-    let method = CompletionMethod::from_name(system).map_err(exception)?;
-    let mut config = match (preset, method) {
-        (None, _) => method.learner(),
-        (Some("paper"), CompletionMethod::Llf) => PointCloudCompleter::paper().into(),
-        (Some("paper"), _) => method.learner(),
-        (Some("small"), _) => method.learner().small(),
+    let default = AnyCompletionLearner::of_system(system).map_err(exception)?;
+    let mut config = match (preset, default) {
+        (Some("paper"), AnyCompletionLearner::Flow(_)) => PointCloudCompleter::paper().into(),
+        (None | Some("paper"), default) => default,
+        (Some("small"), default) => default.small(),
         (Some(name), _) => {
             return Err(ConfigError::new_err(format!(
                 "preset: expected None, 'paper' or 'small', found '{name}'"
             )));
         }
     };
-    if let Some(max_epochs) = max_epochs {
-        config = config.with_epochs(max_epochs);
-    }
-    if let Some(batch_size) = batch_size {
-        config = config.with_batch_size(batch_size);
-    }
+    let mut common = config.common();
+    common.set_length(max_epochs, batch_size);
+    *common.n_partial_points = n_partial_points.unwrap_or(*common.n_partial_points);
     let n_points = n_points.unwrap_or(config.n_points());
-    let n_partial_points = n_partial_points.unwrap_or(config.n_partial_points());
-    Ok(config.with_points(n_points, n_partial_points).map_err(exception)?.to_json())
+    Ok(config.with_n_points(n_points).map_err(exception)?.to_json())
 }
 
 /// Trains a completer of a system on shapes and either scans or the parts of the shapes, whose names decide how they are cut; `observer` is called
@@ -99,9 +88,9 @@ pub(crate) fn fit_point_cloud_completer(
     n_jobs: Option<usize>,
     system: &str,
 ) -> PyResult<CloudCompleter> {
-    let method = CompletionMethod::from_name(system).map_err(exception)?;
-    let config = AnyCompletionLearner::from_json(method, config)
-        .map_err(|error| bad_settings("PointCloudCompleter", &error))?;
+    let default = AnyCompletionLearner::of_system(system).map_err(exception)?;
+    let mut config =
+        default.from_json(config).map_err(|error| bad_settings("PointCloudCompleter", &error))?;
     let shapes = clouds(&shapes)?;
     let scans = scans.map(|scans| clouds(&scans)).transpose()?;
     let parts: Option<Vec<Vec<u32>>> =
@@ -117,7 +106,7 @@ pub(crate) fn fit_point_cloud_completer(
                 let shapes: Result<Vec<Shape>> = shapes
                     .map(|((points, name), parts)| Ok(Shape::new(name, points, parts)?))
                     .collect();
-                CompletionDataset::from_parts(shapes?, config.seed())?
+                CompletionDataset::from_parts(shapes?, *config.common().seed)?
             }
         };
         config.fit_with(&dataset, None, observer)
@@ -223,10 +212,10 @@ trained_model! { CloudCompleter: AnyCompleter,
     /// The system that it is, by name.
     #[getter]
     fn system(&self) -> &'static str {
-        self.0.config().method().name()
+        self.0.config().system()
     }
 
-    /// Whether it knows a single completion of a scan.
+    /// Whether it gives a single completion per scan.
     #[getter]
     fn is_deterministic(&self) -> bool {
         self.0.is_deterministic()

@@ -4,7 +4,8 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use labelflow_clouds::completers::{
-    CompletionDataset, CompletionOptions, CompletionTraining, PointCloudCompleter,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining,
+    PointCloudCompleter,
 };
 use labelflow_clouds::geometry::{PartialCut, Shape};
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory};

@@ -9,6 +9,10 @@
 //! | [`metrics`] | distances between clouds and between sets of clouds |
 //! | [`completers`] | completion: label learning flows and the five systems they are compared with (cargo feature `completers`, on by default) |
 
+// First: its macro is seen by what follows.
+#[macro_use]
+mod settings;
+
 #[cfg(feature = "completers")]
 pub mod completers;
 pub mod files;

@@ -1,14 +1,15 @@
-//! pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im on made-up chairs, end to end, with networks small enough for a test.
+//! pcl2pcl, mm-pcl2pcl and mm-pcl2pcl-im on synthetic chairs, end to end, with networks small enough for a test.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod clouds;
 
 use clouds::{Keep, chairs, partial, scores, suite};
+use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    CodeCompleter, CompletionDataset, CompletionOptions, FittedCodeCompleter,
-    FittedPointCloudCompleter, StageTraining,
+    CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
+    FittedCodeCompleter, FittedPointCloudCompleter, StageTraining,
 };
 use labelflow_clouds::geometry::shape_stream;
 use labelflow_clouds::metrics::{AnnealedMatching, directed_hausdorff};

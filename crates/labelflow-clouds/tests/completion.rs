@@ -1,4 +1,4 @@
-//! Completion of made-up chairs, end to end, with networks small enough for a test.
+//! Completion of synthetic chairs, end to end, with networks small enough for a test.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -7,11 +7,12 @@ mod clouds;
 use std::ops::ControlFlow;
 
 use clouds::{chairs, partial, scores, suite};
+use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow::training::{EpochEvent, Observer, StopReason};
 use labelflow_clouds::completers::{
-    CompletionDataset, CompletionOptions, CompletionTraining, FittedCodeCompleter, FrameSearch,
-    LatentSource, PointCloudCompleter, ScanFrame,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining,
+    FittedCodeCompleter, FrameSearch, LatentSource, PointCloudCompleter, ScanFrame,
 };
 use labelflow_clouds::geometry::Normalization;
 use labelflow_clouds::metrics::directed_hausdorff;

@@ -17,9 +17,9 @@ use labelflow::{
     WeakSignals,
 };
 use labelflow_clouds::completers::{
-    AnyCompleter, CodeCompleter, CompletionDataset, FittedCodeCompleter, FittedKnowledgeTransfer,
-    FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer, PointCloudCompleter,
-    ShapeInversion,
+    AnyCompleter, CodeCompleter, CompletionDataset, CompletionLearner, FittedCodeCompleter,
+    FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer,
+    PointCloudCompleter, ShapeInversion,
 };
 use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};

@@ -1,14 +1,15 @@
-//! shape-inversion on made-up chairs, end to end, with networks small enough for a test.
+//! shape-inversion on synthetic chairs, end to end, with networks small enough for a test.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod clouds;
 
 use clouds::{chairs, partial, scores, suite};
+use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    CompletionDataset, CompletionOptions, FittedCodeCompleter, Inversion, ShapeInversion,
-    StageTraining,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCodeCompleter,
+    Inversion, ShapeInversion, StageTraining,
 };
 use labelflow_clouds::geometry::{NearestTree, PointSet, shape_stream};
 use labelflow_clouds::metrics::Chamfer;

@@ -1,10 +1,10 @@
-//! Writes the page that the tests in `tools/browser_tests` open, and a contact sheet of the same scans to look at.
+//! Writes the page that the tests in `tools/browser_tests` open, and a picture of the same scans to look at.
 
 use std::fs;
 use std::path::Path;
 
 use labelflow_clouds::geometry::{PartialCut, PointCloud, PointSet};
-use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_contact_sheet};
+use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory};
 use labelflow_data::Result;
 
@@ -13,7 +13,7 @@ fn cloud(points: &PointSet) -> Result<PointCloud> {
     Ok(PointCloud::new(points.collect())?)
 }
 
-/// A made-up piece of furniture, what a cut leaves of it, and three pieces it may have been.
+/// A synthetic piece of furniture, what a cut leaves of it, and three pieces it may have been.
 fn scan(category: FurnitureCategory, index: usize, name: &str) -> Result<CompletedScan> {
     let model = Furniture { category, seed: 0 }.model("test", index)?;
     let shape = model.shape(category.part_depth())?;
@@ -37,9 +37,9 @@ fn page_for_the_browser() {
         scan(FurnitureCategory::Table, 0, "</script><b>table</b> & \"more\".ply").unwrap(),
         scan(FurnitureCategory::Lamp, 2, "lamp.ply").unwrap(),
     ];
-    let (page, sheet) = (folder.join("cloud_page.html"), folder.join("contact_sheet.png"));
+    let (page, picture) = (folder.join("cloud_page.html"), folder.join("contact_sheet.png"));
     write_cloud_page(&page, &scans).unwrap();
-    write_contact_sheet(&sheet, &scans).unwrap();
+    write_cloud_picture(&picture, &scans).unwrap();
     assert!(fs::metadata(page).unwrap().len() > 100_000);
-    assert!(fs::metadata(sheet).unwrap().len() > 10_000);
+    assert!(fs::metadata(picture).unwrap().len() > 10_000);
 }

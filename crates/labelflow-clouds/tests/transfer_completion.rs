@@ -1,4 +1,4 @@
-//! KT-Net on made-up chairs, end to end, with networks small enough for a test.
+//! KT-Net on synthetic chairs, end to end, with networks small enough for a test.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -7,7 +7,8 @@ mod clouds;
 use clouds::{chairs, partial, scores, suite};
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    CompletionDataset, CompletionOptions, FittedShapeInversion, KnowledgeTransfer, StageTraining,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedShapeInversion,
+    KnowledgeTransfer, StageTraining,
 };
 use labelflow_clouds::geometry::shape_stream;
 use labelflow_clouds::metrics::{AnnealedMatching, directed_hausdorff};

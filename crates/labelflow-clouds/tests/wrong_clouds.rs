@@ -8,7 +8,7 @@ use std::path::Path;
 
 use labelflow_clouds::files::{read_cloud, write_cloud};
 use labelflow_clouds::geometry::{Normalization, PointCloud};
-use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_contact_sheet};
+use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 
 /// A format that is both read and written.
 const WRITTEN: [&str; 9] = ["ply", "pcd", "csv", "xyz", "txt", "pts", "npy", "npz", "off"];
@@ -109,7 +109,7 @@ fn one_point() {
     assert_eq!(frame.apply(&one).unwrap().as_slice(), [[0.0; 3]]);
     let scan =
         CompletedScan { name: "a".into(), input: one.clone(), completions: vec![one], truth: None };
-    write_contact_sheet(&folder.path().join("a.png"), std::slice::from_ref(&scan)).unwrap();
+    write_cloud_picture(&folder.path().join("a.png"), std::slice::from_ref(&scan)).unwrap();
     write_cloud_page(&folder.path().join("a.html"), &[scan]).unwrap();
     // A triangle whose corners are one point has no surface to draw from, but it has corners.
     let flat = read("a.stl", &stl(1, &[[1.0; 9]])).unwrap();

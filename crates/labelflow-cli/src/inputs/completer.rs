@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use labelflow::storage::Checkpoint;
 use labelflow::training::{CheckpointFile, DeviceKind, EpochEvent, Observer, StopReason};
-use labelflow_clouds::completers::{Completer, CompletionDataset, CompletionLearner};
+use labelflow_clouds::completers::{AnyCompleter, AnyCompletionLearner, CompletionDataset};
 
 use crate::terminal::claimed_folder::ClaimedFolder;
 
@@ -16,19 +16,21 @@ const CHECKPOINT_EVERY: usize = 10;
 
 /// The model in a folder if it has these settings, else one that is trained now, from the folder's checkpoint if there is one, and left
 /// there. Without a folder nothing is kept.
-pub(crate) fn fit_or_load<L: CompletionLearner>(
-    learner: &L,
+pub(crate) fn fit_or_load(
+    learner: &AnyCompletionLearner,
     dataset: &CompletionDataset,
     folder: Option<&Path>,
     observer: &mut dyn Observer,
-) -> anyhow::Result<L::Fitted> {
+) -> anyhow::Result<AnyCompleter> {
     let Some(folder) = folder else {
         return Ok(learner.fit_with(dataset, None, observer)?);
     };
     if folder.join("model.toml").exists() {
-        let model = L::Fitted::load(folder)?;
-        if *model.config() == learner.clone().with_device(DeviceKind::Cpu) {
-            return Ok(model.to_device(learner.device())?);
+        let model = AnyCompleter::load(folder)?;
+        let mut wanted = learner.clone();
+        let device = std::mem::replace(wanted.common().device, DeviceKind::Cpu);
+        if model.config() == wanted {
+            return Ok(model.to_device(device)?);
         }
     }
     let _claim = ClaimedFolder::open(folder)?;

@@ -1,67 +1,178 @@
-//! What all learners of completion share, so that comparisons and tools need not know which one they have.
+//! What a completer is: settings from which networks are trained, and a trained model that completes scans.
 
-use std::path::Path;
+use std::fmt::Debug;
 
 use burn::module::Module;
+use burn::tensor::Device;
 use labelflow::Result;
 use labelflow::learners::check_run;
-use labelflow::storage::{Checkpoint, SavedModel};
+use labelflow::storage::{Checkpoint, ModelTask};
 use labelflow::training::{DeviceKind, Observer, Report};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::codes::code_training::train_codes;
-use super::flow::completion_stage::train_completion;
-use super::frame_search::frame_of;
-use super::inversion::inversion_training::train_tree;
-use super::transfer::transfer_training::train_transfer;
-use crate::completers::{
-    CodeCompleter, CompletionDataset, CompletionOptions, FittedCodeCompleter,
-    FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer,
-    PointCloudCompleter, ScanFrame, ShapeInversion,
-};
+use super::frame_search::find_frame;
+use super::stages::course::Course;
+use crate::completers::{CompletionDataset, CompletionOptions, FittedCompleter, ScanFrame};
 use crate::geometry::{Normalization, PointCloud, PointSet};
 
 /// Settings from which a [`Completer`] is trained.
-pub trait CompletionLearner: Clone + PartialEq {
-    /// What training gives.
-    type Fitted: Completer<Learner = Self>;
+pub trait CompletionLearner:
+    Clone + Debug + PartialEq + Serialize + DeserializeOwned + 'static
+{
+    /// What is trained.
+    type Networks: Module;
+    /// How `model.toml` names its models.
+    const TASK: ModelTask;
+    /// Tells its runs from those of other learners with the same settings.
+    const KIND: &'static str;
+    /// The systems that have these settings, by name, with their default settings: as published, where it is not the flow.
+    const SYSTEMS: &'static [(&'static str, fn() -> Self)];
+    /// Whether training looks at partial clouds.
+    const LEARNS_FROM_PARTIALS: bool = true;
 
-    /// Trains on a dataset, from a checkpoint if there is one, watched by an observer.
+    /// The system whose settings these are.
+    fn system(&self) -> &'static str {
+        Self::SYSTEMS[0].0
+    }
+
+    /// The settings that all learners have.
+    fn common(&mut self) -> CommonSettings<'_>;
+
+    /// Points of a complete cloud in training.
+    fn n_points(&self) -> usize;
+
+    /// The settings with so many points of a complete cloud.
+    fn with_n_points(self, n_points: usize) -> Result<Self>;
+
+    /// Small networks for small clouds, that train in seconds.
+    #[must_use]
+    fn small(self) -> Self;
+
+    /// An error where a setting makes no sense.
+    fn check(&self) -> Result<()>;
+
+    /// Networks with initial weights.
+    fn init(&self, device: &Device) -> Self::Networks;
+
+    /// How many numbers the networks have at the least; none if there is no such number.
+    fn n_weights_at_least(&self) -> Option<usize>;
+
+    /// Trains the networks from where their course is.
+    fn train(
+        &self,
+        dataset: &CompletionDataset,
+        course: Course<'_, Self::Networks>,
+    ) -> Result<(Self::Networks, Report)>;
+
+    /// Trains on a dataset.
+    fn fit(&self, dataset: &CompletionDataset) -> Result<FittedCompleter<Self>> {
+        self.fit_with(dataset, None, &mut ())
+    }
+
+    /// Trains on a dataset, from a checkpoint of any epoch if there is one, watched by an observer. Epochs are counted through all stages.
     fn fit_with(
         &self,
         dataset: &CompletionDataset,
         checkpoint: Option<Checkpoint>,
         observer: &mut dyn Observer,
-    ) -> Result<Self::Fitted>;
+    ) -> Result<FittedCompleter<Self>> {
+        self.check()?;
+        let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
+        let run = || run.clone();
+        let course = Course::start(self, &run, checkpoint, observer)?;
+        let (networks, report) = self.train(dataset, course)?;
+        Ok(FittedCompleter { config: self.clone(), networks, report })
+    }
 
     /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-    fn run_digest(&self, dataset: &CompletionDataset) -> String;
+    fn run_digest(&self, dataset: &CompletionDataset) -> String {
+        dataset.run_digest(Self::KIND, self)
+    }
+}
 
+/// The settings that all learners have, to be changed in place.
+#[derive(Debug)]
+pub struct CommonSettings<'a> {
+    /// Where all randomness comes from.
+    pub seed: &'a mut u64,
     /// Where to compute.
-    fn device(&self) -> DeviceKind;
+    pub device: &'a mut DeviceKind,
+    /// Points of a partial cloud.
+    pub n_partial_points: &'a mut usize,
+    /// How long each stage of training is.
+    pub stages: Vec<StageLength<'a>>,
+}
 
-    /// The same settings for another device.
-    #[must_use]
-    fn with_device(self, device: DeviceKind) -> Self;
+impl CommonSettings<'_> {
+    /// So many epochs of every stage, and clouds per step; what is not given stays.
+    pub fn set_length(&mut self, max_epochs: Option<usize>, batch_size: Option<usize>) {
+        for stage in &mut self.stages {
+            *stage.max_epochs = max_epochs.unwrap_or(*stage.max_epochs);
+            *stage.batch_size = batch_size.unwrap_or(*stage.batch_size);
+        }
+    }
+}
+
+/// The methods of a [`CompletionLearner`] that look alike: of one with these stages, and with a field `n_points` if it is named.
+macro_rules! common_settings {
+    ([$($stage:ident),+], n_points) => {
+        common_settings!([$($stage),+]);
+
+        fn n_points(&self) -> usize {
+            self.n_points
+        }
+
+        fn with_n_points(self, n_points: usize) -> Result<Self> {
+            Ok(Self { n_points, ..self })
+        }
+    };
+    ([$($stage:ident),+]) => {
+        fn common(&mut self) -> $crate::completers::CommonSettings<'_> {
+            $crate::completers::CommonSettings {
+                seed: &mut self.seed,
+                device: &mut self.device,
+                n_partial_points: &mut self.n_partial_points,
+                stages: vec![$(self.$stage.length()),+],
+            }
+        }
+    };
+}
+pub(crate) use common_settings;
+
+/// How long a stage of training is.
+#[derive(Debug)]
+pub struct StageLength<'a> {
+    /// Passes over the clouds.
+    pub max_epochs: &'a mut usize,
+    /// Clouds per step.
+    pub batch_size: &'a mut usize,
 }
 
 /// A trained model that completes scans.
-pub trait Completer: Sized {
-    /// What it was trained by.
-    type Learner;
+pub trait Completer {
+    /// Whether it gives a single completion per scan, however many are asked for.
+    fn is_deterministic(&self) -> bool {
+        false
+    }
 
-    /// Several completions of a scan that lies in the frame of the shapes; a single one of those that [know no
-    /// other](Self::is_deterministic).
-    fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>>;
+    /// Points of a partial cloud in training.
+    fn n_partial_points(&self) -> usize;
 
-    /// The completions of each of several scans, together where that is quicker.
+    /// The completions of each of several scans that lie in the frame of the shapes.
+    ///
+    /// They depend on the scan, the model and the options, not on what else is completed.
     fn complete_all(
         &self,
         scans: &[PointSet],
         options: &CompletionOptions,
     ) -> Result<Vec<Vec<PointSet>>>;
 
-    /// Whether it knows a single completion of a scan, however many are asked for.
-    fn is_deterministic(&self) -> bool;
+    /// Several completions of a scan that lies in the frame of the shapes; a single one from [deterministic](Self::is_deterministic)
+    /// models.
+    fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
+        Ok(self.complete_all(std::slice::from_ref(scan), options)?.remove(0))
+    }
 
     /// How much each cloud looks like a complete shape: about 1 when it does, about 0 when it does not. All have as many points.
     fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>>;
@@ -69,196 +180,8 @@ pub trait Completer: Sized {
     /// A quick completion of each of several scans, all with the same noise: what a search for frames compares.
     fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>>;
 
-    /// Points of a partial cloud in training.
-    fn n_partial_points(&self) -> usize;
-
     /// The frame in which a scan is completed.
     fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
-        frame_of(self, scan, frame)
+        find_frame(self, scan, frame)
     }
-
-    /// The settings that it was trained with.
-    fn config(&self) -> &Self::Learner;
-
-    /// The course of training.
-    fn report(&self) -> &Report;
-
-    /// The same model on another device.
-    fn to_device(self, device: DeviceKind) -> Result<Self>;
-
-    /// Writes the model into a folder, replacing a model that is there.
-    fn save(&self, folder: &Path) -> Result<()>;
-
-    /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
-    fn save_with_origin(&self, folder: &Path, origin: &toml::Table) -> Result<()>;
-
-    /// Reads a model, onto the device cpu.
-    fn load(folder: &Path) -> Result<Self>;
 }
-
-/// What all four learners and their models have alike: training, settings, devices, and both traits.
-///
-/// A learner has `check_settings`, and its model `scores`, `is_deterministic` and `one_each`. Models that complete `each` scan by itself have
-/// `complete`, those that complete several `together` have `complete_all`; the other one of the two is made here.
-macro_rules! completers {
-    ($($learner:ident, $kind:literal => $fitted:ident { $networks:ident } $how:ident by $train:path;)+) => {$(
-        impl $learner {
-            /// Trains on a dataset.
-            pub fn fit(&self, dataset: &CompletionDataset) -> Result<$fitted> {
-                self.fit_with(dataset, None, &mut ())
-            }
-
-            /// Trains on a dataset, from a checkpoint of any epoch if there is one, watched by an observer. Epochs are counted through
-            /// all stages.
-            pub fn fit_with(
-                &self,
-                dataset: &CompletionDataset,
-                checkpoint: Option<Checkpoint>,
-                observer: &mut dyn Observer,
-            ) -> Result<$fitted> {
-                self.check_settings()?;
-                let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
-                let ($networks, report) = $train(self, dataset, &run, checkpoint, observer)?;
-                Ok($fitted { config: self.clone(), $networks, report })
-            }
-
-            /// A digest of the settings and the data: two runs with the same digest end with the same weights.
-            pub fn run_digest(&self, dataset: &CompletionDataset) -> String {
-                dataset.run_digest($kind, self)
-            }
-        }
-
-        impl $fitted {
-            completers!($how);
-
-            /// The settings that it was trained with.
-            pub fn config(&self) -> &$learner {
-                &self.config
-            }
-
-            /// The course of training, through all stages.
-            pub fn report(&self) -> &Report {
-                &self.report
-            }
-
-            /// The same model on another device.
-            pub fn to_device(mut self, device: DeviceKind) -> Result<Self> {
-                self.$networks = self.$networks.fork(&device.open()?);
-                self.config.device = device;
-                Ok(self)
-            }
-        }
-
-        impl CompletionLearner for $learner {
-            type Fitted = $fitted;
-
-            fn fit_with(
-                &self,
-                dataset: &CompletionDataset,
-                checkpoint: Option<Checkpoint>,
-                observer: &mut dyn Observer,
-            ) -> Result<$fitted> {
-                self.fit_with(dataset, checkpoint, observer)
-            }
-
-            fn run_digest(&self, dataset: &CompletionDataset) -> String {
-                self.run_digest(dataset)
-            }
-
-            fn device(&self) -> DeviceKind {
-                self.device
-            }
-
-            fn with_device(self, device: DeviceKind) -> Self {
-                Self { device, ..self }
-            }
-        }
-
-        impl Completer for $fitted {
-            type Learner = $learner;
-
-            fn complete(
-                &self,
-                scan: &PointSet,
-                options: &CompletionOptions,
-            ) -> Result<Vec<PointSet>> {
-                self.complete(scan, options)
-            }
-
-            fn complete_all(
-                &self,
-                scans: &[PointSet],
-                options: &CompletionOptions,
-            ) -> Result<Vec<Vec<PointSet>>> {
-                self.complete_all(scans, options)
-            }
-
-            fn is_deterministic(&self) -> bool {
-                self.is_deterministic()
-            }
-
-            fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-                self.scores(clouds)
-            }
-
-            fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
-                self.one_each(scans, seed)
-            }
-
-            fn n_partial_points(&self) -> usize {
-                self.config.n_partial_points
-            }
-
-            fn config(&self) -> &$learner {
-                self.config()
-            }
-
-            fn report(&self) -> &Report {
-                self.report()
-            }
-
-            fn to_device(self, device: DeviceKind) -> Result<Self> {
-                self.to_device(device)
-            }
-
-            fn save(&self, folder: &Path) -> Result<()> {
-                SavedModel::save(self, folder)
-            }
-
-            fn save_with_origin(&self, folder: &Path, origin: &toml::Table) -> Result<()> {
-                SavedModel::save_with_origin(self, folder, origin)
-            }
-
-            fn load(folder: &Path) -> Result<Self> {
-                <$fitted as SavedModel>::load(folder)
-            }
-        }
-    )+};
-    (each) => {
-        /// The completions of each of several scans that lie in the frame of the shapes.
-        pub fn complete_all(
-            &self,
-            scans: &[PointSet],
-            options: &CompletionOptions,
-        ) -> Result<Vec<Vec<PointSet>>> {
-            scans.iter().map(|scan| self.complete(scan, options)).collect()
-        }
-    };
-    (together) => {
-        /// The completions of a scan that lies in the frame of the shapes.
-        pub fn complete(
-            &self,
-            scan: &PointSet,
-            options: &CompletionOptions,
-        ) -> Result<Vec<PointSet>> {
-            Ok(self.complete_all(std::slice::from_ref(scan), options)?.remove(0))
-        }
-    };
-}
-
-completers!(
-    PointCloudCompleter, "" => FittedPointCloudCompleter { players } each by train_completion;
-    CodeCompleter, "code completer" => FittedCodeCompleter { network } each by train_codes;
-    ShapeInversion, "shape inversion" => FittedShapeInversion { players } together by train_tree;
-    KnowledgeTransfer, "knowledge transfer" => FittedKnowledgeTransfer { players } together by train_transfer;
-);

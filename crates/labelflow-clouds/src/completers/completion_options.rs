@@ -1,7 +1,9 @@
 //! What users choose when completing.
 
-use labelflow::{Error, Result};
+use labelflow::Result;
 use serde::{Deserialize, Serialize};
+
+use crate::completers::settings_check;
 
 /// Where the latent u comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,50 +16,32 @@ pub enum LatentSource {
     Prior,
 }
 
-/// How a scan is completed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CompletionOptions {
-    /// Completions of each scan. Default: 10.
-    pub n_completions: usize,
-    /// Points of each; none takes as many as in training. Default: none.
-    pub n_points: Option<usize>,
-    /// Where the latent comes from. Default: posterior.
-    pub latent: LatentSource,
-    /// A factor on the deviation of the latent and of the noise: below 1 completions are less different. Default: 1.
-    pub temperature: f64,
-    /// Whether the scan's own points are part of each completion: they are added, and then as many points as wanted are drawn.
-    /// Default: false.
-    pub keep_input: bool,
-    /// The seed of the noise. Default: 0.
-    pub seed: u64,
-}
-
-impl Default for CompletionOptions {
-    fn default() -> Self {
-        Self {
-            n_completions: 10,
-            n_points: None,
-            latent: LatentSource::Posterior,
-            temperature: 1.0,
-            keep_input: false,
-            seed: 0,
-        }
+settings! {
+    /// How a scan is completed.
+    pub struct CompletionOptions {
+        /// Completions of each scan. Default: 10.
+        n_completions: usize = 10,
+        /// Points of each; none takes as many as in training. Default: none.
+        n_points: Option<usize> = None,
+        /// Where the latent comes from. Default: posterior.
+        latent: LatentSource = LatentSource::Posterior,
+        /// A factor on the deviation of the latent and of the noise: below 1 completions are less different. Default: 1.
+        temperature: f64 = 1.0,
+        /// Whether the scan's own points are part of each completion: they are added, and then as many points as wanted are drawn.
+        /// Default: false.
+        keep_input: bool = false,
+        /// The seed of the noise. Default: 0.
+        seed: u64 = 0,
     }
 }
 
 impl CompletionOptions {
     pub(crate) fn check(&self) -> Result<()> {
-        if self.n_completions == 0 {
-            return Err(Error::config("n_completions", "at least 1", 0));
-        }
-        if self.n_points == Some(0) {
-            return Err(Error::config("n_points", "at least 1", 0));
-        }
-        if !(self.temperature.is_finite() && self.temperature >= 0.0) {
-            let expected = "a number that is not negative";
-            return Err(Error::config("temperature", expected, self.temperature));
-        }
-        Ok(())
+        let n_points = self.n_points.unwrap_or(1);
+        settings_check::at_least_one(&[
+            ("n_completions", self.n_completions),
+            ("n_points", n_points),
+        ])?;
+        settings_check::not_negative(&[("temperature", self.temperature)])
     }
 }

@@ -12,7 +12,6 @@
 
 use labelflow::training::stream;
 use labelflow::{Error, Result};
-use labelflow_flow::Mode;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -20,7 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::completion_dataset::redrawn;
-use crate::completers::{Completer, FittedPointCloudCompleter};
+use crate::completers::{Completer, settings_check};
 use crate::geometry::{Normalization, PointCloud, PointSet};
 use crate::metrics::directed_hausdorff;
 
@@ -38,25 +37,36 @@ pub enum ScanFrame {
     Auto(FrameSearch),
 }
 
-/// Settings of the search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FrameSearch {
-    /// Frames that are tried in a round. Default: 48.
-    pub n_candidates: usize,
-    /// Rounds. Default: 4.
-    pub n_rounds: usize,
-    /// The weight of the discriminator's doubt beside the distance. Default: 0.1.
-    pub doubt_weight: f64,
-    /// The smallest share of the complete shape's radius that the scan may have. Default: 0.4.
-    pub smallest_scan: f64,
-    /// The seed of the candidates. Default: 0.
-    pub seed: u64,
+settings! {
+    /// Settings of the search.
+    pub struct FrameSearch {
+        /// Frames that are tried in a round. Default: 48.
+        n_candidates: usize = 48,
+        /// Rounds. Default: 4.
+        n_rounds: usize = 4,
+        /// The weight of (D − 1)² beside the distance. Default: 0.1.
+        doubt_weight: f64 = 0.1,
+        /// The smallest share of the complete shape's radius that the scan may have. Default: 0.4.
+        smallest_scan: f64 = 0.4,
+        /// The seed of the candidates. Default: 0.
+        seed: u64 = 0,
+    }
 }
 
-impl Default for FrameSearch {
-    fn default() -> Self {
-        Self { n_candidates: 48, n_rounds: 4, doubt_weight: 0.1, smallest_scan: 0.4, seed: 0 }
+impl ScanFrame {
+    /// The frame with a name: `auto`, `scan` or `same`.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto(FrameSearch::default())),
+            "scan" => Some(Self::Scan),
+            "same" => Some(Self::Same),
+            _ => None,
+        }
+    }
+
+    /// The one of a complete shape with this middle and radius, in the scan's units.
+    pub fn of_ball(center: [f64; 3], radius: f64) -> Result<Self> {
+        Ok(Self::Given(Normalization::new(center, Normalization::SHAPE_RADIUS / radius)?))
     }
 }
 
@@ -69,26 +79,17 @@ struct Candidate {
     middle: [f64; 3],
 }
 
-/// Points that candidates are completed with: enough to tell frames apart.
-const SEARCH_POINTS: usize = 512;
-
 impl FrameSearch {
     fn check(&self) -> Result<()> {
-        for (setting, number) in [("n_candidates", self.n_candidates), ("n_rounds", self.n_rounds)]
-        {
-            if number == 0 {
-                return Err(Error::config(setting, "at least 1", number));
-            }
-        }
+        settings_check::at_least_one(&[
+            ("n_candidates", self.n_candidates),
+            ("n_rounds", self.n_rounds),
+        ])?;
         if !(self.smallest_scan > 0.0 && self.smallest_scan <= 1.0) {
             let expected = "a share above 0 and at most 1";
             return Err(Error::config("smallest_scan", expected, self.smallest_scan));
         }
-        if !(self.doubt_weight.is_finite() && self.doubt_weight >= 0.0) {
-            let expected = "a number that is not negative";
-            return Err(Error::config("doubt_weight", expected, self.doubt_weight));
-        }
-        Ok(())
+        settings_check::not_negative(&[("doubt_weight", self.doubt_weight)])
     }
 
     /// Any frame in which the scan is large enough and inside the ball.
@@ -114,29 +115,9 @@ impl FrameSearch {
     }
 }
 
-impl FittedPointCloudCompleter {
-    /// The frame in which a scan is completed.
-    pub fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
-        frame_of(self, scan, frame)
-    }
-
-    /// One completion of each scan, all from the same noise.
-    pub(crate) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
-        let rng = &mut stream(seed, "frame noise", 0);
-        let n = scans.len();
-        let latent = self.numbers([1, self.config.d_latent], 1.0, rng)?.repeat_dim(0, n);
-        let noise = self.numbers([1, SEARCH_POINTS, 3], 1.0, rng)?.repeat_dim(0, n);
-        let generator = &self.players.generator;
-        let encoded = generator.encode(self.to_tensor(scans)?, Mode::Predict);
-        let latent = encoded.latent.sample(latent);
-        let generated = generator.generate(latent, encoded.features, noise, Mode::Predict);
-        super::flow::point_cloud_completer::to_points(generated.clouds)
-    }
-}
-
 /// The frame in which a scan is completed by a model.
-pub(crate) fn frame_of(
-    model: &impl Completer,
+pub(crate) fn find_frame<M: Completer + ?Sized>(
+    model: &M,
     scan: &PointCloud,
     frame: &ScanFrame,
 ) -> Result<Normalization> {
@@ -148,8 +129,8 @@ pub(crate) fn frame_of(
     }
 }
 
-fn search_frame(
-    model: &impl Completer,
+fn search_frame<M: Completer + ?Sized>(
+    model: &M,
     scan: &PointCloud,
     search: &FrameSearch,
 ) -> Result<Normalization> {
@@ -185,8 +166,8 @@ fn search_frame(
 }
 
 /// What completions of a scan of radius 1 cost in each of these frames.
-fn costs(
-    model: &impl Completer,
+fn costs<M: Completer + ?Sized>(
+    model: &M,
     points: &PointSet,
     candidates: &[Candidate],
     search: &FrameSearch,

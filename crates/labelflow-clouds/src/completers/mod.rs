@@ -1,31 +1,33 @@
 //! Completion without pairs: partial scans and unrelated complete shapes in, several complete clouds for each scan out.
 //!
 //! A completer is a folder: `flow` is the label learning flow, `codes` the three pcl2pcl systems, `inversion` shape-inversion,
-//! `transfer` KT-Net. They share `stages` (training) and `networks`.
+//! `transfer` KT-Net. They share `stages` (training) and `networks`. Each implements [`CompletionLearner`] for its settings and
+//! [`Completer`] for its trained model, and is one line of the list in `any_completer`.
 
 mod any_completer;
-pub(crate) mod codes;
+mod codes;
 mod completer;
 mod completion_dataset;
-mod completion_method;
 mod completion_options;
-pub(crate) mod flow;
+mod fitted_completer;
+mod flow;
 mod frame_search;
-pub(crate) mod inversion;
-pub(crate) mod networks;
-mod saved_completers;
+mod inversion;
+mod networks;
+mod scan_input;
 mod settings_check;
-pub(crate) mod stages;
-pub(crate) mod transfer;
+mod stages;
+mod transfer;
 
 pub use any_completer::{AnyCompleter, AnyCompletionLearner};
-pub use codes::{CodeCompleter, CodeNetwork, FittedCodeCompleter};
-pub use completer::{Completer, CompletionLearner};
+pub(crate) use codes::CodeNetwork;
+pub use codes::{CodeCompleter, FittedCodeCompleter};
+pub use completer::{CommonSettings, Completer, CompletionLearner, StageLength};
 pub use completion_dataset::CompletionDataset;
-pub use completion_method::CompletionMethod;
 pub use completion_options::{CompletionOptions, LatentSource};
-pub use flow::{CompletionTraining, FittedPointCloudCompleter, Players, PointCloudCompleter};
+pub use fitted_completer::FittedCompleter;
+pub use flow::{CompletionTraining, FittedPointCloudCompleter, PointCloudCompleter};
 pub use frame_search::{FrameSearch, ScanFrame};
-pub use inversion::{FittedShapeInversion, Inversion, ShapeInversion, TreePlayers};
+pub use inversion::{FittedShapeInversion, Inversion, ShapeInversion};
 pub use stages::StageTraining;
-pub use transfer::{FittedKnowledgeTransfer, KnowledgeTransfer, TransferPlayers};
+pub use transfer::{FittedKnowledgeTransfer, KnowledgeTransfer};

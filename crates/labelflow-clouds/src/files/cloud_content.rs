@@ -52,8 +52,3 @@ impl CloudContent {
         }
     }
 }
-
-/// Whether all coordinates are numbers of single precision, so that writing them as such loses nothing.
-pub(crate) fn is_single_precision(points: &[[f64; 3]]) -> bool {
-    points.as_flattened().iter().all(|&value| f64::from(value as f32) == value)
-}

@@ -19,9 +19,9 @@ use std::path::Path;
 use labelflow_data::tables::{NpyArray, NpzArray, open_text, write_npz};
 use labelflow_data::{Error, Result, write_atomically};
 use ndarray::{Array2, ArrayD, Axis, Ix2, Ix3};
-use serde::{Deserialize, Serialize};
 
 use super::cloud_content::CloudContent;
+use super::las_file::{read_las, write_las};
 use super::obj_file::{read_obj, write_obj};
 use super::off_file::{read_off, write_off};
 use super::pcd_file::read_pcd;
@@ -36,21 +36,16 @@ const POINT_NAMES: [&str; 5] = ["points", "pts", "data", "xyz", "arr_0"];
 /// The name under which NPZ archives keep parts.
 const PART_NAME: &str = "parts";
 
-/// How files become clouds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CloudOptions {
-    /// The number of points drawn from the surface of a mesh. Default: 10000.
-    pub n_surface_points: usize,
-    /// The seed of those points. Default: 0.
-    pub seed: u64,
-    /// Whether arrays are `[3, n]` instead of `[n, 3]`. Default: false.
-    pub axes_first: bool,
-}
-
-impl Default for CloudOptions {
-    fn default() -> Self {
-        Self { n_surface_points: 10_000, seed: 0, axes_first: false }
+settings! {
+    /// How files become clouds.
+    #[derive(Eq)]
+    pub struct CloudOptions {
+        /// The number of points drawn from the surface of a mesh. Default: 10000.
+        n_surface_points: usize = 10_000,
+        /// The seed of those points. Default: 0.
+        seed: u64 = 0,
+        /// Whether arrays are `[3, n]` instead of `[n, 3]`. Default: false.
+        axes_first: bool = false,
     }
 }
 
@@ -152,22 +147,6 @@ pub fn read_clouds(path: &Path, options: &CloudOptions) -> Result<Vec<PointCloud
     Ok(vec![content.into_cloud(path, options)?])
 }
 
-#[cfg(feature = "las")]
-fn read_las(path: &Path) -> Result<CloudContent> {
-    super::las_file::read_las(path)
-}
-
-#[cfg(not(feature = "las"))]
-fn read_las(path: &Path) -> Result<CloudContent> {
-    Err(without_las(path))
-}
-
-#[cfg(not(feature = "las"))]
-fn without_las(path: &Path) -> Error {
-    Error::content(path, "a format that this program was built for", "LAS or LAZ")
-        .with_hint("build it with the feature 'las'")
-}
-
 fn unknown(path: &Path) -> Error {
     let known =
         "a name ending in ply, pcd, xyz, txt, pts, csv, npy, npz, off, obj, stl, las or laz";
@@ -228,16 +207,6 @@ pub fn write_cloud(path: &Path, cloud: &PointCloud) -> Result<()> {
         CloudFormat::Array => write_array(path, cloud, is_archive),
         CloudFormat::Las => write_las(path, cloud),
     }
-}
-
-#[cfg(feature = "las")]
-fn write_las(path: &Path, cloud: &PointCloud) -> Result<()> {
-    super::las_file::write_las(path, cloud)
-}
-
-#[cfg(not(feature = "las"))]
-fn write_las(path: &Path, _cloud: &PointCloud) -> Result<()> {
-    Err(without_las(path))
 }
 
 fn write_array(path: &Path, cloud: &PointCloud, is_archive: bool) -> Result<()> {

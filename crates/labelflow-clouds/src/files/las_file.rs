@@ -10,6 +10,7 @@ use las::point::Classification;
 use las::{Builder, Color, Point, Reader, Transform, Vector, Writer};
 
 use super::cloud_content::CloudContent;
+use super::text::cut_off;
 use crate::geometry::PointCloud;
 
 /// The points read at once.
@@ -46,8 +47,7 @@ pub(crate) fn read_las(path: &Path) -> Result<CloudContent> {
         }
         if content.points.len() as u64 != n_claimed {
             let expected = format!("{n_claimed} points, as the header says");
-            return Err(Error::content(path, expected, content.points.len())
-                .with_hint("the file is damaged or cut"));
+            return Err(cut_off(path, expected, content.points.len()));
         }
         Ok(content)
     })

@@ -5,29 +5,23 @@
 use std::io::Write;
 use std::path::Path;
 
-use labelflow_data::tables::{shown, visit_lines};
-use labelflow_data::{Error, Result, write_atomically};
+use labelflow_data::{Result, write_atomically};
 
 use super::cloud_content::CloudContent;
-use super::off_file::coordinates;
+use super::text::{coordinates, unexpected, visit_text};
 use crate::geometry::PointCloud;
-
-/// The longest line.
-const LONGEST_LINE: u64 = 1 << 20;
 
 /// Reads the vertices and faces of an OBJ file.
 pub(crate) fn read_obj(path: &Path) -> Result<CloudContent> {
     let mut content = CloudContent::default();
-    visit_lines(path, LONGEST_LINE, |_, line| {
-        let line = String::from_utf8_lossy(line);
-        match line.trim_start().split_once(char::is_whitespace) {
+    visit_text(path, |line| {
+        match line.split_once(char::is_whitespace) {
             Some(("v", rest)) => content.points.push(coordinates(path, rest)?),
             Some(("f", rest)) => {
                 let n_vertices = content.points.len();
                 let corners = rest.split_ascii_whitespace().map(|word| {
                     corner(word, n_vertices).ok_or_else(|| {
-                        let expected = format!("a corner among {n_vertices} vertices");
-                        Error::content(path, expected, format!("'{}'", shown(word)))
+                        unexpected(path, format!("a corner among {n_vertices} vertices"), word)
                     })
                 });
                 content.push_polygon(&corners.collect::<Result<Vec<u32>>>()?);

@@ -3,14 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use labelflow_data::tables::{shown, visit_lines};
-use labelflow_data::{Error, Result, write_atomically};
+use labelflow_data::{Result, write_atomically};
 
 use super::cloud_content::CloudContent;
+use super::text::{coordinates, cut_off, unexpected, visit_text};
 use crate::geometry::PointCloud;
-
-/// The longest line.
-const LONGEST_LINE: u64 = 1 << 20;
 
 /// Reads the vertices and faces of an OFF file. What follows a vertex's coordinates or a face's corners is skipped.
 pub(crate) fn read_off(path: &Path) -> Result<CloudContent> {
@@ -18,8 +15,7 @@ pub(crate) fn read_off(path: &Path) -> Result<CloudContent> {
     let mut counts: Option<(u64, u64)> = None;
     let mut n_faces = 0;
     let mut has_magic = false;
-    visit_lines(path, LONGEST_LINE, |_, line| {
-        let line = String::from_utf8_lossy(line);
+    visit_text(path, |line| {
         let mut text = line.split('#').next().unwrap_or_default().trim();
         if text.is_empty() {
             return Ok(());
@@ -27,11 +23,10 @@ pub(crate) fn read_off(path: &Path) -> Result<CloudContent> {
         if !has_magic {
             // Some writers put the counts right behind the magic word, without even a blank.
             let Some((prefix, rest)) = text.split_once("OFF") else {
-                return Err(Error::content(path, "an OFF file", format!("'{}'", shown(text))));
+                return Err(unexpected(path, "an OFF file", text));
             };
             if prefix.contains(['4', 'n']) || rest.trim_start().starts_with("BINARY") {
-                let found = format!("'{}'", shown(text));
-                return Err(Error::content(path, "points of three coordinates in text", found));
+                return Err(unexpected(path, "points of three coordinates in text", text));
             }
             has_magic = true;
             text = rest.trim();
@@ -61,31 +56,17 @@ pub(crate) fn read_off(path: &Path) -> Result<CloudContent> {
     if (content.points.len() as u64, n_faces) != (n_vertices, n) {
         let expected = format!("{n_vertices} vertices and {n} faces, as the header says");
         let found = format!("{} and {n_faces}", content.points.len());
-        return Err(Error::content(path, expected, found).with_hint("the file is damaged or cut"));
+        return Err(cut_off(path, expected, found));
     }
     Ok(content)
-}
-
-/// Three coordinates at the start of a text.
-pub(crate) fn coordinates(path: &Path, text: &str) -> Result<[f64; 3]> {
-    let mut words = text.split_ascii_whitespace();
-    let mut point = [0.0; 3];
-    for value in &mut point {
-        let word = words.next().unwrap_or_default();
-        *value = word
-            .parse()
-            .map_err(|_| Error::content(path, "three coordinates", format!("'{}'", shown(text))))?;
-    }
-    Ok(point)
 }
 
 /// The first `n` whole numbers of a text.
 fn whole_numbers(path: &Path, text: &str, n: usize) -> Result<Vec<u32>> {
     let words = text.split_ascii_whitespace().take(n);
     let numbers: Option<Vec<u32>> = words.map(|word| word.parse().ok()).collect();
-    numbers.filter(|numbers| numbers.len() == n).ok_or_else(|| {
-        Error::content(path, format!("{n} whole numbers"), format!("'{}'", shown(text)))
-    })
+    let numbers = numbers.filter(|numbers| numbers.len() == n);
+    numbers.ok_or_else(|| unexpected(path, format!("{n} whole numbers"), text))
 }
 
 /// Writes the points of a cloud as vertices.

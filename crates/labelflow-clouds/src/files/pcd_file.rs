@@ -3,20 +3,20 @@
 //! Of the fields, x, y, z, normal_x, normal_y, normal_z, rgb or rgba and label are taken. Points without coordinates, which
 //! organised scans store as NaN, are dropped.
 
-use std::borrow::Cow;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
-use labelflow_data::tables::{open_text, shown, text_error};
+use labelflow_data::tables::{open_text, text_error};
 use labelflow_data::{Error, Place, Result, write_atomically};
 
-use super::cloud_content::{CloudContent, is_single_precision};
+use super::cloud_content::CloudContent;
 use super::lzf::{compress, decompress};
+use super::out_column::{
+    OutColumn, OutValues, coordinate_columns, normal_columns, part_column, row,
+};
 use super::scalar_type::ScalarType;
+use super::text::{LONGEST_LINE, cut_off, unexpected};
 use crate::geometry::PointCloud;
-
-/// The longest line of text.
-const LONGEST_LINE: u64 = 1 << 20;
 
 /// How the points of a PCD file are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,10 +69,8 @@ pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
         line.clear();
         read_line(path, &mut reader, &mut line, number)?;
         let text = String::from_utf8_lossy(&line).into_owned();
-        let refuse = |expected: &str| {
-            let found = format!("'{}'", shown(text.trim_end()));
-            Error::content(path, expected, found).at(Place::Line(number))
-        };
+        let refuse =
+            |expected: &str| unexpected(path, expected, text.trim_end()).at(Place::Line(number));
         if line.is_empty() {
             return Err(refuse("a PCD header, which ends with a line 'DATA'"));
         }
@@ -175,14 +173,23 @@ impl Layout {
         Some([x?, y?, z?])
     }
 
+    /// The numbers of a point, from bytes in which the items of its fields begin at these places.
+    fn read_numbers(&self, bytes: &[u8], start: impl Fn(&Field, usize) -> usize, row: &mut [f64]) {
+        for field in &self.fields {
+            for item in 0..field.count {
+                let bytes = &bytes[start(field, item)..][..field.stored.size()];
+                row[field.number + item] = field.stored.value(bytes, false);
+            }
+        }
+    }
+
     /// That as many points arrived as the header says.
     fn check(&self, path: &Path, n_read: u64) -> Result<()> {
         if n_read == self.n_points {
             return Ok(());
         }
         let expected = format!("{} points, as the header says", self.n_points);
-        Err(Error::content(path, expected, format!("{n_read} whole ones"))
-            .with_hint("the file is damaged or cut"))
+        Err(cut_off(path, expected, format!("{n_read} whole ones")))
     }
 }
 
@@ -247,20 +254,19 @@ fn read_ascii(
         if line.is_empty() || n_read == layout.n_points {
             break;
         }
+        let line_place = Place::Line(number);
         let text = String::from_utf8_lossy(&line);
         if text.trim().is_empty() {
             continue;
         }
         row.clear();
         for word in text.split_whitespace() {
-            row.push(word.parse::<f64>().map_err(|_| {
-                let found = format!("'{}'", shown(word));
-                Error::content(path, "a number", found).at(Place::Line(number))
-            })?);
+            let number = word.parse::<f64>();
+            row.push(number.map_err(|_| unexpected(path, "a number", word).at(line_place))?);
         }
         if row.len() != layout.n_numbers {
             let expected = format!("{} numbers", layout.n_numbers);
-            return Err(Error::content(path, expected, row.len()).at(Place::Line(number)));
+            return Err(Error::content(path, expected, row.len()).at(line_place));
         }
         rows.push(&row);
         n_read += 1;
@@ -278,22 +284,18 @@ fn read_binary(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<C
             layout.check(path, n_read)?;
             return Err(Error::read(path, source));
         }
-        for field in &layout.fields {
-            let size = field.stored.size();
-            for item in 0..field.count {
-                let start = field.byte + item * size;
-                row[field.number + item] = field.stored.value(&bytes[start..start + size], false);
-            }
-        }
+        layout.read_numbers(
+            &bytes,
+            |field, item| field.byte + item * field.stored.size(),
+            &mut row,
+        );
         rows.push(&row);
     }
     Ok(rows.content)
 }
 
 fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
-    let refuse = |expected: &str, found: String| {
-        Error::content(path, expected, found).with_hint("the file is damaged or cut")
-    };
+    let refuse = |expected: &str, found: String| cut_off(path, expected, found);
     let mut sizes = [0; 8];
     reader
         .read_exact(&mut sizes)
@@ -315,14 +317,11 @@ fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Resu
     let mut rows = Rows::new(layout);
     let mut row = vec![0.0; layout.n_numbers];
     for point in 0..n_points {
-        for field in &layout.fields {
-            let size = field.stored.size();
-            for item in 0..field.count {
-                // Field after field: all points of the first one, then all of the next.
-                let start = field.byte * n_points + (point * field.count + item) * size;
-                row[field.number + item] = field.stored.value(&bytes[start..start + size], false);
-            }
-        }
+        // Field after field: all points of the first one, then all of the next.
+        let start = |field: &Field, item: usize| {
+            field.byte * n_points + (point * field.count + item) * field.stored.size()
+        };
+        layout.read_numbers(&bytes, start, &mut row);
         rows.push(&row);
     }
     Ok(rows.content)
@@ -344,16 +343,14 @@ pub fn write_pcd(path: &Path, cloud: &PointCloud, encoding: PcdEncoding) -> Resu
         writeln!(writer, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7")?;
         writeln!(writer, "FIELDS {}", list(|column| column.name.to_owned()))?;
         writeln!(writer, "SIZE {}", list(|column| column.size().to_string()))?;
-        writeln!(writer, "TYPE {}", list(|column| column.kind().to_string()))?;
+        writeln!(writer, "TYPE {}", list(|column| kind(column).to_owned()))?;
         writeln!(writer, "COUNT {}", list(|_| "1".to_owned()))?;
         writeln!(writer, "WIDTH {0}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {0}", cloud.len())?;
         match encoding {
             PcdEncoding::Ascii => {
                 writeln!(writer, "DATA ascii")?;
                 for index in 0..cloud.len() {
-                    let row: Vec<String> =
-                        columns.iter().map(|column| column.text(index)).collect();
-                    writeln!(writer, "{}", row.join(" "))?;
+                    writeln!(writer, "{}", row(&columns, index, " "))?;
                 }
             }
             PcdEncoding::Binary => {
@@ -381,80 +378,20 @@ pub fn write_pcd(path: &Path, cloud: &PointCloud, encoding: PcdEncoding) -> Resu
     })
 }
 
-/// A field to be written.
-struct OutColumn<'cloud> {
-    name: &'static str,
-    values: OutValues<'cloud>,
+fn kind(column: &OutColumn<'_>) -> &'static str {
+    if matches!(column.values, OutValues::Whole(_)) { "U" } else { "F" }
 }
 
-/// The numbers of a field, one a point.
-enum OutValues<'cloud> {
-    /// A coordinate, in double precision.
-    Double(&'cloud [[f64; 3]], usize),
-    /// A coordinate that single precision holds.
-    Single(&'cloud [[f64; 3]], usize),
-    /// A component of the normal.
-    Normal(&'cloud [[f32; 3]], usize),
-    /// Whole numbers.
-    Whole(Cow<'cloud, [u32]>),
-}
-
-impl OutColumn<'_> {
-    fn size(&self) -> usize {
-        if matches!(self.values, OutValues::Double(..)) { 8 } else { 4 }
-    }
-
-    fn kind(&self) -> char {
-        if matches!(self.values, OutValues::Whole(_)) { 'U' } else { 'F' }
-    }
-
-    fn text(&self, index: usize) -> String {
-        match &self.values {
-            OutValues::Double(points, axis) | OutValues::Single(points, axis) => {
-                points[index][*axis].to_string()
-            }
-            OutValues::Normal(normals, axis) => normals[index][*axis].to_string(),
-            OutValues::Whole(values) => values[index].to_string(),
-        }
-    }
-
-    fn push_bytes(&self, index: usize, bytes: &mut Vec<u8>) {
-        match &self.values {
-            OutValues::Double(points, axis) => bytes.extend(points[index][*axis].to_le_bytes()),
-            OutValues::Single(points, axis) => {
-                bytes.extend((points[index][*axis] as f32).to_le_bytes());
-            }
-            OutValues::Normal(normals, axis) => bytes.extend(normals[index][*axis].to_le_bytes()),
-            OutValues::Whole(values) => bytes.extend(values[index].to_le_bytes()),
-        }
-    }
-}
-
+/// The fields of a cloud; the three bytes of a colour are one number.
 fn columns(cloud: &PointCloud) -> Vec<OutColumn<'_>> {
-    let points = cloud.points();
-    let is_single = is_single_precision(points);
-    let mut columns = Vec::new();
-    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let values = match is_single {
-            true => OutValues::Single(points, axis),
-            false => OutValues::Double(points, axis),
-        };
-        columns.push(OutColumn { name, values });
-    }
-    if let Some(normals) = cloud.normals() {
-        let names = ["normal_x", "normal_y", "normal_z"];
-        for (axis, name) in names.into_iter().enumerate() {
-            columns.push(OutColumn { name, values: OutValues::Normal(normals, axis) });
-        }
-    }
-    if let Some(colors) = cloud.colors() {
+    let mut columns = coordinate_columns(cloud);
+    columns.extend(normal_columns(cloud, ["normal_x", "normal_y", "normal_z"]));
+    columns.extend(cloud.colors().map(|colors| {
         let pack = |&[red, green, blue]: &[u8; 3]| u32::from_be_bytes([0, red, green, blue]);
-        let packed = colors.iter().map(pack).collect();
-        columns.push(OutColumn { name: "rgb", values: OutValues::Whole(Cow::Owned(packed)) });
-    }
-    if let Some(parts) = cloud.parts() {
-        columns.push(OutColumn { name: "label", values: OutValues::Whole(parts.into()) });
-    }
+        let values = OutValues::Whole(colors.iter().map(pack).collect());
+        OutColumn { name: "rgb", values }
+    }));
+    columns.extend(part_column(cloud));
     columns
 }
 

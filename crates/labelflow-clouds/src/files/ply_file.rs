@@ -6,11 +6,13 @@
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
-use labelflow_data::tables::{open_text, shown};
+use labelflow_data::tables::open_text;
 use labelflow_data::{Error, Place, Result, write_atomically};
 
-use super::cloud_content::{CloudContent, is_single_precision};
+use super::cloud_content::CloudContent;
+use super::out_column::{OutColumn, OutValues, all_columns, row};
 use super::scalar_type::{ScalarType, color_value};
+use super::text::{PART, cut_off, part_of, unexpected};
 use crate::geometry::PointCloud;
 
 /// The longest header: real ones have a few hundred bytes.
@@ -56,8 +58,11 @@ pub(crate) fn read_ply(path: &Path) -> Result<CloudContent> {
     for element in &elements {
         match element.name.as_str() {
             "vertex" => read_vertices(&mut values, element, &mut content)?,
-            "face" => read_faces(&mut values, element, &mut content)?,
-            _ => values.skip(element)?,
+            "face" => values.visit(element, |_, _, corners| {
+                content.push_polygon(corners);
+                Ok(())
+            })?,
+            _ => values.visit(element, |_, _, _| Ok(()))?,
         }
     }
     Ok(content)
@@ -72,10 +77,8 @@ fn read_header(path: &Path, reader: &mut impl BufRead) -> Result<(PlyEncoding, V
         bytes.clear();
         limited.read_until(b'\n', &mut bytes).map_err(|source| Error::read(path, source))?;
         let line = String::from_utf8_lossy(&bytes);
-        let refuse = |expected: &str| {
-            let found = format!("'{}'", shown(line.trim_end()));
-            Error::content(path, expected, found).at(Place::Line(number))
-        };
+        let refuse =
+            |expected: &str| unexpected(path, expected, line.trim_end()).at(Place::Line(number));
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["ply"] if number == 1 => {}
@@ -160,15 +163,8 @@ fn read_vertices(
     let normals = three(["nx", "ny", "nz"]);
     let colors = three(["red", "green", "blue"]);
     let part = PART_NAMES.into_iter().find_map(find);
-    let mut row = vec![0.0; element.properties.len()];
-    for index in 0..element.count {
-        for (value, property) in row.iter_mut().zip(&element.properties) {
-            *value = match property.length {
-                None => values.next(property.item),
-                Some(length) => values.skip_list(length, property.item).map(|()| 0.0),
-            }
-            .map_err(|error| cut(error, values.path, element, index))?;
-        }
+    let path = values.path;
+    values.visit(element, |index, row, _| {
         content.points.push(places.map(|place| row[place]));
         if let Some(places) = normals {
             content.normals.push(places.map(|place| row[place] as f32));
@@ -178,42 +174,14 @@ fn read_vertices(
             content.colors.push(places.map(color));
         }
         if let Some(place) = part {
-            let part = row[place];
-            if part.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&part) {
-                let expected = "a part as a whole number that is not negative";
-                return Err(Error::content(values.path, expected, part)
-                    .at(Place::Row(index + 1))
-                    .in_column(&element.properties[place].name));
-            }
-            content.parts.push(part as u32);
+            let part = part_of(row[place]).ok_or_else(|| {
+                let error = Error::content(path, PART, row[place]).at(Place::Row(index + 1));
+                error.in_column(&element.properties[place].name)
+            })?;
+            content.parts.push(part);
         }
-    }
-    Ok(())
-}
-
-fn read_faces(
-    values: &mut Values<'_>,
-    element: &Element,
-    content: &mut CloudContent,
-) -> Result<()> {
-    let mut corners = Vec::new();
-    for index in 0..element.count {
-        for property in &element.properties {
-            let is_corners = matches!(property.name.as_str(), "vertex_indices" | "vertex_index");
-            let read = match property.length {
-                Some(length) if is_corners => {
-                    values.read_corners(length, property.item, &mut corners)
-                }
-                Some(length) => values.skip_list(length, property.item),
-                None => values.next(property.item).map(drop),
-            };
-            read.map_err(|error| cut(error, values.path, element, index))?;
-            if is_corners {
-                content.push_polygon(&corners);
-            }
-        }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// An early end says how much of the element was there.
@@ -221,8 +189,7 @@ fn cut(error: Error, path: &Path, element: &Element, n_read: u64) -> Error {
     match &error {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
             let expected = format!("{} of '{}', as the header says", element.count, element.name);
-            Error::content(path, expected, format!("{n_read} whole ones"))
-                .with_hint("the file is damaged or cut")
+            cut_off(path, expected, format!("{n_read} whole ones"))
         }
         _ => error,
     }
@@ -237,6 +204,34 @@ struct Values<'path> {
 }
 
 impl Values<'_> {
+    /// Reads an element, item by item: its index, the numbers of its properties (0 for lists), and the corners if it is a face.
+    fn visit(
+        &mut self,
+        element: &Element,
+        mut visit: impl FnMut(u64, &[f64], &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        if element.properties.is_empty() {
+            return Ok(());
+        }
+        let is_face = element.name == "face";
+        let is_corners = |name: &str| is_face && matches!(name, "vertex_indices" | "vertex_index");
+        let (mut row, mut corners) = (vec![0.0; element.properties.len()], Vec::new());
+        for index in 0..element.count {
+            for (value, property) in row.iter_mut().zip(&element.properties) {
+                let read = match property.length {
+                    None => self.next(property.item).map(|number| *value = number),
+                    Some(length) if is_corners(&property.name) => {
+                        self.read_corners(length, property.item, &mut corners)
+                    }
+                    Some(length) => self.skip_list(length, property.item),
+                };
+                read.map_err(|error| cut(error, self.path, element, index))?;
+            }
+            visit(index, &row, &corners)?;
+        }
+        Ok(())
+    }
+
     fn next(&mut self, stored: ScalarType) -> Result<f64> {
         match self.encoding {
             PlyEncoding::Ascii => self.next_text(),
@@ -271,7 +266,7 @@ impl Values<'_> {
         let word = String::from_utf8_lossy(&word[..length]);
         word.parse().map_err(|_| {
             let hint = format!("{} lines after the header", self.line);
-            Error::content(self.path, "a number", format!("'{}'", shown(&word))).with_hint(hint)
+            unexpected(self.path, "a number", &word).with_hint(hint)
         })
     }
 
@@ -307,104 +302,48 @@ impl Values<'_> {
         }
         Ok(())
     }
-
-    fn skip(&mut self, element: &Element) -> Result<()> {
-        if element.properties.is_empty() {
-            return Ok(());
-        }
-        for index in 0..element.count {
-            for property in &element.properties {
-                let skipped = match property.length {
-                    Some(length) => self.skip_list(length, property.item),
-                    None => self.next(property.item).map(drop),
-                };
-                skipped.map_err(|error| cut(error, self.path, element, index))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Writes a cloud as PLY: coordinates as floats if that loses nothing, otherwise as doubles.
 pub fn write_ply(path: &Path, cloud: &PointCloud, encoding: PlyEncoding) -> Result<()> {
-    let is_single = is_single_precision(cloud.points());
-    write_atomically(path, |writer| {
-        write_header(writer, cloud, encoding, is_single)?;
-        let mut row = Row { encoding, bytes: Vec::new() };
-        for index in 0..cloud.len() {
-            row.bytes.clear();
-            let point = cloud.points()[index];
-            // Text keeps the digits of the double: readers that keep doubles then read the same number.
-            for value in point {
-                if is_single {
-                    row.push(value, &(value as f32).to_le_bytes());
-                } else {
-                    row.push(value, &value.to_le_bytes());
-                }
-            }
-            if let Some(normals) = cloud.normals() {
-                normals[index].iter().for_each(|&value| row.push(value, &value.to_le_bytes()));
-            }
-            if let Some(colors) = cloud.colors() {
-                colors[index].iter().for_each(|&value| row.push(value, &[value]));
-            }
-            if let Some(parts) = cloud.parts() {
-                row.push(parts[index], &parts[index].to_le_bytes());
-            }
-            if encoding == PlyEncoding::Ascii {
-                row.bytes.push(b'\n');
-            }
-            writer.write_all(&row.bytes)?;
-        }
-        Ok(())
-    })
-}
-
-fn write_header(
-    writer: &mut impl Write,
-    cloud: &PointCloud,
-    encoding: PlyEncoding,
-    is_single: bool,
-) -> io::Result<()> {
+    let columns = all_columns(cloud);
     let format = match encoding {
         PlyEncoding::Ascii => "ascii",
         PlyEncoding::LittleEndian => "binary_little_endian",
         PlyEncoding::BigEndian => "binary_big_endian",
     };
-    writeln!(writer, "ply\nformat {format} 1.0\nelement vertex {}", cloud.len())?;
-    let float = if is_single { "float" } else { "double" };
-    ["x", "y", "z"].iter().try_for_each(|name| writeln!(writer, "property {float} {name}"))?;
-    if cloud.normals().is_some() {
-        ["nx", "ny", "nz"].iter().try_for_each(|name| writeln!(writer, "property float {name}"))?;
-    }
-    if cloud.colors().is_some() {
-        let names = ["red", "green", "blue"];
-        names.iter().try_for_each(|name| writeln!(writer, "property uchar {name}"))?;
-    }
-    if cloud.parts().is_some() {
-        writeln!(writer, "property uint label")?;
-    }
-    writeln!(writer, "end_header")
-}
-
-/// The bytes of one vertex.
-struct Row {
-    encoding: PlyEncoding,
-    bytes: Vec<u8>,
-}
-
-impl Row {
-    fn push(&mut self, value: impl std::fmt::Display, little_endian: &[u8]) {
-        match self.encoding {
-            PlyEncoding::LittleEndian => self.bytes.extend(little_endian),
-            PlyEncoding::BigEndian => self.bytes.extend(little_endian.iter().rev()),
-            PlyEncoding::Ascii => {
-                if !self.bytes.is_empty() {
-                    self.bytes.push(b' ');
-                }
-                write!(self.bytes, "{value}").expect("a vector takes all bytes");
-            }
+    write_atomically(path, |writer| {
+        writeln!(writer, "ply\nformat {format} 1.0\nelement vertex {}", cloud.len())?;
+        for column in &columns {
+            writeln!(writer, "property {} {}", type_name(column), column.name)?;
         }
+        writeln!(writer, "end_header")?;
+        let mut bytes = Vec::new();
+        for index in 0..cloud.len() {
+            if encoding == PlyEncoding::Ascii {
+                writeln!(writer, "{}", row(&columns, index, " "))?;
+                continue;
+            }
+            bytes.clear();
+            for column in &columns {
+                let start = bytes.len();
+                column.push_bytes(index, &mut bytes);
+                if encoding == PlyEncoding::BigEndian {
+                    bytes[start..].reverse();
+                }
+            }
+            writer.write_all(&bytes)?;
+        }
+        Ok(())
+    })
+}
+
+fn type_name(column: &OutColumn<'_>) -> &'static str {
+    match column.values {
+        OutValues::Double(..) => "double",
+        OutValues::Single(..) | OutValues::Normal(..) => "float",
+        OutValues::Byte(..) => "uchar",
+        OutValues::Whole(_) => "uint",
     }
 }
 

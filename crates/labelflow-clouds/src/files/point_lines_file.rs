@@ -8,14 +8,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use labelflow_data::tables::{shown, visit_lines};
-use labelflow_data::{Error, Place, Result, write_atomically};
+use labelflow_data::{Error, Result, write_atomically};
 
 use super::cloud_content::CloudContent;
+use super::out_column::{OutColumn, all_columns, color_columns, coordinate_columns, row};
+use super::text::{PART, cut_off, part_of, unexpected, visit_text};
 use crate::geometry::PointCloud;
-
-/// The longest line.
-const LONGEST_LINE: u64 = 1 << 16;
 
 /// What a file of lines looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +68,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
     let mut n_claimed: Option<u64> = None;
     let mut is_first = true;
     let mut numbers = Vec::new();
-    visit_lines(path, LONGEST_LINE, |_, line| {
-        let line = String::from_utf8_lossy(line);
+    visit_text(path, |line| {
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') || line.starts_with("//") {
             return Ok(());
@@ -92,7 +89,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
         numbers.clear();
         for word in &words {
             let number = word.parse::<f64>().map_err(|_| {
-                Error::content(path, "a number", format!("'{}'", shown(word)))
+                unexpected(path, "a number", word)
                     .with_hint("a first line of names needs x, y and z among them")
             })?;
             numbers.push(number);
@@ -103,8 +100,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
     match n_claimed {
         Some(n) if n != content.points.len() as u64 => {
             let expected = format!("{n} points, as the first line says");
-            Err(Error::content(path, expected, content.points.len())
-                .with_hint("the file is damaged or cut"))
+            Err(cut_off(path, expected, content.points.len()))
         }
         _ => Ok(content),
     }
@@ -137,27 +133,17 @@ fn push(path: &Path, content: &mut CloudContent, columns: &Columns, numbers: &[f
     }
     if let Some(place) = columns.part {
         let part = number(place)?;
-        if part.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&part) {
-            let expected = "a part as a whole number that is not negative";
-            return Err(Error::content(path, expected, part));
-        }
-        content.parts.push(part as u32);
+        content.parts.push(part_of(part).ok_or_else(|| Error::content(path, PART, part))?);
     }
     Ok(())
 }
 
-/// Reads one whole number a line, as files of labels have it.
+/// Reads one whole number per line, as files of labels have it.
 pub(crate) fn read_part_lines(path: &Path) -> Result<Vec<u32>> {
     let mut parts = Vec::new();
-    visit_lines(path, LONGEST_LINE, |number, line| {
-        let text = String::from_utf8_lossy(line);
-        let text = text.trim();
-        if !text.is_empty() {
-            let expected = "a part as a whole number that is not negative";
-            parts.push(text.parse().map_err(|_| {
-                let found = format!("'{}'", shown(text));
-                Error::content(path, expected, found).at(Place::Line(number))
-            })?);
+    visit_text(path, |line| {
+        if !line.is_empty() {
+            parts.push(line.parse().map_err(|_| unexpected(path, PART, line))?);
         }
         Ok(())
     })?;
@@ -166,39 +152,26 @@ pub(crate) fn read_part_lines(path: &Path) -> Result<Vec<u32>> {
 
 /// Writes points as lines. Numbers are written so that reading them gives the same ones.
 pub(crate) fn write_point_lines(path: &Path, cloud: &PointCloud, kind: LinesKind) -> Result<()> {
-    let with_all = kind == LinesKind::Csv;
-    let normals = cloud.normals().filter(|_| with_all);
-    let colors = cloud.colors().filter(|_| kind != LinesKind::Xyz);
-    let parts = cloud.parts().filter(|_| with_all);
+    let coordinates = coordinate_columns(cloud);
+    let colors: Vec<OutColumn<'_>> = color_columns(cloud).collect();
+    let all = all_columns(cloud);
     write_atomically(path, |writer| {
-        if kind == LinesKind::Pts {
-            writeln!(writer, "{}", cloud.len())?;
-        }
-        if with_all {
-            write!(writer, "x,y,z")?;
-            normals.map_or(Ok(()), |_| write!(writer, ",nx,ny,nz"))?;
-            colors.map_or(Ok(()), |_| write!(writer, ",red,green,blue"))?;
-            parts.map_or(Ok(()), |_| write!(writer, ",label"))?;
-            writeln!(writer)?;
-        }
-        let separator = if with_all { "," } else { " " };
-        for (index, [x, y, z]) in cloud.points().iter().enumerate() {
-            write!(writer, "{x}{separator}{y}{separator}{z}")?;
-            if let Some(normals) = normals {
-                normals[index].iter().try_for_each(|value| write!(writer, ",{value}"))?;
+        match kind {
+            LinesKind::Xyz => {}
+            LinesKind::Pts => writeln!(writer, "{}", cloud.len())?,
+            LinesKind::Csv => {
+                let names: Vec<&str> = all.iter().map(|column| column.name).collect();
+                writeln!(writer, "{}", names.join(","))?;
             }
-            if let Some(colors) = colors {
-                if kind == LinesKind::Pts {
-                    write!(writer, " 0")?;
-                }
-                colors[index].iter().try_for_each(|value| write!(writer, "{separator}{value}"))?;
-            }
-            if let Some(parts) = parts {
-                write!(writer, ",{}", parts[index])?;
-            }
-            writeln!(writer)?;
         }
-        Ok(())
+        (0..cloud.len()).try_for_each(|index| match kind {
+            LinesKind::Csv => writeln!(writer, "{}", row(&all, index, ",")),
+            LinesKind::Pts if !colors.is_empty() => {
+                let (point, color) = (row(&coordinates, index, " "), row(&colors, index, " "));
+                writeln!(writer, "{point} 0 {color}")
+            }
+            _ => writeln!(writer, "{}", row(&coordinates, index, " ")),
+        })
     })
 }
 

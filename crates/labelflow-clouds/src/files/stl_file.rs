@@ -3,18 +3,16 @@
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use labelflow_data::tables::{open_text, shown, text_error, visit_lines};
+use labelflow_data::tables::{open_text, text_error};
 use labelflow_data::{Error, Result};
 
 use super::cloud_content::CloudContent;
-use super::off_file::coordinates;
+use super::text::{coordinates, cut_off, unexpected, visit_text};
 
 /// The bytes before the number of triangles.
 const HEADER: usize = 80;
 /// The bytes of a triangle: a normal, three corners, and two bytes of something else.
 const TRIANGLE: usize = 50;
-/// The longest line.
-const LONGEST_LINE: u64 = 1 << 16;
 
 /// Reads the triangles of an STL file.
 pub(crate) fn read_stl(path: &Path) -> Result<CloudContent> {
@@ -32,16 +30,13 @@ pub(crate) fn read_stl(path: &Path) -> Result<CloudContent> {
 fn read_text(path: &Path) -> Result<CloudContent> {
     let mut content = CloudContent::default();
     let mut is_closed = false;
-    visit_lines(path, LONGEST_LINE, |_, line| {
-        let line = String::from_utf8_lossy(line);
-        let line = line.trim();
+    visit_text(path, |line| {
         if let Some(rest) = line.strip_prefix("vertex") {
             content.points.push(coordinates(path, rest)?);
         } else if line.starts_with("endfacet") {
             let n = content.points.len() as u32;
             if !n.is_multiple_of(3) || n as usize != 3 * (content.faces.len() + 1) {
-                let found = format!("'{}'", shown(line));
-                return Err(Error::content(path, "three corners before", found));
+                return Err(unexpected(path, "three corners before", line));
             }
             content.faces.push([n - 3, n - 2, n - 1]);
         }
@@ -49,8 +44,7 @@ fn read_text(path: &Path) -> Result<CloudContent> {
         Ok(())
     })?;
     if !is_closed {
-        return Err(Error::content(path, "a last line 'endsolid'", "none")
-            .with_hint("the file is damaged or cut"));
+        return Err(cut_off(path, "a last line 'endsolid'", "none"));
     }
     Ok(content)
 }
@@ -66,8 +60,7 @@ fn read_binary(path: &Path, start: &[u8], mut reader: impl Read) -> Result<Cloud
         reader.read_exact(&mut bytes).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => {
                 let expected = format!("{n_claimed} triangles, as the header says");
-                Error::content(path, expected, format!("{index} whole ones"))
-                    .with_hint("the file is damaged or cut")
+                cut_off(path, expected, format!("{index} whole ones"))
             }
             _ => Error::read(path, source),
         })?;

@@ -16,6 +16,8 @@ pub use normalization::Normalization;
 pub use part_cut::{PartialCloud, PartialCut};
 pub use point_cloud::PointCloud;
 pub use point_set::PointSet;
+#[cfg(feature = "completers")]
+pub(crate) use resampling::farthest_apart;
 pub use resampling::{farthest_points, resample};
 pub use shape::Shape;
 pub use shape_stream::shape_stream;

@@ -4,8 +4,7 @@
 
 use labelflow_weak::{Error, Result};
 
-use super::nearest_tree::BLOCK;
-use crate::geometry::nearest_tree::{Bounds, NearestTree};
+use super::nearest_tree::{BLOCK, Bounds, NearestTree, Visit};
 
 /// A point of a tree, seen from somewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +36,7 @@ impl NearestTree {
         }
         let n_wanted = n_wanted.min(self.len());
         let mut search = Search { tree: self, place, n_wanted, found: Vec::new() };
-        search.visit(0, 0, self.blocks.len(), 0.0);
+        search.visit(Visit { n_blocks: self.blocks.len(), ..Visit::default() });
         Ok(search.found)
     }
 }
@@ -51,29 +50,20 @@ struct Search<'tree> {
 }
 
 impl Search<'_> {
-    /// Looks at the part of the tree below a node, which is at least `distance` away.
-    fn visit(&mut self, node: usize, first_block: usize, n_blocks: usize, distance: f32) {
-        if self.found.len() == self.n_wanted && distance > self.farthest() {
+    /// Looks at a part of the tree, the nearer half first.
+    fn visit(&mut self, here: Visit) {
+        if self.found.len() == self.n_wanted && here.distance > self.farthest() {
             return;
         }
-        if n_blocks == 1 {
-            return self.take(first_block);
+        if here.n_blocks == 1 {
+            return self.take(here.first_block);
         }
-        let here = Bounds { low: self.place, high: self.place };
-        let n_left = n_blocks / 2;
-        let halves = [
-            (node + 1, first_block, n_left),
-            (node + 2 * n_left, first_block + n_left, n_blocks - n_left),
-        ];
-        let mut halves = halves.map(|(node, first, n)| {
-            (self.tree.boxes[node].squared_distance(&here), node, first, n)
-        });
-        if halves[1].0 < halves[0].0 {
-            halves.swap(0, 1);
-        }
-        halves.into_iter().for_each(|(distance, node, first, n)| {
-            self.visit(node, first, n, distance);
-        });
+        let bounds = Bounds { low: self.place, high: self.place };
+        let (left, right) = self.tree.halves(here, &bounds);
+        let (near, far) =
+            if right.distance < left.distance { (right, left) } else { (left, right) };
+        self.visit(near);
+        self.visit(far);
     }
 
     fn farthest(&self) -> f32 {

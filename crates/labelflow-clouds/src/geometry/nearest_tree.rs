@@ -53,7 +53,7 @@ struct Once;
 pub struct NearestTree {
     pub(super) blocks: Vec<Block>,
     /// The tree's nodes, each before its left half, which comes before its right half.
-    pub(super) boxes: Vec<Bounds>,
+    boxes: Vec<Bounds>,
     /// The original index of each point.
     pub(super) order: Vec<u32>,
 }
@@ -71,11 +71,11 @@ pub(super) struct Bounds {
 
 /// A part of a tree that is still to be visited.
 #[derive(Clone, Copy, Default)]
-struct Visit {
-    node: usize,
-    first_block: usize,
-    n_blocks: usize,
-    distance: f32,
+pub(super) struct Visit {
+    pub(super) node: usize,
+    pub(super) first_block: usize,
+    pub(super) n_blocks: usize,
+    pub(super) distance: f32,
 }
 
 impl NearestTree {
@@ -191,7 +191,7 @@ impl NearestTree {
     }
 
     #[inline(always)]
-    fn halves(&self, whole: Visit, bounds: &Bounds) -> (Visit, Visit) {
+    pub(super) fn halves(&self, whole: Visit, bounds: &Bounds) -> (Visit, Visit) {
         let n_left = whole.n_blocks / 2;
         let visit = |node: usize, first_block, n_blocks| Visit {
             node,
@@ -282,7 +282,7 @@ impl Bounds {
 
     /// At most the squared distance of any point of one box from any point of the other.
     #[inline(always)]
-    pub(super) fn squared_distance(&self, other: &Self) -> f32 {
+    fn squared_distance(&self, other: &Self) -> f32 {
         let gap = |axis: usize| {
             let (above, below) =
                 (self.low[axis] - other.high[axis], other.low[axis] - self.high[axis]);

@@ -8,34 +8,28 @@
 use labelflow_weak::Result;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
 
 use crate::geometry::{PointSet, Shape, resample, shape_stream};
 
-/// How partial clouds are cut from shapes.
-///
-/// ```
-/// use labelflow_clouds::geometry::{PartialCut, PointSet, Shape};
-///
-/// let points = PointSet::new(vec![[0.0; 3], [1.0; 3], [2.0; 3]])?;
-/// let shape = Shape::new("chair-1", points, vec![0, 0, 1])?;
-/// let partial = PartialCut { n_points: 8, ..PartialCut::default() }.cut(&shape, 0)?;
-/// assert_eq!(partial.points.len(), 8);
-/// assert_eq!(partial.kept_parts.len(), 1);
-/// # Ok::<(), labelflow_weak::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PartialCut {
-    /// The number of points of a partial cloud. Default: 1024.
-    pub n_points: usize,
-    /// The seed; with the name of the shape and the number of the visit it decides the cut. Default: 1234.
-    pub seed: u64,
-}
-
-impl Default for PartialCut {
-    fn default() -> Self {
-        Self { n_points: 1024, seed: 1234 }
+settings! {
+    /// How partial clouds are cut from shapes.
+    ///
+    /// ```
+    /// use labelflow_clouds::geometry::{PartialCut, PointSet, Shape};
+    ///
+    /// let points = PointSet::new(vec![[0.0; 3], [1.0; 3], [2.0; 3]])?;
+    /// let shape = Shape::new("chair-1", points, vec![0, 0, 1])?;
+    /// let partial = PartialCut { n_points: 8, ..PartialCut::default() }.cut(&shape, 0)?;
+    /// assert_eq!(partial.points.len(), 8);
+    /// assert_eq!(partial.kept_parts.len(), 1);
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    #[derive(Copy, Eq)]
+    pub struct PartialCut {
+        /// The number of points of a partial cloud. Default: 1024.
+        n_points: usize = 1024,
+        /// The seed; with the name of the shape and the number of the visit it decides the cut. Default: 1234.
+        seed: u64 = 1234,
     }
 }
 

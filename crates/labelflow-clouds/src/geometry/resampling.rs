@@ -37,30 +37,39 @@ pub fn farthest_points(points: &PointSet, n_wanted: usize, first: usize) -> Resu
         let expected = format!("an index below {}", points.len());
         return Err(Error::config("first", expected, first));
     }
-    let n_wanted = n_wanted.min(points.len());
-    let mut to_chosen = vec![f32::INFINITY; points.len()];
-    let mut chosen = Vec::with_capacity(n_wanted);
+    let square = |one: usize, other: usize| {
+        let ([x, y, z], point) = (points[other], points[one]);
+        let (dx, dy, dz) = (point[0] - x, point[1] - y, point[2] - z);
+        dx * dx + dy * dy + dz * dz
+    };
+    Ok(farthest_apart(points.len(), n_wanted, first, square))
+}
+
+/// The indices of at most `n_wanted` of several things that lie far apart, by their squared distances: the first one, then always the
+/// one farthest from those chosen already; the lowest index on ties.
+pub(crate) fn farthest_apart(
+    n: usize,
+    n_wanted: usize,
+    first: usize,
+    square: impl Fn(usize, usize) -> f32,
+) -> Vec<usize> {
+    let mut to_chosen = vec![f32::INFINITY; n];
+    let mut chosen = Vec::with_capacity(n_wanted.min(n));
     let mut next = first;
-    while chosen.len() < n_wanted {
-        chosen.push(next);
-        let [x, y, z] = points[next];
-        let mut farthest = -1.0;
-        for (index, (distance, point)) in to_chosen.iter_mut().zip(points).enumerate() {
-            let (dx, dy, dz) = (point[0] - x, point[1] - y, point[2] - z);
-            *distance = distance.min(dx * dx + dy * dy + dz * dz);
+    while chosen.len() < n_wanted.min(n) {
+        let newest = next;
+        chosen.push(newest);
+        // Below any distance: nothing is chosen twice.
+        to_chosen[newest] = f32::NEG_INFINITY;
+        let mut farthest = f32::NEG_INFINITY;
+        for (index, distance) in to_chosen.iter_mut().enumerate() {
+            *distance = distance.min(square(index, newest));
             if *distance > farthest {
                 (farthest, next) = (*distance, index);
             }
         }
-        if farthest == 0.0 {
-            // Only copies of chosen points are left; take them in their order.
-            let mut is_chosen = vec![false; points.len()];
-            chosen.iter().for_each(|&index: &usize| is_chosen[index] = true);
-            let copies = (0..points.len()).filter(|&index| !is_chosen[index]);
-            chosen.extend(copies.take(n_wanted - chosen.len()));
-        }
     }
-    Ok(chosen)
+    chosen
 }
 
 #[cfg(test)]

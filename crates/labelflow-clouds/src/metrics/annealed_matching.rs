@@ -69,7 +69,7 @@ impl AnnealedMatching {
         Ok(Self { cost: state.cost, given, taken: state.taken, gradient: state.gradient })
     }
 
-    /// The cost a point.
+    /// The cost per point.
     pub fn mean_cost(&self) -> f64 {
         self.cost / self.given.len() as f64
     }

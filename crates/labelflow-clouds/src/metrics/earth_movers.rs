@@ -45,7 +45,7 @@ impl MovingCost {
     }
 }
 
-/// The mean cost a point of the cheapest one-to-one map between two clouds of the same size, at most 2048 points.
+/// The mean cost per point of the cheapest one-to-one map between two clouds of the same size, at most 2048 points.
 ///
 /// ```
 /// use labelflow_clouds::geometry::PointSet;

@@ -1,6 +1,6 @@
-//! Contact sheets: scans and their completions side by side, as one PNG.
+//! Pictures of scans and their completions, side by side in one PNG.
 //!
-//! One row a scan: the input, its completions, the truth. The tiles of a row share one frame, so that sizes can be compared.
+//! One row per scan: the input, its completions, the truth. The tiles of a row share one frame, so that sizes can be compared.
 //! Completions lie under the input, whose points have a colour of their own.
 
 use std::path::Path;
@@ -38,26 +38,26 @@ fn color(role: CloudRole) -> Rgb {
     }
 }
 
-/// Writes a contact sheet of scans and their completions as PNG.
+/// Writes a picture of scans and their completions as PNG.
 ///
 /// A row shows ten completions at most. There are at most 100 rows.
 ///
 /// ```
-/// use labelflow_clouds::pictures::{CompletedScan, write_contact_sheet};
+/// use labelflow_clouds::pictures::{CompletedScan, write_cloud_picture};
 /// use labelflow_clouds::geometry::PointCloud;
 ///
 /// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("sheet.png");
+/// let path = folder.path().join("picture.png");
 /// let input = PointCloud::new(vec![[0.0; 3], [1.0, 0.0, 0.0]])?;
 /// let completion = PointCloud::new(vec![[0.0; 3], [1.0, 0.0, 0.0], [0.5, 1.0, 0.0]])?;
 /// let scan =
 ///     CompletedScan { name: "scan.ply".into(), input, completions: vec![completion], truth: None };
-/// write_contact_sheet(&path, &[scan])?;
+/// write_cloud_picture(&path, &[scan])?;
 /// assert!(std::fs::read(&path)?.starts_with(b"\x89PNG"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_contact_sheet(path: &Path, scans: &[CompletedScan]) -> Result<()> {
-    let canvas = contact_sheet(scans)?;
+pub fn write_cloud_picture(path: &Path, scans: &[CompletedScan]) -> Result<()> {
+    let canvas = drawn(scans)?;
     write_atomically(path, |writer| {
         let mut encoder = png::Encoder::new(writer, canvas.width as u32, canvas.height as u32);
         encoder.set_color(png::ColorType::Rgb);
@@ -69,7 +69,7 @@ pub fn write_contact_sheet(path: &Path, scans: &[CompletedScan]) -> Result<()> {
     })
 }
 
-fn contact_sheet(scans: &[CompletedScan]) -> Result<Canvas> {
+fn drawn(scans: &[CompletedScan]) -> Result<Canvas> {
     check_scans(scans, MOST_ROWS)?;
     let n_tiles = |scan: &CompletedScan| scan.clouds(MOST_COMPLETIONS).len();
     let n_columns = scans.iter().map(n_tiles).max().unwrap_or(1);
@@ -160,7 +160,7 @@ mod tests {
             scan_of_furniture(FurnitureCategory::Chair, 0, 3),
             scan_of_furniture(FurnitureCategory::Lamp, 1, 12),
         ];
-        let canvas = contact_sheet(&scans).unwrap();
+        let canvas = drawn(&scans).unwrap();
         assert_eq!(canvas.width, GAP + 12 * (SIDE + GAP), "ten completions at most");
         assert_eq!(canvas.height, GAP + 2 * (SIDE + 2 * LINE + GAP));
         let is_orange = |mark: &Rgb| mark[0] > mark[2];
@@ -171,20 +171,20 @@ mod tests {
         assert!(share(&completion, is_blue) > 0.2, "and what was added");
         assert!(share(&marks(&canvas, 0, 4), |mark| mark[2].abs_diff(mark[0]) < 25) > 0.99);
         assert_ne!(marks(&canvas, 0, 1), marks(&canvas, 0, 2), "completions differ");
-        assert_eq!(contact_sheet(&scans).unwrap().pixels, canvas.pixels);
+        assert_eq!(drawn(&scans).unwrap().pixels, canvas.pixels);
     }
 
     #[test]
     fn a_file_that_png_readers_read() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sheet.png");
+        let path = folder.path().join("picture.png");
         let scan = scan_of_furniture(FurnitureCategory::Table, 2, 1);
-        write_contact_sheet(&path, std::slice::from_ref(&scan)).unwrap();
+        write_cloud_picture(&path, std::slice::from_ref(&scan)).unwrap();
         let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         reader.next_frame(&mut bytes).unwrap();
-        assert_eq!(bytes, contact_sheet(&[scan]).unwrap().pixels.as_flattened());
+        assert_eq!(bytes, drawn(&[scan]).unwrap().pixels.as_flattened());
     }
 
     #[test]
@@ -192,11 +192,11 @@ mod tests {
         let one = PointCloud::new(vec![[5e8, 5e9, 1.0]]).unwrap();
         let scan =
             CompletedScan { name: "…".into(), input: one, completions: vec![], truth: None };
-        let canvas = contact_sheet(std::slice::from_ref(&scan)).unwrap();
+        let canvas = drawn(std::slice::from_ref(&scan)).unwrap();
         assert!(!marks(&canvas, 0, 0).is_empty());
         let large = PointCloud::new(vec![[-1e300; 3], [1e300; 3]]).unwrap();
-        let canvas = contact_sheet(&[CompletedScan { truth: Some(large), ..scan }]).unwrap();
+        let canvas = drawn(&[CompletedScan { truth: Some(large), ..scan }]).unwrap();
         assert!(!marks(&canvas, 0, 1).is_empty());
-        assert!(contact_sheet(&[]).is_err());
+        assert!(drawn(&[]).is_err());
     }
 }

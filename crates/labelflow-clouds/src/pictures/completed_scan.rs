@@ -4,7 +4,7 @@ use labelflow_data::{Error, Result};
 
 use crate::geometry::{Normalization, PointCloud};
 
-/// A scan with what it may have been before parts of it were lost: a row of a contact sheet, or one of the scans of a page.
+/// A scan with what it may have been before parts of it were lost: a row of a picture, or one of the scans of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompletedScan {
     /// What to call it, such as the name of its file.
@@ -68,7 +68,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::shapes::{Furniture, FurnitureCategory};
 
-    /// A made-up chair, table or lamp with one part left, and completions of it.
+    /// A synthetic chair, table or lamp with one part left, and completions of it.
     pub(crate) fn scan_of_furniture(
         category: FurnitureCategory,
         index: usize,

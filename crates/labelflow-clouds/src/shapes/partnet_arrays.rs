@@ -35,19 +35,13 @@ pub enum ArrayParts {
     Boxes,
 }
 
-/// How the arrays are read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PartNetArrays {
-    /// What counts as a part. Default: labels.
-    pub parts: ArrayParts,
-    /// Shapes whose boxes are farther from the points on average are dropped. Default: 0.01.
-    pub largest_residual: f64,
-}
-
-impl Default for PartNetArrays {
-    fn default() -> Self {
-        Self { parts: ArrayParts::default(), largest_residual: 0.01 }
+settings! {
+    /// How the arrays are read.
+    pub struct PartNetArrays {
+        /// What counts as a part. Default: labels.
+        parts: ArrayParts = ArrayParts::default(),
+        /// Shapes whose boxes are farther from the points on average are dropped. Default: 0.01.
+        largest_residual: f64 = 0.01,
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use labelflow_data::tables::read_json;
 use labelflow_data::{Error, Result};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::files::point_lines_file::read_part_lines;
 use crate::files::read_cloud;
@@ -32,17 +32,12 @@ const SAMPLES: [(&str, &str); 3] = [
     ("sample-points-all-pts-nor-rgba-10000.txt", "sample-points-all-label-10000.txt"),
 ];
 
-/// How shapes are read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PartNetOptions {
-    /// The depth of the tree at which leaves are merged into parts: 1 for chairs and lamps, 2 for tables. Default: 1.
-    pub part_depth: usize,
-}
-
-impl Default for PartNetOptions {
-    fn default() -> Self {
-        Self { part_depth: 1 }
+settings! {
+    /// How shapes are read.
+    #[derive(Eq)]
+    pub struct PartNetOptions {
+        /// The depth of the tree at which leaves are merged into parts: 1 for chairs and lamps, 2 for tables. Default: 1.
+        part_depth: usize = 1,
     }
 }
 

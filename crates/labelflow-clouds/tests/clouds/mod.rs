@@ -1,4 +1,4 @@
-//! What tests of completers share: made-up chairs, and how completions of them are judged.
+//! What tests of completers share: synthetic chairs, and how completions of them are evaluated.
 
 // Every test file uses its own part of this.
 #![allow(dead_code)]

@@ -8,6 +8,7 @@ use labelflow::storage::{Checkpoint, ModelTask};
 use labelflow::training::StopReason;
 use labelflow_clouds::completers::{
     AnyCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
+    FittedCompleter,
 };
 use labelflow_clouds::geometry::PointSet;
 
@@ -18,7 +19,7 @@ fn dataset() -> CompletionDataset {
 }
 
 /// All files of a saved model.
-fn files(model: &impl Completer, folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+fn files(model: &impl SavedModel, folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     model.save(folder).unwrap();
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -59,11 +60,10 @@ pub(crate) fn goes_on_after_any_epoch<L: CompletionLearner>(
 }
 
 /// A model that was saved completes as before, and is not taken for one of another kind.
-pub(crate) fn is_saved_whole<L: CompletionLearner<Fitted: Clone>, Other: Completer>(
-    config: &L,
-    task: ModelTask,
-) where
-    AnyCompleter: From<L::Fitted>,
+pub(crate) fn is_saved_whole<L: CompletionLearner, Other: SavedModel>(config: &L, task: ModelTask)
+where
+    FittedCompleter<L>: Completer,
+    AnyCompleter: From<FittedCompleter<L>>,
 {
     let scan = partial(&chairs("train", 1)[0], 50);
     let model = config.fit_with(&dataset(), None, &mut ()).unwrap();
@@ -72,7 +72,7 @@ pub(crate) fn is_saved_whole<L: CompletionLearner<Fitted: Clone>, Other: Complet
     assert_eq!(ModelTask::of_folder(folder.path()).unwrap(), task);
     let options = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
     let completions = model.complete(&scan, &options).unwrap();
-    let loaded = L::Fitted::load(folder.path()).unwrap();
+    let loaded = FittedCompleter::<L>::load(folder.path()).unwrap();
     assert_eq!(loaded.complete(&scan, &options).unwrap(), completions);
     assert!(loaded.config() == model.config());
     let any = AnyCompleter::from(model);
@@ -83,7 +83,10 @@ pub(crate) fn is_saved_whole<L: CompletionLearner<Fitted: Clone>, Other: Complet
 }
 
 /// Options do what they say, and what makes no sense is an error.
-pub(crate) fn heeds_options<L: CompletionLearner>(config: &L, n_points: usize) -> L::Fitted {
+pub(crate) fn heeds_options<L: CompletionLearner>(config: &L, n_points: usize) -> FittedCompleter<L>
+where
+    FittedCompleter<L>: Completer,
+{
     let shapes = chairs("train", 2);
     let scan = partial(&shapes[0], 50);
     let model = config.fit_with(&dataset(), None, &mut ()).unwrap();

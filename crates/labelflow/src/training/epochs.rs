@@ -8,7 +8,7 @@ use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 use super::train::{StepNumbers, summarize};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, AdamState, EpochEvent, EpochRecord, Observer, Report, StopReason, TrainConfig,
+    Adam, EpochLog, EpochRecord, Observer, Report, StopReason, TrainConfig, TrainingState,
 };
 use crate::{Error, Result};
 
@@ -83,52 +83,32 @@ pub(crate) trait Trainee {
     fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>>;
 
     /// What a checkpoint keeps beside the history.
-    fn state(&self) -> TraineeState;
+    fn state(&self) -> TrainingState;
 
     /// The names of the objective's terms.
     fn terms(&self) -> Vec<String>;
 }
 
-/// A trainee off its device.
-pub(crate) struct TraineeState {
-    pub(crate) weights: State,
-    pub(crate) adam: AdamState,
-    pub(crate) memory: State,
-}
-
 /// Trains until it converges, no epoch is left or the observer ends it. `run` gives the digest of settings and data, for checkpoints.
 pub(crate) fn run_epochs(
     trainee: &mut impl Trainee,
-    mut history: Vec<EpochRecord>,
+    history: Vec<EpochRecord>,
     run: &dyn Fn() -> String,
     config: &TrainConfig,
     observer: &mut dyn Observer,
 ) -> Result<Report> {
-    for epoch in history.len()..config.max_epochs {
-        if config.has_converged(&history) {
-            return Ok(Report { history, stop: StopReason::Converged });
+    let mut log = EpochLog::new(run, history, observer);
+    for epoch in log.n_epochs()..config.max_epochs {
+        if config.has_converged(log.history()) {
+            return Ok(log.report(StopReason::Converged));
         }
         let steps = trainee.epoch(epoch)?;
-        let learning_rate = config.learning_rate(epoch);
-        history.push(summarize(epoch, &steps, &trainee.terms(), learning_rate));
-
-        let snapshot = || {
-            let TraineeState { weights, adam, memory } = trainee.state();
-            Checkpoint {
-                run: run(),
-                history: history.clone(),
-                state: weights,
-                optimizers: vec![adam],
-                memory,
-            }
-        };
-        let max_epochs = config.max_epochs;
-        let event = EpochEvent { record: &history[epoch], max_epochs, snapshot: &snapshot };
-        if let ControlFlow::Break(stop) = observer.observe(event)? {
-            return Ok(Report { history, stop });
+        let record = summarize(epoch, &steps, &trainee.terms(), config.learning_rate(epoch));
+        if let ControlFlow::Break(stop) = log.add(record, config.max_epochs, &|| trainee.state())? {
+            return Ok(log.report(stop));
         }
     }
-    Ok(Report { history, stop: StopReason::MaxEpochs })
+    Ok(log.report(StopReason::MaxEpochs))
 }
 
 /// A flow that passes train.
@@ -149,10 +129,10 @@ impl<B: Bijection, P: Pass<B>> Trainee for Passes<'_, B, P> {
         Ok(steps)
     }
 
-    fn state(&self) -> TraineeState {
-        TraineeState {
+    fn state(&self) -> TrainingState {
+        TrainingState {
             weights: state(self.flow.as_ref().expect(BETWEEN_PASSES)),
-            adam: self.adam.state(),
+            optimizers: vec![self.adam.state()],
             memory: self.pass.memory(),
         }
     }

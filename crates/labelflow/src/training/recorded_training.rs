@@ -12,7 +12,7 @@ use labelflow_flow::{
 
 use super::adam::flat_gradient;
 use super::batch::Tracker;
-use super::epochs::{Course, Trainee, TraineeState, run_epochs};
+use super::epochs::{Course, Trainee, run_epochs};
 use super::flat_module::FlatModule;
 use super::stream;
 use super::train::{
@@ -20,7 +20,7 @@ use super::train::{
     numbers_of, select_noise, step_numbers,
 };
 use crate::Result;
-use crate::training::{Batch, Observer, Report, Rows, TrainConfig};
+use crate::training::{Batch, Observer, Report, Rows, TrainConfig, TrainingState};
 
 /// Trains a flow from where its course is.
 pub(crate) fn train<B: Bijection>(
@@ -226,14 +226,14 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
         batches.map(step).collect()
     }
 
-    fn state(&self) -> TraineeState {
+    fn state(&self) -> TrainingState {
         let memory = self
             .memory
             .iter()
             .map(|memory| (TRACKED_LABELS.to_owned(), memory.labels.value().into_data()));
-        TraineeState {
+        TrainingState {
             weights: state(&self.flow.module()),
-            adam: self.flow.adam().state(),
+            optimizers: vec![self.flow.adam().state()],
             memory: memory.collect(),
         }
     }

@@ -15,44 +15,44 @@ pub(crate) struct CompleteArgs {
     /// Partial scans: files and folders of files (ply, pcd, xyz, pts, csv, npy, npz, off, obj, stl)
     #[arg(value_name = "SCAN", required = true)]
     pub(crate) scans: Vec<PathBuf>,
-    /// Completions of each scan
+    /// Completions per scan
     #[arg(short = 'n', long = "completions", value_name = "N", default_value_t = 10)]
     pub(crate) n_completions: usize,
-    /// Points of each completion [default: as many as in training]
+    /// Points per completion [default: as many as in training]
     #[arg(long, value_name = "N")]
     pub(crate) points: Option<usize>,
-    /// Where the latent comes from
+    /// Distribution of the latent
     #[arg(long, value_enum, default_value = "posterior")]
     pub(crate) latent: LatentName,
-    /// A factor on the noise: below 1 completions are less different
+    /// Factor on the noise; below 1, completions differ less
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) temperature: f64,
-    /// Keep points of the scan in each completion
+    /// Keep points of the scan in every completion
     #[arg(long)]
     pub(crate) keep_input: bool,
-    /// Where the scan lies in the whole: 'auto' (searched), 'scan' (its own box is that of the whole), 'same' (it is in the frame of
-    /// the shapes already), or the middle and the radius of the whole in the scan's units: X,Y,Z,RADIUS
+    /// Frame of the complete shape: 'auto' (searched), 'scan' (the scan's own box), 'same' (the scan is in the frame of the shapes
+    /// already), or its middle and radius in the scan's units: X,Y,Z,RADIUS
     #[arg(long, value_name = "FRAME", default_value = "auto", allow_hyphen_values = true)]
     pub(crate) frame: String,
-    /// The seed of the noise
+    /// Seed of the noise
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The file format of completions
+    /// File format of completions
     #[arg(long, value_enum, default_value = "ply")]
     pub(crate) format: CloudFormatName,
     /// Where to compute
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,
-    /// The folder to write into: a folder a scan, sheet.png, viewer.html and report.json
+    /// Folder to write into: one folder per scan, sheet.png, viewer.html and report.json
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LatentName {
-    /// From what the scan says, as in training
+    /// Its distribution given the scan, as in training
     Posterior,
-    /// From the standard normal distribution: more different completions
+    /// The standard normal distribution; completions differ more
     Prior,
 }
 

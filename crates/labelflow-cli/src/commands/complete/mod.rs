@@ -1,20 +1,18 @@
 //! `labelflow complete`: several complete clouds for each partial scan, in the scan's own frame and units.
 
 pub(crate) mod args;
-pub(crate) mod completion_sheets;
+pub(crate) mod completion_pictures;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow_clouds::completers::{
-    AnyCompleter, Completer, CompletionOptions, FrameSearch, ScanFrame,
-};
+use labelflow_clouds::completers::{AnyCompleter, CompletionOptions, ScanFrame};
 use labelflow_clouds::files::{CloudOptions, read_cloud_with, write_cloud};
-use labelflow_clouds::geometry::{NearestTree, Normalization, PointCloud, PointSet, shape_stream};
+use labelflow_clouds::geometry::{NearestTree, shape_stream};
 use labelflow_clouds::metrics::{
     SamplingFloor, TMD_UNIT, UHD_UNIT, directed_hausdorff, mutual_difference,
 };
-use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_contact_sheet};
+use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -61,9 +59,9 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
         seed: args.seed,
     };
     if model.is_deterministic() && args.n_completions > 1 {
-        let method = model.config().method();
+        let system = model.config().system();
         output::note(&format!(
-            "{method} knows one completion of a scan: each gets one, not {}",
+            "{system} gives one completion per scan, not {}",
             args.n_completions
         ));
     }
@@ -83,7 +81,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
             pictured.push(scan);
         }
     }
-    write_contact_sheet(&args.out.join("sheet.png"), &pictured)?;
+    write_cloud_picture(&args.out.join("sheet.png"), &pictured)?;
     write_cloud_page(&args.out.join("viewer.html"), &pictured)?;
     if scans.len() > PICTURED_SCANS {
         output::note(&format!("the pictures show the first {PICTURED_SCANS} scans"));
@@ -116,20 +114,7 @@ fn complete_one(
         files.push(file);
         in_units.push(completion);
     }
-    let report = report(model, name.clone(), &cloud, &frame, &scan, &completions, files)?;
-    Ok((report, CompletedScan { name, input: cloud, completions: in_units, truth: None }))
-}
-
-fn report(
-    model: &AnyCompleter,
-    name: String,
-    cloud: &PointCloud,
-    frame: &Normalization,
-    scan: &PointSet,
-    completions: &[PointSet],
-    files: Vec<PathBuf>,
-) -> anyhow::Result<ScanReport> {
-    let distances = completions.iter().map(|cloud| directed_hausdorff(scan, cloud).distance);
+    let distances = completions.iter().map(|other| directed_hausdorff(&scan, other).distance);
     let uhd = distances.sum::<f64>() / completions.len() as f64;
     let trees: Vec<NearestTree> = completions.iter().map(NearestTree::new).collect();
     let (n_points, n_samples) = (completions[0].len(), completions.len());
@@ -137,18 +122,19 @@ fn report(
         1 => SamplingFloor::from_area(0.0)?,
         _ => SamplingFloor::from_points(&completions[0], &mut shape_stream(0, &name, "floor"))?,
     };
-    Ok(ScanReport {
-        scan: name,
+    let report = ScanReport {
+        scan: name.clone(),
         n_points: cloud.len(),
         center: frame.center(),
         scale: frame.scale(),
         uhd,
-        tmd: if n_samples > 1 { mutual_difference(&trees) } else { 0.0 },
+        tmd: mutual_difference(&trees),
         uhd_floor: floor.hausdorff(scan.len(), n_points),
         tmd_floor: if n_samples > 1 { floor.mutual_difference(n_points, n_samples) } else { 0.0 },
-        scores: model.scores(completions)?,
+        scores: model.scores(&completions)?,
         files,
-    })
+    };
+    Ok((report, CompletedScan { name, input: cloud, completions: in_units, truth: None }))
 }
 
 fn print(reports: &[ScanReport]) -> anyhow::Result<()> {
@@ -173,19 +159,13 @@ fn print(reports: &[ScanReport]) -> anyhow::Result<()> {
 
 /// `auto`, `scan`, `same`, or the middle and the radius of the whole.
 fn scan_frame(text: &str) -> anyhow::Result<ScanFrame> {
-    match text {
-        "auto" => return Ok(ScanFrame::Auto(FrameSearch::default())),
-        "scan" => return Ok(ScanFrame::Scan),
-        "same" => return Ok(ScanFrame::Same),
-        _ => {}
+    if let Some(frame) = ScanFrame::of_name(text) {
+        return Ok(frame);
     }
     let numbers: Option<Vec<f64>> =
         text.split(',').map(|number| number.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some(&[x, y, z, radius]) if radius > 0.0 => {
-            let scale = Normalization::SHAPE_RADIUS / radius;
-            Ok(ScanFrame::Given(Normalization::new([x, y, z], scale)?))
-        }
+        Some(&[x, y, z, radius]) if radius > 0.0 => Ok(ScanFrame::of_ball([x, y, z], radius)?),
         _ => bail!("--frame: expected auto, scan, same or X,Y,Z,RADIUS, found '{text}'"),
     }
 }

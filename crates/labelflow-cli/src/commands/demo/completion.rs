@@ -1,9 +1,11 @@
-//! Made-up chairs of which parts are missing.
+//! Synthetic chairs of which parts are missing.
 
 use anyhow::{Context, bail};
 use labelflow::SavedModel;
 use labelflow::training::StopReason;
-use labelflow_clouds::completers::{CompletionDataset, CompletionTraining, PointCloudCompleter};
+use labelflow_clouds::completers::{
+    CompletionDataset, CompletionLearner, CompletionTraining, PointCloudCompleter,
+};
 use labelflow_clouds::files::write_cloud;
 use labelflow_clouds::geometry::PartialCut;
 use labelflow_clouds::metrics::CompletionScores;
@@ -56,8 +58,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         let system = CompletionSystem::from_name(name)?;
         let learner = system.learner(&config, &SystemTables::default())?;
         let (learner, folder) = (learner.as_ref(), Some(model_folder.as_path()));
-        let judged = system.evaluate(&problem, &config, learner, folder, &mut ())?;
-        rows.push(row(name, &judged.scores));
+        let measured = system.evaluate(&problem, &config, learner, folder, &mut ())?;
+        rows.push(row(name, &measured.scores));
     }
     output::print(&output::table(["system", "MMD × 10³", "TMD × 10²", "UHD × 10²"], rows))?;
     let scans = args.out.join("scans");

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use labelflow_clouds::completers::{
-    AnyCompleter, AnyCompletionLearner, Completer, CompletionDataset, CompletionLearner,
-    CompletionMethod, PointCloudCompleter,
+    AnyCompleter, AnyCompletionLearner, CompletionDataset, PointCloudCompleter,
 };
 use labelflow_clouds::files::{CloudOptions, read_cloud_with};
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
@@ -20,7 +19,7 @@ use crate::inputs::data_folder::data_folder;
 use crate::terminal::output;
 
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
-    let config = settings(plan)?;
+    let mut config = settings(plan)?;
     let shapes_path = required(&plan.settings.shapes, "shapes")?;
     let shapes = read_shapes(shapes_path, plan.args)?;
     let dataset = match &plan.settings.scans {
@@ -29,8 +28,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             CompletionDataset::from_scans(read_scans(scans)?, shapes)?
         }
         None => {
-            // Shape inversion never looks at a partial cloud before it completes one.
-            let are_cut = config.method() != CompletionMethod::ShapeInversion;
+            let are_cut = config.learns_from_partials();
             let one_part = |shape: &&Shape| shape.present_parts().len() < 2;
             if let Some(whole) = shapes.iter().find(one_part).filter(|_| are_cut) {
                 bail!(
@@ -39,7 +37,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
                     whole.id()
                 );
             }
-            CompletionDataset::from_parts(shapes, config.seed())?
+            CompletionDataset::from_parts(shapes, *config.common().seed)?
         }
     };
     output::note(&format!(
@@ -68,50 +66,43 @@ fn settings(plan: &FitPlan<'_>) -> anyhow::Result<AnyCompletionLearner> {
         let text = text.expect("a table can be written as TOML");
         return Ok(AnyCompletionLearner::from_toml(repeated.record.task, &text)?);
     }
-    let method = match &plan.settings.system {
-        Some(name) => CompletionMethod::from_name(name)?,
-        None => CompletionMethod::Llf,
-    };
-    let config = match method {
+    let system = plan.settings.system.as_deref().unwrap_or("llf");
+    let default = AnyCompletionLearner::of_system(system)?;
+    let config = match &default {
         // Errors name the line.
-        CompletionMethod::Llf => plan.config::<PointCloudCompleter>()?.into(),
-        _ => method.learner_with(&plan.settings.config).context("[config]")?,
+        AnyCompletionLearner::Flow(_) => plan.config::<PointCloudCompleter>()?.into(),
+        _ => default.with(&plan.settings.config).context("[config]")?,
     };
-    with_model_flags(config, method, plan.args)
+    with_model_flags(config, default, plan.args)
 }
 
 fn with_model_flags(
-    mut config: AnyCompletionLearner,
-    method: CompletionMethod,
+    config: AnyCompletionLearner,
+    default: AnyCompletionLearner,
     args: &FitArgs,
 ) -> anyhow::Result<AnyCompletionLearner> {
     let flags = &args.model;
-    config = match (flags.preset, config) {
+    let mut config = match (flags.preset, config) {
         (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => {
             PointCloudCompleter::paper().into()
         }
-        (Some(PresetName::Paper), _) => method.learner(),
+        (Some(PresetName::Paper), _) => default,
         (Some(PresetName::Fast), config) => config.small(),
         (None, config) => config,
     };
     if let Some(weight) = flags.likelihood_weight {
         match &mut config {
             AnyCompletionLearner::Flow(flow) => flow.likelihood_weight = weight,
-            _ => bail!("--likelihood-weight is for llf; {method} has no likelihood"),
+            other => {
+                let system = other.system();
+                bail!("--likelihood-weight is for llf; {system} has no likelihood")
+            }
         }
     }
-    if let Some(seed) = flags.seed {
-        config = config.with_seed(seed);
-    }
-    if let Some(max_epochs) = flags.epochs {
-        config = config.with_epochs(max_epochs);
-    }
-    if let Some(batch_size) = flags.batch_size {
-        config = config.with_batch_size(batch_size);
-    }
-    if let Some(device) = flags.device {
-        config = config.with_device(device.into());
-    }
+    let mut common = config.common();
+    common.set_length(flags.epochs, flags.batch_size);
+    *common.seed = flags.seed.unwrap_or(*common.seed);
+    *common.device = flags.device.map_or(*common.device, Into::into);
     Ok(config)
 }
 

@@ -13,7 +13,8 @@ pub(crate) struct MetricsArgs {
     /// Reference clouds: a file or a folder of files
     #[arg(value_name = "REFERENCE")]
     pub(crate) references: PathBuf,
-    /// The partial clouds that were completed, named as their completions: how far completions stray from them
+    /// Partial clouds that were completed, named like their completions; adds UHD, the largest distance from a partial cloud to its
+    /// completion
     #[arg(long, value_name = "DIR")]
     pub(crate) partials: Option<PathBuf>,
     /// Points drawn from the surface of each mesh

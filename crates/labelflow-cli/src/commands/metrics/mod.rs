@@ -6,7 +6,7 @@
 pub(crate) mod args;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use labelflow_clouds::files::{CloudOptions, read_cloud_with};
@@ -52,11 +52,8 @@ pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<Outcome> {
     let options = CloudOptions { n_surface_points: args.surface_points, ..Default::default() };
     let references = read_flat(&args.references, &options)?;
     let generated = read_groups(&args.generated, &options)?;
-    let partials = match &args.partials {
-        Some(folder) => Some(read_flat(folder, &options)?),
-        None => None,
-    };
-    let frame = Frame::of(references.values());
+    let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
+    let frame = Frame::of(references.values())?;
     let metrics = measure(&frame, &generated, &references, partials.as_ref())?;
     if let Some(path) = &args.json {
         output::write_json(path, &metrics)?;
@@ -73,26 +70,18 @@ fn measure(
     references: &BTreeMap<String, PointCloud>,
     partials: Option<&BTreeMap<String, PointCloud>>,
 ) -> anyhow::Result<Metrics> {
-    let mut groups = BTreeMap::new();
-    for (name, clouds) in generated {
-        let trees = clouds.iter().map(|cloud| frame.tree(cloud));
-        groups.insert(name.as_str(), trees.collect::<anyhow::Result<Vec<_>>>()?);
-    }
-    let mut reference_trees = BTreeMap::new();
-    for (name, cloud) in references {
-        reference_trees.insert(name.as_str(), frame.tree(cloud)?);
-    }
+    let groups = generated.iter().map(|(name, clouds)| {
+        let trees: anyhow::Result<Vec<_>> = clouds.iter().map(|cloud| frame.tree(cloud)).collect();
+        Ok((name.as_str(), trees?))
+    });
+    let groups: BTreeMap<&str, Vec<NearestTree>> = groups.collect::<anyhow::Result<_>>()?;
+    let trees = references.iter().map(|(name, cloud)| Ok((name.as_str(), frame.tree(cloud)?)));
+    let reference_trees: BTreeMap<&str, NearestTree> = trees.collect::<anyhow::Result<_>>()?;
     let all: Vec<NearestTree> = groups.values().flatten().cloned().collect();
     let targets: Vec<NearestTree> = reference_trees.values().cloned().collect();
     let several: Vec<&Vec<NearestTree>> = groups.values().filter(|group| group.len() > 1).collect();
-    let tmd = match several.is_empty() {
-        true => None,
-        false => Some(total_mutual_difference(&several)?),
-    };
-    let uhd = match partials {
-        None => None,
-        Some(partials) => Some(hausdorff(frame, partials, &groups)?),
-    };
+    let tmd = (!several.is_empty()).then(|| total_mutual_difference(&several)).transpose()?;
+    let uhd = partials.map(|partials| hausdorff(frame, partials, &groups)).transpose()?;
     Ok(Metrics {
         n_generated: all.len(),
         n_references: targets.len(),
@@ -152,23 +141,19 @@ fn pair_metrics(
 
 fn print(metrics: &Metrics) -> anyhow::Result<()> {
     let number = |value: f64| format!("{value:.6}");
-    let mut rows = vec![
-        ["generated clouds".to_owned(), metrics.n_generated.to_string()],
-        ["reference clouds".to_owned(), metrics.n_references.to_string()],
-        ["MMD".to_owned(), number(metrics.mmd)],
+    let pairs = metrics.pairs.as_ref();
+    let rows = [
+        ("generated clouds", Some(metrics.n_generated.to_string())),
+        ("reference clouds", Some(metrics.n_references.to_string())),
+        ("MMD", Some(number(metrics.mmd))),
+        ("TMD", metrics.tmd.map(number)),
+        ("UHD", metrics.uhd.map(number)),
+        ("pairs of the same name", pairs.map(|pairs| pairs.n_pairs.to_string())),
+        ("Chamfer L1", pairs.map(|pairs| number(pairs.chamfer_l1))),
+        ("Chamfer L2", pairs.map(|pairs| number(pairs.chamfer_l2))),
+        ("F-score at 1 % of the diagonal", pairs.map(|pairs| number(pairs.f_score))),
     ];
-    if let Some(tmd) = metrics.tmd {
-        rows.push(["TMD".to_owned(), number(tmd)]);
-    }
-    if let Some(uhd) = metrics.uhd {
-        rows.push(["UHD".to_owned(), number(uhd)]);
-    }
-    if let Some(pairs) = &metrics.pairs {
-        rows.push(["pairs of the same name".to_owned(), pairs.n_pairs.to_string()]);
-        rows.push(["Chamfer L1".to_owned(), number(pairs.chamfer_l1)]);
-        rows.push(["Chamfer L2".to_owned(), number(pairs.chamfer_l2)]);
-        rows.push(["F-score at 1 % of the diagonal".to_owned(), number(pairs.f_score)]);
-    }
+    let rows = rows.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
     output::print(&output::table(["metric", "value"], rows))
 }
 
@@ -178,15 +163,10 @@ struct Frame {
 }
 
 impl Frame {
-    fn of<'a>(clouds: impl Iterator<Item = &'a PointCloud>) -> Self {
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for (cloud_low, cloud_high) in clouds.map(PointCloud::bounding_box) {
-            for axis in 0..3 {
-                low[axis] = low[axis].min(cloud_low[axis]);
-                high[axis] = high[axis].max(cloud_high[axis]);
-            }
-        }
-        Self { centre: std::array::from_fn(|axis| 0.5 * (low[axis] + high[axis])) }
+    fn of<'a>(clouds: impl Iterator<Item = &'a PointCloud>) -> anyhow::Result<Self> {
+        let corners = clouds.map(PointCloud::bounding_box).flat_map(|(low, high)| [low, high]);
+        let (low, high) = PointCloud::new(corners.collect())?.bounding_box();
+        Ok(Self { centre: std::array::from_fn(|axis| 0.5 * (low[axis] + high[axis])) })
     }
 
     fn tree(&self, cloud: &PointCloud) -> anyhow::Result<NearestTree> {
@@ -199,11 +179,8 @@ impl Frame {
 
 /// A file, or all files of a folder, by name without ending.
 fn read_flat(path: &Path, options: &CloudOptions) -> anyhow::Result<BTreeMap<String, PointCloud>> {
-    let mut clouds = BTreeMap::new();
-    for file in cloud_files(path)? {
-        clouds.insert(name_of(&file), read_cloud_with(&file, options)?);
-    }
-    Ok(clouds)
+    let read = |file: PathBuf| Ok((name_of(&file), read_cloud_with(&file, options)?));
+    cloud_files(path)?.into_iter().map(read).collect()
 }
 
 /// As [`read_flat`], where a folder is several clouds of one name.

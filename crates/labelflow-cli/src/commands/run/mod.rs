@@ -19,7 +19,7 @@ use labelflow_data::catalog::{load, load_rules};
 use labelflow_files::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-use super::complete::completion_sheets::CompletionSheets;
+use super::complete::completion_pictures::CompletionPictures;
 use crate::Outcome;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
@@ -154,8 +154,8 @@ impl RunTask {
             FlowSettings::Completer(flow) => {
                 let system = CompletionSystem::from_name(system)?;
                 let mut learner = system.learner(&flow, tables)?;
-                if let Some(max_epochs) = args.epochs {
-                    learner = learner.map(|learner| learner.with_epochs(max_epochs));
+                if let Some(learner) = &mut learner {
+                    learner.common().set_length(args.epochs, None);
                 }
                 Self::Completion(system, Box::new((flow, learner)))
             }
@@ -180,7 +180,7 @@ impl RunTask {
 fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>> {
     interrupt::listen();
     let bar = over_runs(runs.len());
-    let sheets = args.pictures.clone().map(CompletionSheets::new);
+    let pictures = args.pictures.clone().map(CompletionPictures::new);
     let next = AtomicUsize::new(0);
     let results: Mutex<BTreeMap<usize, anyhow::Result<Vec<RunResult>>>> = Mutex::default();
     let worker = || {
@@ -188,7 +188,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(index) else { return };
             bar.set_message(format!("{} {} {}", run.file.set, run.system, run.seed));
-            let result = carry_out_one(index, run, args, sheets.as_ref());
+            let result = carry_out_one(index, run, args, pictures.as_ref());
             bar.inc(1);
             let failed = result.is_err();
             results.lock().expect("no worker panics").insert(index, result);
@@ -214,7 +214,7 @@ fn carry_out_one(
     index: usize,
     run: &Run<'_>,
     args: &RunArgs,
-    sheets: Option<&CompletionSheets>,
+    pictures: Option<&CompletionPictures>,
 ) -> anyhow::Result<Vec<RunResult>> {
     let kept = args.keep.as_ref().map(|folder| folder.join(run.file_name()));
     if let Some(path) = &kept
@@ -241,8 +241,8 @@ fn carry_out_one(
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
     let seconds = start.elapsed().as_secs_f64();
-    if let (Some(sheets), false) = (sheets, examples.is_empty()) {
-        sheets.add(format!("{}-{}", run.file.set, run.seed), index, run.system, examples)?;
+    if let (Some(pictures), false) = (pictures, examples.is_empty()) {
+        pictures.add(format!("{}-{}", run.file.set, run.seed), index, run.system, examples)?;
     }
     let result = |(metric, value): (Metric, f64)| RunResult {
         table: run.file.table.clone(),
@@ -311,12 +311,13 @@ impl Run<'_> {
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
                 let (flow, learner) = &**settings;
                 let model = model.as_deref();
-                let judged = system.evaluate(&problem, flow, learner.as_ref(), model, observer)?;
+                let measured =
+                    system.evaluate(&problem, flow, learner.as_ref(), model, observer)?;
                 Ok(Evaluation {
-                    values: scores_in_units(&judged.scores),
-                    report: judged.report,
-                    completion_ms: judged.completion_ms,
-                    examples: judged.examples,
+                    values: scores_in_units(&measured.scores),
+                    report: measured.report,
+                    completion_ms: measured.completion_ms,
+                    examples: measured.examples,
                     ..Evaluation::default()
                 })
             }

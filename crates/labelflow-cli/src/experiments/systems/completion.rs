@@ -5,8 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use labelflow::training::{Observer, Report};
 use labelflow_clouds::completers::{
-    AnyCompletionLearner, Completer, CompletionDataset, CompletionMethod, CompletionOptions,
-    PointCloudCompleter,
+    AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter,
 };
 use labelflow_clouds::geometry::{
     NearestTree, PartialCloud, PartialCut, PointSet, Shape, resample, shape_stream,
@@ -16,7 +15,7 @@ use labelflow_clouds::shapes::ShapeProblem;
 use rayon::prelude::*;
 
 use super::system_tables::SystemTables;
-use crate::commands::complete::completion_sheets::{CompletionExample, N_EXAMPLES};
+use crate::commands::complete::completion_pictures::{CompletionExample, N_EXAMPLES};
 use crate::experiments::metric::Metric;
 
 /// The completions of each partial cloud, as in the paper.
@@ -31,8 +30,8 @@ pub(crate) enum CompletionSystem {
     LlfWoNll,
     /// Without the likelihood only.
     LlfWoNllOnly,
-    /// Another system that is trained.
-    Other(CompletionMethod),
+    /// Another system that is trained, by its place among all of them.
+    Other(usize),
     /// The partial cloud itself.
     CopyInput,
     /// The training shape whose surface is nearest to the partial cloud.
@@ -55,28 +54,22 @@ pub(crate) struct CompletionEvaluation {
 }
 
 impl CompletionSystem {
-    const ALL: [Self; 13] = [
-        Self::Llf,
-        Self::LlfWoNll,
-        Self::LlfWoNllOnly,
-        Self::Other(CompletionMethod::Pcl2Pcl),
-        Self::Other(CompletionMethod::MmPcl2Pcl),
-        Self::Other(CompletionMethod::MmPcl2PclIm),
-        Self::Other(CompletionMethod::ShapeInversion),
-        Self::Other(CompletionMethod::KtNet),
-        Self::CopyInput,
-        Self::NearestShape,
-        Self::TenNearest,
-        Self::ResampledTruth,
-        Self::Oracle,
-    ];
+    /// All of them, in the order of tables.
+    fn all() -> Vec<Self> {
+        let others = 1..AnyCompletionLearner::systems().len();
+        let mut all = vec![Self::Llf, Self::LlfWoNll, Self::LlfWoNllOnly];
+        all.extend(others.map(Self::Other));
+        all.extend([Self::CopyInput, Self::NearestShape, Self::TenNearest]);
+        all.extend([Self::ResampledTruth, Self::Oracle]);
+        all
+    }
 
     fn name(self) -> &'static str {
         match self {
             Self::Llf => "llf",
             Self::LlfWoNll => "llf-wo-nll",
             Self::LlfWoNllOnly => "llf-wo-nll-only",
-            Self::Other(method) => method.name(),
+            Self::Other(place) => AnyCompletionLearner::systems()[place],
             Self::CopyInput => "copy-input",
             Self::NearestShape => "nearest-shape",
             Self::TenNearest => "ten-nearest",
@@ -86,8 +79,8 @@ impl CompletionSystem {
     }
 
     pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
-        Self::ALL.into_iter().find(|system| system.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
+        Self::all().into_iter().find(|system| system.name() == name).ok_or_else(|| {
+            let names = Self::all().into_iter().map(Self::name).collect::<Vec<_>>().join(", ");
             anyhow::anyhow!("system: expected one of {names}, found '{name}'")
         })
     }
@@ -105,12 +98,12 @@ impl CompletionSystem {
     ) -> anyhow::Result<Option<AnyCompletionLearner>> {
         Ok(match self {
             Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => Some(self.flow(flow).into()),
-            Self::Other(method) => Some(tables.learner(method, flow)?),
+            Self::Other(_) => Some(tables.learner(self.name(), flow)?),
             _ => None,
         })
     }
 
-    /// Completes a partial cloud of each test shape and judges the completions.
+    /// Completes a partial cloud of each test shape and evaluates the completions.
     pub(crate) fn evaluate(
         self,
         problem: &ShapeProblem,
@@ -122,25 +115,23 @@ impl CompletionSystem {
         let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
         let partials: Vec<PartialCloud> =
             problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
-        let Learned { completions, report, completion_ms } = match learner {
-            Some(learner) => learned(learner, problem, config.seed, model, &partials, observer)?,
-            None => Learned {
-                completions: self.simple(problem, config.n_points, &partials)?,
-                report: None,
-                completion_ms: None,
-            },
+        let (completions, training) = match learner {
+            Some(learner) => {
+                let (completions, report, completion_ms) =
+                    learned(learner, problem, config.seed, model, &partials, observer)?;
+                (completions, Some((report, completion_ms)))
+            }
+            None => (self.simple(problem, config.n_points, &partials)?, None),
         };
+        let (report, completion_ms) = training.unzip();
         let examples = examples(problem, &partials, &completions, config.n_points)?;
-        let trees = |points: &[PointSet]| points.iter().map(NearestTree::new).collect::<Vec<_>>();
-        let references: Vec<NearestTree> = problem
-            .test
-            .par_iter()
-            .map(|shape| Ok(NearestTree::new(&complete(shape, config.n_points, "reference")?)))
-            .collect::<anyhow::Result<_>>()?;
+        let references = trees(&problem.test, config.n_points, "reference")?;
         let partials: Vec<NearestTree> =
             partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
-        let completions: Vec<Vec<NearestTree>> =
-            completions.par_iter().map(|group| trees(group)).collect();
+        let completions: Vec<Vec<NearestTree>> = completions
+            .par_iter()
+            .map(|group| group.iter().map(NearestTree::new).collect())
+            .collect();
         let floors: Vec<SamplingFloor> = problem
             .test
             .par_iter()
@@ -172,22 +163,20 @@ impl CompletionSystem {
         n_points: usize,
         partials: &[PartialCloud],
     ) -> anyhow::Result<Vec<Vec<PointSet>>> {
-        let training: Vec<(NearestTree, &Shape)> = match self {
-            Self::NearestShape | Self::TenNearest => problem
-                .train
-                .par_iter()
-                .map(|shape| {
-                    Ok((NearestTree::new(&complete(shape, n_points, "candidate")?), shape))
-                })
-                .collect::<anyhow::Result<_>>()?,
+        let candidates = match self {
+            Self::NearestShape | Self::TenNearest => trees(&problem.train, n_points, "candidate")?,
             _ => Vec::new(),
+        };
+        let nearest = |partial: &PartialCloud, n_wanted: usize| {
+            let chosen = nearest(&partial.points, &candidates, n_wanted).into_iter();
+            chosen.map(|index| complete(&problem.train[index], n_points, "candidate")).collect()
         };
         partials
             .par_iter()
             .zip(problem.test.par_iter().enumerate())
             .map(|(partial, (index, shape))| match self {
-                Self::NearestShape => nearest(&partial.points, &training, 1, n_points),
-                Self::TenNearest => nearest(&partial.points, &training, N_COMPLETIONS, n_points),
+                Self::NearestShape => nearest(partial, 1),
+                Self::TenNearest => nearest(partial, N_COMPLETIONS),
                 Self::ResampledTruth => (0..N_COMPLETIONS)
                     .map(|sample| complete(shape, n_points, &format!("truth {sample}")))
                     .collect(),
@@ -202,14 +191,8 @@ impl CompletionSystem {
     }
 }
 
-/// The completions of each partial cloud, the course of training, and the mean time of a completion.
-struct Learned {
-    completions: Vec<Vec<PointSet>>,
-    report: Option<Report>,
-    completion_ms: Option<f64>,
-}
-
-/// Trains a completer, or goes on with a model that was kept, and completes.
+/// Trains a completer, or goes on with a model that was kept, and completes: the completions of each partial cloud, the course of
+/// training, and the mean time of a completion in milliseconds.
 fn learned(
     learner: &AnyCompletionLearner,
     problem: &ShapeProblem,
@@ -217,7 +200,7 @@ fn learned(
     model: Option<&std::path::Path>,
     partials: &[PartialCloud],
     observer: &mut dyn Observer,
-) -> anyhow::Result<Learned> {
+) -> anyhow::Result<(Vec<Vec<PointSet>>, Report, f64)> {
     let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
     let fitted = crate::inputs::completer::fit_or_load(learner, &dataset, model, observer)?;
     let options =
@@ -232,11 +215,7 @@ fn learned(
     let completions = fitted.complete_all(&scans, &options)?;
     let n_completions: usize = completions.iter().map(Vec::len).sum();
     let completion_ms = 1e3 * start.elapsed().as_secs_f64() / n_completions.max(1) as f64;
-    Ok(Learned {
-        completions,
-        report: Some(fitted.report().clone()),
-        completion_ms: Some(completion_ms),
-    })
+    Ok((completions, fitted.report().clone(), completion_ms))
 }
 
 /// The first completions of the first partial clouds.
@@ -275,23 +254,22 @@ fn complete(shape: &Shape, n_points: usize, role: &str) -> anyhow::Result<PointS
     Ok(shape.complete(n_points, &mut shape_stream(0, shape.id(), role))?)
 }
 
-/// The training shapes whose surface the partial cloud lies nearest to.
-fn nearest(
-    partial: &PointSet,
-    training: &[(NearestTree, &Shape)],
-    n_wanted: usize,
-    n_points: usize,
-) -> anyhow::Result<Vec<PointSet>> {
+/// A cloud of each of several shapes, to be searched.
+fn trees(shapes: &[Shape], n_points: usize, role: &str) -> anyhow::Result<Vec<NearestTree>> {
+    let tree = |shape| Ok(NearestTree::new(&complete(shape, n_points, role)?));
+    shapes.par_iter().map(tree).collect()
+}
+
+/// The candidates whose surfaces the partial cloud lies nearest to, by their indices.
+fn nearest(partial: &PointSet, candidates: &[NearestTree], n_wanted: usize) -> Vec<usize> {
     let partial = NearestTree::new(partial);
     let distance = |tree: &NearestTree| {
-        let squares = tree.squared_distances(&partial);
-        squares.iter().map(|&square| f64::from(square)).sum::<f64>()
+        tree.squared_distances(&partial).into_iter().map(f64::from).sum::<f64>()
     };
-    let mut ranked: Vec<(f64, &Shape)> =
-        training.iter().map(|(tree, shape)| (distance(tree), *shape)).collect();
+    let mut ranked: Vec<(f64, usize)> =
+        candidates.iter().map(distance).zip(0..candidates.len()).collect();
     ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let chosen = ranked.iter().take(n_wanted);
-    chosen.map(|(_, shape)| complete(shape, n_points, "candidate")).collect()
+    ranked.into_iter().take(n_wanted).map(|(_, index)| index).collect()
 }
 
 fn oracle(
@@ -302,7 +280,7 @@ fn oracle(
 ) -> anyhow::Result<Vec<PointSet>> {
     let Some(furniture) = problem.furniture else {
         anyhow::bail!(
-            "oracle: expected made-up shapes, found real ones, whose missing parts nobody can redraw"
+            "oracle: expected synthetic shapes, found real ones, whose missing parts nobody can redraw"
         );
     };
     let model = furniture.model("test", index)?;

@@ -24,7 +24,7 @@ use labelflow::training::{Observer, Report};
 use labelflow_data::catalog::WeakProblem;
 
 use super::metric::Metric;
-use crate::commands::complete::completion_sheets::CompletionExample;
+use crate::commands::complete::completion_pictures::CompletionExample;
 pub(crate) use completion::{CompletionSystem, scores_in_units};
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;

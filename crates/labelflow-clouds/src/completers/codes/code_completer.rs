@@ -7,124 +7,97 @@
 //! y = decode(G([code(x), z])),   G minimises  λ₁ (D(G) − 1)² + λ₂ d_H(x, y) + λ₃ |E(y) − z|
 //! ```
 //!
-//! Without noise z this is pcl2pcl (Chen et al., 2020, <https://arxiv.org/abs/1904.00069>): one completion a scan. With it, and an encoder
+//! Without noise z this is pcl2pcl (Chen et al., 2020, <https://arxiv.org/abs/1904.00069>): one completion per scan. With it, and an encoder
 //! E of a variational autoencoder that must find z again in the completion, it is mm-pcl2pcl (Wu et al., 2020,
 //! <https://arxiv.org/abs/2003.07717>): as many completions as wanted. Where E has no autoencoder and is trained with G instead, it is that
 //! paper's mm-pcl2pcl-im.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
+use labelflow::storage::ModelTask;
 use labelflow::training::{DeviceKind, Report, stream};
 use labelflow::{Error, Result};
 use labelflow_flow::Mode;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
-use crate::completers::completion_dataset::redrawn;
-use crate::completers::flow::completion_batch::normal;
-use crate::completers::flow::point_cloud_completer::{
-    check_frame, finished, scan_stream, to_points, to_tensor,
+use super::code_training::train_codes;
+use crate::completers::completer::common_settings;
+use crate::completers::fitted_completer::n_in_chains;
+use crate::completers::scan_input::{
+    CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, scores_of, to_points, to_tensor,
 };
-use crate::completers::{CodeNetwork, CompletionOptions, StageTraining, settings_check};
+use crate::completers::stages::course::Course;
+use crate::completers::{
+    CodeNetwork, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
+    FittedCompleter, StageTraining, settings_check,
+};
 use crate::geometry::PointSet;
 
-/// Codes that are decoded at once.
-const CODES_AT_ONCE: usize = 64;
-
-/// Settings of completion by codes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CodeCompleter {
-    /// Where all randomness comes from. Default: 0.
-    pub seed: u64,
-    /// Points of a partial cloud. Default: 1024.
-    pub n_partial_points: usize,
-    /// Points of a complete cloud: the decoder gives so many. Default: 2048.
-    pub n_points: usize,
-    /// Widths of the encoder's layers; the last one is the code's. Default: 64, 128, 128, 256, 128.
-    pub encoder_widths: Vec<usize>,
-    /// Widths of the decoder's hidden layers. Default: 256, 256.
-    pub decoder_widths: Vec<usize>,
-    /// Width of the noise that makes completions differ; 0 for one completion a scan. Default: 0.
-    pub d_noise: usize,
-    /// Widths of the generator's hidden layers. Default: 128.
-    pub generator_widths: Vec<usize>,
-    /// The slope of the generator's activation below zero. Default: 0.
-    pub generator_slope: f64,
-    /// Widths of the discriminator's hidden layers. Default: 256, 512.
-    pub discriminator_widths: Vec<usize>,
-    /// The slope of the discriminator's activation below zero. Default: 0.2.
-    pub discriminator_slope: f64,
-    /// The weights of both players start with this deviation, their biases with 0; none draws both evenly from ±1/√inputs. Default: none.
-    pub player_deviation: Option<f64>,
-    /// The weight of the discriminator's judgement. Default: 0.25.
-    pub adversarial_weight: f64,
-    /// The weight of the largest distance from the scan to its completion. Default: 0.75.
-    pub hausdorff_weight: f64,
-    /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
-    pub recovery_weight: f64,
-    /// Whether what reads noise back is trained with the players from random weights, in place of a variational autoencoder that has a stage
-    /// of its own. Default: false.
-    pub joint_reader: bool,
-    /// The weight of the variational autoencoder's divergence from N(0, I), a dimension. Default: 10.
-    pub divergence_weight: f64,
-    /// Whether the discriminator takes its step before the generator. Default: true.
-    pub discriminator_first: bool,
-    /// When an autoencoder's stage has ended, normalisation statistics are those of so many batches under its final weights. Default: 50.
-    pub statistics_batches: usize,
-    /// Where to compute. Default: cpu.
-    pub device: DeviceKind,
-    /// The first stage: the autoencoder learns complete shapes.
-    pub autoencoder: StageTraining,
-    /// With noise and without `joint_reader`, the second stage: the variational autoencoder learns them.
-    pub variational: StageTraining,
-    /// The last stage: the players learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
-    pub players: StageTraining,
-}
-
-impl Default for CodeCompleter {
-    fn default() -> Self {
-        Self {
-            seed: 0,
-            n_partial_points: 1024,
-            n_points: 2048,
-            encoder_widths: vec![64, 128, 128, 256, 128],
-            decoder_widths: vec![256, 256],
-            d_noise: 0,
-            generator_widths: vec![128],
-            generator_slope: 0.0,
-            discriminator_widths: vec![256, 512],
-            discriminator_slope: 0.2,
-            player_deviation: None,
-            adversarial_weight: 0.25,
-            hausdorff_weight: 0.75,
-            recovery_weight: 0.0,
-            joint_reader: false,
-            divergence_weight: 10.0,
-            discriminator_first: true,
-            statistics_batches: 50,
-            device: DeviceKind::Cpu,
-            autoencoder: StageTraining::default(),
-            variational: StageTraining::default(),
-            players: StageTraining {
-                max_epochs: 1001,
-                batch_size: 24,
-                learning_rate: 1e-4,
-                decay: 1.0,
-                final_rate: 1.0,
-                beta_1: 0.5,
-                ..StageTraining::default()
-            },
-        }
+settings! {
+    /// Settings of completion by codes.
+    pub struct CodeCompleter {
+        /// Where all randomness comes from. Default: 0.
+        seed: u64 = 0,
+        /// Points of a partial cloud. Default: 1024.
+        n_partial_points: usize = 1024,
+        /// Points of a complete cloud: the decoder gives so many. Default: 2048.
+        n_points: usize = 2048,
+        /// Widths of the encoder's layers; the last one is the code's. Default: 64, 128, 128, 256, 128.
+        encoder_widths: Vec<usize> = vec![64, 128, 128, 256, 128],
+        /// Widths of the decoder's hidden layers. Default: 256, 256.
+        decoder_widths: Vec<usize> = vec![256, 256],
+        /// Width of the noise that makes completions differ; 0 for one completion per scan. Default: 0.
+        d_noise: usize = 0,
+        /// Widths of the generator's hidden layers. Default: 128.
+        generator_widths: Vec<usize> = vec![128],
+        /// The slope of the generator's activation below zero. Default: 0.
+        generator_slope: f64 = 0.0,
+        /// Widths of the discriminator's hidden layers. Default: 256, 512.
+        discriminator_widths: Vec<usize> = vec![256, 512],
+        /// The slope of the discriminator's activation below zero. Default: 0.2.
+        discriminator_slope: f64 = 0.2,
+        /// The weights of generator and discriminator start with this deviation, their biases with 0; none draws both evenly from ±1/√inputs. Default: none.
+        player_deviation: Option<f64> = None,
+        /// The weight of the discriminator's score. Default: 0.25.
+        adversarial_weight: f64 = 0.25,
+        /// The weight of the largest distance from the scan to its completion. Default: 0.75.
+        hausdorff_weight: f64 = 0.75,
+        /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
+        recovery_weight: f64 = 0.0,
+        /// Whether what reads noise back is trained with the generator from random weights, in place of a variational autoencoder that has a stage
+        /// of its own. Default: false.
+        joint_reader: bool = false,
+        /// The weight of the variational autoencoder's divergence from N(0, I), per dimension. Default: 10.
+        divergence_weight: f64 = 10.0,
+        /// Whether the discriminator takes its step before the generator. Default: true.
+        discriminator_first: bool = true,
+        /// When an autoencoder's stage has ended, normalisation statistics are those of so many batches under its final weights. Default: 50.
+        statistics_batches: usize = 50,
+        /// Where to compute. Default: cpu.
+        device: DeviceKind = DeviceKind::Cpu,
+        /// The first stage: the autoencoder learns complete shapes.
+        autoencoder: StageTraining = StageTraining::default(),
+        /// With noise and without `joint_reader`, the second stage: the variational autoencoder learns them.
+        variational: StageTraining = StageTraining::default(),
+        /// The last stage: generator and discriminator learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
+        players: StageTraining = StageTraining {
+            max_epochs: 1001,
+            batch_size: 24,
+            learning_rate: 1e-4,
+            decay: 1.0,
+            final_rate: 1.0,
+            beta_1: 0.5,
+            ..StageTraining::default()
+        },
     }
 }
 
 impl CodeCompleter {
-    /// pcl2pcl as published: one completion a scan.
+    /// pcl2pcl as published: one completion per scan.
     pub fn pcl2pcl() -> Self {
         Self::default()
     }
 
-    /// mm-pcl2pcl as published: several completions a scan, from noise.
+    /// mm-pcl2pcl as published: several completions per scan, from noise.
     pub fn mm_pcl2pcl() -> Self {
         let base = Self::default();
         Self {
@@ -148,14 +121,33 @@ impl CodeCompleter {
     }
 
     // Deviation: nobody published how this one is trained, only its networks. As mm-pcl2pcl, then, without the stage of E.
-    /// mm-pcl2pcl-im: as [`mm_pcl2pcl`](Self::mm_pcl2pcl), but what reads noise back is trained with the players.
+    /// mm-pcl2pcl-im: as [`mm_pcl2pcl`](Self::mm_pcl2pcl), but what reads noise back is trained with the generator.
     pub fn mm_pcl2pcl_im() -> Self {
         Self { joint_reader: true, ..Self::mm_pcl2pcl() }
     }
+}
 
-    /// These settings with small networks for small clouds, that train in seconds.
-    #[must_use]
-    pub fn small(self) -> Self {
+impl CompletionLearner for CodeCompleter {
+    type Networks = CodeNetwork;
+    const TASK: ModelTask = ModelTask::CodeCompletion;
+    const KIND: &'static str = "code completer";
+    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[
+        ("pcl2pcl", Self::pcl2pcl),
+        ("mm-pcl2pcl", Self::mm_pcl2pcl),
+        ("mm-pcl2pcl-im", Self::mm_pcl2pcl_im),
+    ];
+
+    fn system(&self) -> &'static str {
+        match self {
+            Self { d_noise: 0, .. } => "pcl2pcl",
+            Self { joint_reader: true, .. } => "mm-pcl2pcl-im",
+            _ => "mm-pcl2pcl",
+        }
+    }
+
+    common_settings!([autoencoder, variational, players], n_points);
+
+    fn small(self) -> Self {
         let code_stage = StageTraining {
             max_epochs: 60,
             batch_size: 16,
@@ -171,7 +163,7 @@ impl CodeCompleter {
             d_noise: self.d_noise.min(8),
             // The cost of a cloud is a sum over its points: with few of them as large a divergence would outweigh it.
             divergence_weight: 0.005 * self.divergence_weight,
-            // A reader that learns with the players soon reads any noise, and few points bend to it: less of it keeps them shapes.
+            // A reader that learns with the generator soon reads any noise, and few points bend to it: less of it keeps them shapes.
             recovery_weight: if self.joint_reader { 0.1 } else { 1.0 } * self.recovery_weight,
             generator_widths: vec![32],
             discriminator_widths: vec![32],
@@ -188,12 +180,7 @@ impl CodeCompleter {
         }
     }
 
-    /// The stages in their order.
-    pub(crate) fn stages_mut(&mut self) -> [&mut StageTraining; 3] {
-        [&mut self.autoencoder, &mut self.variational, &mut self.players]
-    }
-
-    pub(crate) fn check_settings(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
             ("n_points", self.n_points),
@@ -226,75 +213,100 @@ impl CodeCompleter {
         self.variational.check("variational")?;
         self.players.check("players")
     }
+
+    fn init(&self, device: &Device) -> CodeNetwork {
+        CodeNetwork::init(self, device)
+    }
+
+    fn n_weights_at_least(&self) -> Option<usize> {
+        let (d_noise, d_code) = (self.d_noise, *self.encoder_widths.last()?);
+        n_in_chains(&[
+            &[&[3], &self.encoder_widths],
+            &[&[d_code], &self.decoder_widths, &[self.n_points.checked_mul(3)?]],
+            &[&[d_code.checked_add(d_noise)?], &self.generator_widths, &[d_code]],
+            &[&[d_code], &self.discriminator_widths, &[1]],
+            &[&[d_noise, d_code]],
+        ])
+    }
+
+    fn train(
+        &self,
+        dataset: &CompletionDataset,
+        course: Course<'_, CodeNetwork>,
+    ) -> Result<(CodeNetwork, Report)> {
+        train_codes(self, dataset, course)
+    }
 }
 
 /// A trained completer by codes.
-#[derive(Debug, Clone)]
-pub struct FittedCodeCompleter {
-    pub(crate) config: CodeCompleter,
-    pub(crate) network: CodeNetwork,
-    pub(crate) report: Report,
-}
+///
+/// Noise comes from N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A number
+/// of points that is not the decoder's is drawn from its points.
+pub type FittedCodeCompleter = FittedCompleter<CodeCompleter>;
 
-impl FittedCodeCompleter {
-    /// Completions of a scan that lies in the frame of the shapes. Without noise in the settings there is one, however many are asked for.
-    ///
-    /// Noise comes from N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes nothing. A number
-    /// of points that is not the decoder's is drawn from its points.
-    pub fn complete(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
-        options.check()?;
-        check_frame(scan)?;
-        let rng = &mut scan_stream(scan, options.seed);
-        let partial = redrawn(scan, self.config.n_partial_points, rng)?;
-        let code = self.encode(std::slice::from_ref(&partial))?;
-        let n_completions = if self.is_deterministic() { 1 } else { options.n_completions };
-        let mut completions = Vec::with_capacity(n_completions);
-        while completions.len() < n_completions {
-            let n = CODES_AT_ONCE.min(n_completions - completions.len());
-            let noise = self.noise(n, options.temperature, rng)?;
-            let codes = self.network.complete_codes(code.clone().repeat_dim(0, n), noise);
-            for cloud in to_points(self.network.autoencoder.decode(codes))? {
-                completions.push(finished(cloud, &partial, options, rng)?);
-            }
-        }
-        Ok(completions)
-    }
-
-    /// Whether it knows a single completion of a scan: so it does without noise.
-    pub fn is_deterministic(&self) -> bool {
+impl Completer for FittedCodeCompleter {
+    /// Without noise in the settings.
+    fn is_deterministic(&self) -> bool {
         self.config.d_noise == 0
     }
 
-    /// How much the code of each cloud looks like that of a complete shape: about 1 when it does, about 0 when it does not.
-    pub fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let mut scores = Vec::with_capacity(clouds.len());
-        for clouds in clouds.chunks(CODES_AT_ONCE) {
-            let batch = CodeNetwork::scores(&self.network.discriminator, self.encode(clouds)?);
-            scores.extend(batch.into_data().iter::<f64>());
-        }
-        Ok(scores)
+    fn n_partial_points(&self) -> usize {
+        self.config.n_partial_points
     }
 
-    /// One completion of each scan, all from the same noise.
-    pub(crate) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+    fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        scans.iter().map(|scan| self.complete_one(scan, options)).collect()
+    }
+
+    /// How much the code of each cloud looks like that of a complete shape.
+    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+        let CodeNetwork { autoencoder, discriminator, .. } = &self.networks;
+        scores_of(clouds, self.config.device, |clouds| {
+            CodeNetwork::scores(discriminator, autoencoder.encode(clouds, Mode::Predict))
+        })
+    }
+
+    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
         let noise = self.noise(1, 1.0, &mut stream(seed, "frame noise", 0))?;
         let noise = noise.map(|noise| noise.repeat_dim(0, scans.len()));
-        let codes = self.network.complete_codes(self.encode(scans)?, noise);
-        to_points(self.network.autoencoder.decode(codes))
+        let codes = self.networks.complete_codes(self.encode(scans)?, noise);
+        to_points(self.networks.autoencoder.decode(codes))
     }
+}
 
-    /// The codes of clouds of the same number of points.
-    fn encode(&self, clouds: &[PointSet]) -> Result<Tensor<2>> {
-        let clouds = to_tensor(clouds, self.config.device)?;
-        Ok(self.network.autoencoder.encode(clouds, Mode::Predict))
+impl FittedCodeCompleter {
+    fn complete_one(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
+        options.check()?;
+        let mut input = ScanInput::new(scan, self.config.n_partial_points, options.seed)?;
+        let code = self.encode(std::slice::from_ref(&input.partial))?;
+        let n_completions = if self.is_deterministic() { 1 } else { options.n_completions };
+        let mut completions = Vec::with_capacity(n_completions);
+        while completions.len() < n_completions {
+            let n = CLOUDS_AT_ONCE.min(n_completions - completions.len());
+            let noise = self.noise(n, options.temperature, &mut input.rng)?;
+            let codes = self.networks.complete_codes(code.clone().repeat_dim(0, n), noise);
+            for cloud in to_points(self.networks.autoencoder.decode(codes))? {
+                completions.push(input.finished(cloud, options)?);
+            }
+        }
+        Ok(completions)
     }
 
     /// What the autoencoder makes of a complete cloud: no completion can be better than this.
     pub fn reconstruct(&self, cloud: &PointSet) -> Result<PointSet> {
         check_frame(cloud)?;
         let code = self.encode(std::slice::from_ref(cloud))?;
-        let rebuilt = self.network.autoencoder.decode(code);
-        Ok(to_points(rebuilt)?.remove(0))
+        Ok(to_points(self.networks.autoencoder.decode(code))?.remove(0))
+    }
+
+    /// The codes of clouds of the same number of points.
+    fn encode(&self, clouds: &[PointSet]) -> Result<Tensor<2>> {
+        let clouds = to_tensor(clouds, self.config.device)?;
+        Ok(self.networks.autoencoder.encode(clouds, Mode::Predict))
     }
 
     fn noise(
@@ -303,11 +315,9 @@ impl FittedCodeCompleter {
         temperature: f64,
         rng: &mut ChaCha8Rng,
     ) -> Result<Option<Tensor<2>>> {
-        let width = self.config.d_noise;
-        if width == 0 {
-            return Ok(None);
-        }
-        let values = TensorData::new(normal(n_rows * width, rng), [n_rows, width]);
-        Ok(Some(Tensor::from_data(values, &self.config.device.open()?) * temperature))
+        let CodeCompleter { d_noise, device, .. } = self.config;
+        let noise =
+            (d_noise > 0).then(|| normal_tensor([n_rows, d_noise], temperature, device, rng));
+        noise.transpose()
     }
 }

@@ -15,7 +15,7 @@ use crate::completers::networks::dense_layers::DenseLayers;
 use crate::completers::networks::noise_reader::NoiseReader;
 use crate::completers::networks::point_autoencoder::PointAutoencoder;
 
-/// The autoencoder, the two players that meet in its codes, and what reads noise back from completions.
+/// The autoencoder, generator and discriminator in its codes, and what reads noise back from completions.
 #[derive(Module, Debug)]
 pub struct CodeNetwork {
     pub(crate) autoencoder: PointAutoencoder,
@@ -23,7 +23,7 @@ pub struct CodeNetwork {
     pub(crate) variational: Option<PointVariationalAutoencoder>,
     pub(crate) generator: DenseLayers,
     pub(crate) discriminator: DenseLayers,
-    /// Only with noise, where it is trained with the players.
+    /// Only with noise, where it is trained with the generator.
     pub(crate) reader: Option<NoiseReader>,
 }
 

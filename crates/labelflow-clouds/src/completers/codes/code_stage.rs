@@ -4,26 +4,33 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::training::flat_gradient;
-use labelflow_flow::{Mode, State, StatisticsRecorder, state};
+use labelflow_flow::{Mode, StatisticsRecorder};
 
-use super::code_batch::ShapeBatch;
-use super::code_training::Ground;
 use super::earth_movers_loss::earth_movers_loss;
 use super::point_variational_autoencoder::PointVariationalAutoencoder;
 use crate::completers::networks::point_autoencoder::PointAutoencoder;
-use crate::completers::stages::batch_slots::BatchSlots;
-use crate::completers::stages::player::{
-    Habits, OptimizerStates, Player, PlayerSlots, Playing, one_each,
-};
-use crate::completers::stages::stage::{Stage, StepResult};
+use crate::completers::scan_input::{normal, stacked, to_tensor_on};
+use crate::completers::stages::course::{Schedule, Stage, StepResult};
+use crate::completers::stages::step_batch::{StepDraws, step_batch};
 use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::{CodeCompleter, CodeNetwork, StageTraining};
+use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork};
+use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
+
+/// Complete clouds and the noise of a variational autoencoder.
+pub(crate) struct ShapeBatch {
+    /// `[n_clouds, n_points, 3]`
+    pub(crate) shapes: Tensor<3>,
+    /// `[n_clouds, d_noise]`, where there is noise.
+    pub(crate) noise: Option<Tensor<2>>,
+}
+
+step_batch!(ShapeBatch { shapes, noise });
 
 /// What turns clouds into codes and back.
 pub(crate) trait CodeModel: Module {
-    /// Names the stage's random numbers.
-    const PURPOSE: &'static str;
-    /// The parts of its loss: the cost of its clouds, and where codes are distributions how far these are from N(0, I), a dimension.
+    /// Names the random order of its epochs, and the random numbers of its clouds.
+    const DRAWS: [&'static str; 2];
+    /// The parts of its loss: the cost of its clouds, and where codes are distributions how far these are from N(0, I), per dimension.
     const TERMS: &'static [&'static str];
 
     /// How its stage proceeds.
@@ -40,7 +47,7 @@ pub(crate) trait CodeModel: Module {
 }
 
 impl CodeModel for PointAutoencoder {
-    const PURPOSE: &'static str = "autoencoder";
+    const DRAWS: [&'static str; 2] = ["autoencoder order", "autoencoder"];
     const TERMS: &'static [&'static str] = &["reconstruction"];
 
     fn training(config: &CodeCompleter) -> &StageTraining {
@@ -62,7 +69,7 @@ impl CodeModel for PointAutoencoder {
 }
 
 impl CodeModel for PointVariationalAutoencoder {
-    const PURPOSE: &'static str = "variational";
+    const DRAWS: [&'static str; 2] = ["variational order", "variational"];
     const TERMS: &'static [&'static str] = &["reconstruction", "divergence"];
 
     fn training(config: &CodeCompleter) -> &StageTraining {
@@ -88,92 +95,77 @@ impl CodeModel for PointVariationalAutoencoder {
 
 /// An autoencoder in training.
 pub(crate) struct CodeStage<'a, M> {
-    ground: Ground<'a>,
+    pub(crate) config: &'a CodeCompleter,
+    pub(crate) dataset: &'a CompletionDataset,
     /// All the rest of it stays as it is.
-    network: CodeNetwork,
-    player: Player<M>,
-    batches: BatchSlots<ShapeBatch>,
-}
-
-impl<'a, M: CodeModel> CodeStage<'a, M> {
-    pub(crate) fn new(
-        ground: Ground<'a>,
-        model: M,
-        network: CodeNetwork,
-        optimizers: OptimizerStates,
-    ) -> Result<Self> {
-        let habits = Habits::plain(M::training(ground.config).betas());
-        let [optimizer] = one_each(optimizers)?;
-        let player = Player::new(model, habits, optimizer, &ground.device)?;
-        let first = draw::<M>(&ground, 0)?;
-        Ok(Self { ground, network, player, batches: BatchSlots::new(first) })
-    }
-
-    /// The autoencoder as it is now.
-    pub(crate) fn model(&self) -> M {
-        self.player.module()
-    }
-}
-
-/// The batch of a step, on the device without gradients.
-fn draw<M: CodeModel>(ground: &Ground<'_>, step: usize) -> Result<ShapeBatch> {
-    let &Ground { config, dataset, ref device } = ground;
-    let inner = device.clone().inner();
-    ShapeBatch::draw(config, M::training(config), M::PURPOSE, dataset, step, &inner)
+    pub(crate) network: CodeNetwork,
+    pub(crate) trained: TrainedNetwork<M>,
 }
 
 impl<M: CodeModel> Stage for CodeStage<'_, M> {
-    fn device(&self) -> &Device {
-        &self.ground.device
-    }
+    type Model = CodeNetwork;
+    type Batch = ShapeBatch;
 
     fn terms(&self) -> &[&'static str] {
         M::TERMS
     }
 
-    fn steps_an_epoch(&self) -> usize {
-        M::training(self.ground.config).steps_an_epoch(self.ground.dataset.n_shapes())
+    fn schedule(&self) -> Schedule<'_> {
+        M::training(self.config).schedule(self.dataset.n_shapes())
     }
 
-    fn rate(&self, step: usize) -> f64 {
-        M::training(self.ground.config).rate(step / self.steps_an_epoch())
+    fn networks(&self) -> Vec<&NetworkSlots> {
+        vec![self.trained.slots()]
     }
 
-    fn players(&self) -> Vec<&PlayerSlots> {
-        vec![self.player.slots()]
+    fn draw(&self, step: usize, device: &Device) -> Result<ShapeBatch> {
+        let &Self { config, dataset, .. } = self;
+        let draws = StepDraws {
+            seed: config.seed,
+            order: M::DRAWS[0],
+            clouds: M::DRAWS[1],
+            n_clouds: dataset.n_shapes(),
+            batch_size: M::training(config).batch_size,
+        };
+        let clouds = draws.draw(step, |index, _, rng| {
+            Ok((dataset.shape(index, config.n_points, rng)?, normal(config.d_noise, rng)))
+        })?;
+        let (shapes, noise): (Vec<_>, Vec<Vec<f32>>) = clouds.into_iter().unzip();
+        Ok(ShapeBatch {
+            shapes: to_tensor_on(&shapes, device),
+            noise: noise_rows(noise.iter(), config, device),
+        })
     }
 
-    fn write_batch(&self, step: usize) -> Result<()> {
-        self.batches.write(draw::<M>(&self.ground, step)?);
-        Ok(())
+    fn step(&self, batch: ShapeBatch) -> StepResult {
+        let mut trained = self.trained.begin_step();
+        let model = trained.network();
+        let recorder = StatisticsRecorder::default();
+        let terms = model.terms(batch, Mode::Train(&recorder));
+        let loss = match terms.as_slice() {
+            [cost, divergence] => cost.clone() + divergence.clone() * self.config.divergence_weight,
+            terms => terms[0].clone(),
+        };
+        let length = trained.update(flat_gradient(&model, loss.backward()));
+        trained.absorb(recorder);
+        let terms = terms.into_iter().map(Tensor::inner);
+        StepResult {
+            numbers: step_numbers(loss.inner(), length, terms),
+            networks: vec![trained.values()],
+        }
     }
 
-    fn computation(&self) -> impl FnMut() -> StepResult {
-        || code_step(self.ground.config, self.player.playing(), self.batches.batch())
-    }
-
-    fn state(&self) -> State {
-        state(&self.model().placed(self.network.clone()))
+    fn model(&self) -> CodeNetwork {
+        self.trained.network().placed(self.network.clone())
     }
 }
 
-fn code_step<M: CodeModel>(
+/// Noise `[n_clouds, d_noise]`, where there is noise.
+pub(crate) fn noise_rows<'a>(
+    rows: impl ExactSizeIterator<Item = &'a Vec<f32>>,
     config: &CodeCompleter,
-    mut player: Playing<M>,
-    batch: ShapeBatch,
-) -> StepResult {
-    let model = player.module();
-    let recorder = StatisticsRecorder::default();
-    let terms = model.terms(batch, Mode::Train(&recorder));
-    let loss = match terms.as_slice() {
-        [cost, divergence] => cost.clone() + divergence.clone() * config.divergence_weight,
-        terms => terms[0].clone(),
-    };
-    let length = player.follow(flat_gradient(&model, loss.backward()));
-    player.absorb(recorder);
-    let terms = terms.into_iter().map(Tensor::inner);
-    StepResult {
-        numbers: step_numbers(loss.inner(), length, terms),
-        players: vec![player.values()],
-    }
+    device: &Device,
+) -> Option<Tensor<2>> {
+    let shape = [rows.len(), config.d_noise];
+    (config.d_noise > 0).then(|| stacked(rows.map(Vec::as_slice), shape, device))
 }

@@ -1,4 +1,4 @@
-//! Training of completion by codes, one stage after another: the autoencoder, with noise the variational one, then the players.
+//! Training of completion by codes, one stage after another: the autoencoder, with noise the variational one, then the generator.
 //!
 //! ```text
 //! autoencoder    EMD(decode(encode(shape)), shape)
@@ -11,18 +11,14 @@
 
 use std::ops::Range;
 
-use burn::module::Module;
-use burn::tensor::Device;
 use labelflow::Result;
-use labelflow::storage::Checkpoint;
-use labelflow::training::{Observer, Report, StopReason};
+use labelflow::training::Report;
 use labelflow_flow::{Mode, StatisticsRecorder, absorb};
 
-use super::code_batch::ShapeBatch;
-use super::code_players_stage::CodePlayersStage;
+use super::code_adversarial_stage::CodeAdversarialStage;
 use super::code_stage::{CodeModel, CodeStage};
-use crate::completers::stages::player::OptimizerStates;
-use crate::completers::stages::stage::{Course, Resumed};
+use crate::completers::stages::course::{Course, Stage};
+use crate::completers::stages::trained_network::UpdateRule;
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
 
 /// The stages in their order.
@@ -30,14 +26,14 @@ use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTrai
 enum Kind {
     Autoencoder,
     Variational,
-    Players,
+    Adversarial,
 }
 
 /// The stages of a run, each with its epochs, counted through all of them.
 fn stages(config: &CodeCompleter) -> Vec<(Kind, Range<usize>)> {
     let has_variational = config.d_noise > 0 && !config.joint_reader;
     let variational = has_variational.then_some((Kind::Variational, &config.variational));
-    let last = [variational, Some((Kind::Players, &config.players))];
+    let last = [variational, Some((Kind::Adversarial, &config.players))];
     let mut first = 0;
     let mut epochs = |(kind, training): (Kind, &StageTraining)| {
         let start = first;
@@ -48,103 +44,71 @@ fn stages(config: &CodeCompleter) -> Vec<(Kind, Range<usize>)> {
     std::iter::once(autoencoder).chain(last.into_iter().flatten()).map(&mut epochs).collect()
 }
 
-/// What all stages know.
-#[derive(Debug, Clone)]
-pub(crate) struct Ground<'a> {
-    pub(crate) config: &'a CodeCompleter,
-    pub(crate) dataset: &'a CompletionDataset,
-    /// With gradients.
-    pub(crate) device: Device,
-}
-
-/// Trains all stages, from the start or from a checkpoint.
+/// Trains all stages from where the course is.
 pub(crate) fn train_codes(
     config: &CodeCompleter,
     dataset: &CompletionDataset,
-    run: &str,
-    checkpoint: Option<Checkpoint>,
-    observer: &mut dyn Observer,
+    mut course: Course<'_, CodeNetwork>,
 ) -> Result<(CodeNetwork, Report)> {
-    let device = config.device.open()?.autodiff();
-    let start = Resumed::at(checkpoint, CodeNetwork::init(config, &device))?;
-    let ground = Ground { config, dataset, device };
     let stages = stages(config);
     let max_epochs = stages.last().map_or(0, |(_, epochs)| epochs.end);
-    let mut course = Course::new(run, max_epochs, start.history, observer);
-    let (mut network, mut optimizers) = (start.model, start.optimizers);
-    let mut stop = None;
     for (kind, epochs) in stages {
         // A stage that has just ended is entered once more: its network has not settled.
         if course.n_epochs() > epochs.end {
             continue;
         }
-        let of_stage = if course.n_epochs() > epochs.start { optimizers.take() } else { None };
-        (network, stop) = go_through(&ground, &mut course, kind, epochs, network, of_stage)?;
-        if stop.is_some() {
+        if course.n_epochs() <= epochs.start {
+            course.forget_optimizers();
+        }
+        course.model = match (kind, course.model.variational.clone()) {
+            (Kind::Adversarial, _) => {
+                let stage = CodeAdversarialStage::new(config, dataset, &mut course)?;
+                course.go_through(&stage, epochs, max_epochs)?;
+                stage.model()
+            }
+            (Kind::Variational, Some(model)) => {
+                learn_codes(config, dataset, &mut course, model, epochs, max_epochs)?
+            }
+            _ => {
+                let model = course.model.autoencoder.clone();
+                learn_codes(config, dataset, &mut course, model, epochs, max_epochs)?
+            }
+        };
+        if course.is_ended() {
             break;
         }
     }
-    Ok((network.valid(), course.report(stop)))
+    Ok((burn::module::Module::valid(&course.model), course.report()))
 }
 
-/// What is left of one stage. Gives the network after it, and the reason where the observer ended it.
-fn go_through(
-    ground: &Ground<'_>,
-    course: &mut Course<'_>,
-    kind: Kind,
-    epochs: Range<usize>,
-    network: CodeNetwork,
-    optimizers: OptimizerStates,
-) -> Result<(CodeNetwork, Option<StopReason>)> {
-    match (kind, network.variational.clone()) {
-        (Kind::Players, _) => {
-            let stage = CodePlayersStage::new(ground.clone(), network, optimizers)?;
-            let stop = course.go_through(&stage, epochs)?;
-            Ok((stage.model(), stop))
-        }
-        (Kind::Variational, Some(model)) => {
-            through_codes(ground, course, model, epochs, network, optimizers)
-        }
-        _ => {
-            let model = network.autoencoder.clone();
-            through_codes(ground, course, model, epochs, network, optimizers)
-        }
-    }
-}
-
-/// [`go_through`] of a stage that learns codes. Its model then has settled.
-fn through_codes<M: CodeModel>(
-    ground: &Ground<'_>,
-    course: &mut Course<'_>,
+/// What is left of a stage that learns codes: the network after it, in which its model has the statistics of many batches under its final
+/// weights.
+fn learn_codes<M: CodeModel>(
+    config: &CodeCompleter,
+    dataset: &CompletionDataset,
+    course: &mut Course<'_, CodeNetwork>,
     model: M,
     epochs: Range<usize>,
-    network: CodeNetwork,
-    optimizers: OptimizerStates,
-) -> Result<(CodeNetwork, Option<StopReason>)> {
-    let stage = CodeStage::new(ground.clone(), model, network.clone(), optimizers)?;
-    let stop = course.go_through(&stage, epochs)?;
-    Ok((settled(ground, stage.model())?.placed(network), stop))
-}
-
-/// A model with the statistics of many batches under its final weights.
-fn settled<M: CodeModel>(ground: &Ground<'_>, model: M) -> Result<M> {
-    let &Ground { config, dataset, ref device } = ground;
+    max_epochs: usize,
+) -> Result<CodeNetwork> {
+    let trained = course.network(model, UpdateRule::plain(M::training(config).betas()))?;
+    let stage = CodeStage { config, dataset, network: course.model.clone(), trained };
+    course.go_through(&stage, epochs, max_epochs)?;
     // Without gradients: a pass that nobody differentiates would be kept for long, and these are large.
-    let inner = device.clone().inner();
-    let mut model = model.valid();
+    let inner = course.device.clone().inner();
+    let mut model = stage.trained.network().valid();
     for index in 0..config.statistics_batches {
-        let training = M::training(config);
-        let batch = ShapeBatch::draw(config, training, M::PURPOSE, dataset, index, &inner)?;
         let recorder = StatisticsRecorder::default();
-        model.look_at(batch.shapes, Mode::Train(&recorder));
+        model.look_at(stage.draw(index, &inner)?.shapes, Mode::Train(&recorder));
         model = absorb(model, recorder, 1.0 / (index + 1) as f64);
     }
-    Ok(model.fork(device))
+    Ok(model.fork(&course.device).placed(stage.network))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completers::CompletionLearner;
 
     #[test]
     fn epochs_run_through_the_stages() {
@@ -154,10 +118,10 @@ mod tests {
         let expected = [
             (Kind::Autoencoder, 0..a),
             (Kind::Variational, a..a + v),
-            (Kind::Players, a + v..a + v + p),
+            (Kind::Adversarial, a + v..a + v + p),
         ];
         assert_eq!(stages(&config), expected);
-        let without = [(Kind::Autoencoder, 0..a), (Kind::Players, a..a + p)];
+        let without = [(Kind::Autoencoder, 0..a), (Kind::Adversarial, a..a + p)];
         let config = CodeCompleter { joint_reader: true, ..config };
         assert_eq!(stages(&config), without);
         let config = CodeCompleter { d_noise: 0, joint_reader: false, ..config };

@@ -1,5 +1,5 @@
 //! The earth mover's distance as a loss: the annealed matching of
-//! [`AnnealedMatching`](labelflow_clouds::metrics::AnnealedMatching), a batch of clouds at a time, where the tensors are.
+//! [`AnnealedMatching`](crate::metrics::AnnealedMatching), a batch of clouds at a time, where the tensors are.
 //!
 //! The gradient takes the matching m as given, and then the cost of a cloud is a sum over its points,
 //!
@@ -7,9 +7,11 @@
 //! Σ_ij m_ij ‖a_i − b_j‖² = Σ_i ( ‖a_i‖² Σ_j m_ij − 2 a_i · Σ_j m_ij b_j + Σ_j m_ij ‖b_j‖² )
 //! ```
 //!
-//! so that the matching itself is never kept: five sums a point are.
+//! so that the matching itself is never kept: five sums per point are.
 
 use burn::tensor::Tensor;
+
+use crate::completers::networks::nearest_points::squared_distances;
 
 /// Keeps quotients finite.
 const TINY: f64 = 1e-9;
@@ -55,11 +57,7 @@ fn costs_of_points(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<3> {
 fn sums_over_matching(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<3> {
     let [n_clouds, n_points, _] = clouds.dims();
     let ones = Tensor::<3>::ones([n_clouds, n_points, 1], &clouds.device());
-    let square = |axis: usize| {
-        let rows = clouds.clone().narrow(2, axis, 1);
-        (rows - targets.clone().narrow(2, axis, 1).swap_dims(1, 2)).square()
-    };
-    let distances = square(0) + square(1) + square(2);
+    let distances = squared_distances(clouds, targets.clone());
     let norms = targets.clone().square().sum_dim(2);
     let to_sum = Tensor::cat(vec![ones.clone(), targets, norms], 2);
     let (mut left, mut free) = (ones.clone(), ones);

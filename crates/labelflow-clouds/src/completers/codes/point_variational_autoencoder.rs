@@ -10,7 +10,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointNorm};
 
-use crate::completers::flow::latent_encoder::{LARGEST_LOG_VARIANCE, Latent};
+use crate::completers::flow::latent_encoder::Latent;
 use crate::completers::networks::dense_layers::DenseLayers;
 use crate::completers::networks::point_autoencoder::as_clouds;
 use crate::completers::networks::point_features::{PointFeatures, PointFeaturesConfig};
@@ -54,12 +54,7 @@ impl PointVariationalAutoencoder {
     /// - clouds: `[n_clouds, any number of points, 3]`
     pub(crate) fn encode(&self, clouds: Tensor<3>, mode: Mode<'_>) -> Latent {
         let features = self.features.forward(clouds, mode).unsqueeze_dim::<3>(0);
-        let head = |head: &Linear| head.forward(features.clone()).squeeze_dim::<2>(0);
-        let log_variance = head(&self.log_variance);
-        Latent {
-            mean: head(&self.mean),
-            log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE),
-        }
+        Latent::of_heads(&self.mean, &self.log_variance, features)
     }
 
     /// # Shapes

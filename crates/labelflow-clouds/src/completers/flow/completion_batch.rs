@@ -1,32 +1,19 @@
 //! What one step of training sees, drawn on the host.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use labelflow::Result;
-use labelflow::training::stream;
 use labelflow_flow::N_AXES;
-use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
-use rayon::prelude::*;
+use rand_chacha::ChaCha8Rng;
 
-use crate::completers::stages::batch_slots::{StepBatch, WHOLE};
+use crate::completers::scan_input::{normal, stacked};
+use crate::completers::stages::step_batch::{StepDraws, step_batch};
 use crate::completers::{CompletionDataset, PointCloudCompleter};
 use crate::geometry::PointSet;
 
-/// Partial clouds, complete shapes that are not theirs, and noise.
+/// Partial clouds, complete shapes that are not theirs, and noise, on a device.
 #[derive(Debug)]
 pub(crate) struct CompletionBatch {
-    partials: Vec<f32>,
-    shapes: Vec<f32>,
-    latent_noise: Vec<f32>,
-    noise: Vec<f32>,
-    /// Empty when the discriminator sees clouds as they are.
-    blur: Vec<f32>,
-}
-
-/// A batch on a device.
-#[derive(Debug)]
-pub(crate) struct DeviceBatch {
     /// `[n_clouds, n_partial_points, 3]`
     pub(crate) partials: Tensor<3>,
     /// `[n_clouds, n_points, 3]`
@@ -39,101 +26,66 @@ pub(crate) struct DeviceBatch {
     pub(crate) blur: Option<Tensor<3>>,
 }
 
+step_batch!(CompletionBatch { partials, shapes, latent_noise, noise, blur });
+
 /// The part of a batch that belongs to one of its clouds.
-struct CloudDraw {
+#[derive(Debug)]
+pub(crate) struct CloudDraw {
     partial: PointSet,
     shape: PointSet,
     latent_noise: Vec<f32>,
     noise: Vec<f32>,
+    /// Empty when the discriminator sees clouds as they are.
     blur: Vec<f32>,
 }
 
 impl CompletionBatch {
-    /// The batch of a step. It depends on nothing but the settings, the data and the step, so that training can go on at any step.
-    pub(crate) fn draw(
-        dataset: &CompletionDataset,
+    /// The batch of these clouds.
+    pub(crate) fn on_device(
+        draws: &[CloudDraw],
         config: &PointCloudCompleter,
-        step: usize,
-    ) -> Result<Self> {
-        let n_clouds = config.clouds_a_step(dataset);
-        let steps_an_epoch = config.steps_an_epoch(dataset);
-        let (epoch, start) = (step / steps_an_epoch, step % steps_an_epoch * n_clouds);
-        let mut order: Vec<usize> = (0..dataset.n_partials()).collect();
-        order.shuffle(&mut stream(config.seed, "partials", epoch as u64));
-        let draws: Result<Vec<CloudDraw>> = (0..n_clouds)
-            .into_par_iter()
-            .map(|cloud| {
-                let index = order[(start + cloud) % order.len()];
-                let number = step * n_clouds + cloud;
-                CloudDraw::of(dataset, config, index, number as u64)
-            })
-            .collect();
-        Ok(Self::join(draws?))
-    }
-
-    fn join(draws: Vec<CloudDraw>) -> Self {
-        let mut batch = Self {
-            partials: Vec::new(),
-            shapes: Vec::new(),
-            latent_noise: Vec::new(),
-            noise: Vec::new(),
-            blur: Vec::new(),
+        device: &Device,
+    ) -> Self {
+        let clouds = |n_points: usize, values: fn(&CloudDraw) -> &[f32]| {
+            stacked(draws.iter().map(values), [draws.len(), n_points, N_AXES], device)
         };
-        for draw in draws {
-            batch.partials.extend_from_slice(draw.partial.as_flat());
-            batch.shapes.extend_from_slice(draw.shape.as_flat());
-            batch.latent_noise.extend_from_slice(&draw.latent_noise);
-            batch.noise.extend_from_slice(&draw.noise);
-            batch.blur.extend_from_slice(&draw.blur);
-        }
-        batch
-    }
-
-    /// The same batch on a device.
-    pub(crate) fn on_device(self, config: &PointCloudCompleter, device: &Device) -> DeviceBatch {
-        let n_clouds = self.latent_noise.len() / config.d_latent;
-        let clouds = |values: Vec<f32>| {
-            let n_points = values.len() / n_clouds / N_AXES;
-            Tensor::from_data(TensorData::new(values, [n_clouds, n_points, N_AXES]), device)
-        };
-        let latent = TensorData::new(self.latent_noise, [n_clouds, config.d_latent]);
-        DeviceBatch {
-            partials: clouds(self.partials),
-            shapes: clouds(self.shapes),
-            latent_noise: Tensor::from_data(latent, device),
-            noise: clouds(self.noise),
-            blur: (!self.blur.is_empty()).then(|| clouds(self.blur)),
-        }
-    }
-}
-
-impl StepBatch for DeviceBatch {
-    fn into_tensors(self) -> Vec<Tensor<3>> {
-        let always = [self.partials, self.shapes, self.latent_noise.unsqueeze(), self.noise];
-        always.into_iter().chain(self.blur).collect()
-    }
-
-    fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
-        let mut next = || tensors.next().expect(WHOLE);
+        let latent_noise = draws.iter().map(|draw| draw.latent_noise.as_slice());
         Self {
-            partials: next(),
-            shapes: next(),
-            latent_noise: next().squeeze_dim(0),
-            noise: next(),
-            blur: tensors.next(),
+            partials: clouds(config.n_partial_points, |draw| draw.partial.as_flat()),
+            shapes: clouds(config.n_points, |draw| draw.shape.as_flat()),
+            latent_noise: stacked(latent_noise, [draws.len(), config.d_latent], device),
+            noise: clouds(config.n_points, |draw| &draw.noise),
+            blur: (config.discriminator_blur > 0.0)
+                .then(|| clouds(config.n_points, |draw| &draw.blur)),
         }
     }
 }
 
 impl CloudDraw {
+    /// The clouds of a step.
+    pub(crate) fn all(
+        dataset: &CompletionDataset,
+        config: &PointCloudCompleter,
+        step: usize,
+    ) -> Result<Vec<Self>> {
+        let draws = StepDraws {
+            seed: config.seed,
+            order: "partials",
+            clouds: "clouds",
+            n_clouds: dataset.n_partials(),
+            batch_size: config.training.batch_size,
+        };
+        draws.draw(step, |index, visit, rng| Self::of(dataset, config, index, visit, rng))
+    }
+
     fn of(
         dataset: &CompletionDataset,
         config: &PointCloudCompleter,
         index: usize,
-        number: u64,
+        visit: u64,
+        rng: &mut ChaCha8Rng,
     ) -> Result<Self> {
-        let rng = &mut stream(config.seed, "clouds", number);
-        let partial = dataset.partial(index, number, config.n_partial_points, rng)?;
+        let partial = dataset.partial(index, visit, config.n_partial_points, rng)?;
         let shape = dataset.complete(config.n_points, rng)?;
         let mut draw = Self {
             partial: moved(partial, config.jitter, rng)?,
@@ -161,11 +113,6 @@ fn shifted(points: &PointSet, offsets: &[f32]) -> Result<PointSet> {
         std::array::from_fn(|axis| point[axis] + offset[axis])
     };
     Ok(PointSet::new(points.as_slice().iter().zip(offsets).map(shift).collect())?)
-}
-
-/// Standard normal noise.
-pub(crate) fn normal(n_values: usize, rng: &mut impl Rng) -> Vec<f32> {
-    StandardNormal.sample_iter(rng).take(n_values).collect()
 }
 
 /// A cloud scaled by 1 ± jitter and moved by up to half of jitter along each axis, as if its frame were not quite known.

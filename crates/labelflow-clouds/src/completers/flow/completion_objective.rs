@@ -1,4 +1,4 @@
-//! What the two players minimise.
+//! What the generator and the discriminator minimise.
 //!
 //! ```text
 //! generator      w_nll · NLL + w_kl · KL + λ₁ · mean (D(y) − 1)² + λ₂ · d_H(x, y) + λ₃ · d̄(x, y)
@@ -44,7 +44,7 @@ pub(crate) fn likelihood_slope(n_points: usize) -> f64 {
     1.0 / (n_points as f64 * N_AXES as f64 * LN_2)
 }
 
-/// The terms that judge clouds: by the discriminator's scores, `[n_clouds]`, and by their distance from the partial clouds.
+/// The terms of clouds: by the discriminator's scores, `[n_clouds]`, and by their distance from the partial clouds.
 pub(crate) fn cloud_terms(
     clouds: Tensor<3>,
     scores: Tensor<1>,

@@ -1,46 +1,31 @@
 //! How training of a completer proceeds.
 
-use labelflow::{Error, Result};
-use serde::{Deserialize, Serialize};
+use labelflow::Result;
 
-/// How training of a completer proceeds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CompletionTraining {
-    /// Passes over the partial clouds. Default: 100.
-    pub max_epochs: usize,
-    /// Clouds of one step; a last batch with fewer is left out. Default: 32.
-    pub batch_size: usize,
-    /// Adam's step size, of both players. Default: 5e-4.
-    pub learning_rate: f64,
-    /// The discriminator's step size as a share of it. Default: 1.
-    pub discriminator_rate: f64,
-    /// The step size grows over so many steps at the start. Default: 100.
-    pub warmup_steps: usize,
-    /// The share of the step size that is left at the end; it falls along half a cosine. 1 keeps it constant. Default: 0.02.
-    pub final_rate: f64,
-    /// Longer gradients are shortened to this norm. Default: 1000.
-    pub max_gradient_norm: f64,
-    /// The generator that is kept is a moving average of its weights, which remembers this share from step to step. 0 keeps the last
-    /// weights. Default: 0.999.
-    pub averaging: f64,
-    /// After training, normalisation statistics are those of so many batches under the final weights. Default: 200.
-    pub statistics_batches: usize,
-}
+use crate::completers::{StageLength, settings_check};
 
-impl Default for CompletionTraining {
-    fn default() -> Self {
-        Self {
-            max_epochs: 100,
-            batch_size: 32,
-            learning_rate: 5e-4,
-            discriminator_rate: 1.0,
-            warmup_steps: 100,
-            final_rate: 0.02,
-            max_gradient_norm: 1000.0,
-            averaging: 0.999,
-            statistics_batches: 200,
-        }
+settings! {
+    /// How training of a completer proceeds.
+    pub struct CompletionTraining {
+        /// Passes over the partial clouds. Default: 100.
+        max_epochs: usize = 100,
+        /// Clouds of one step; a last batch with fewer is left out. Default: 32.
+        batch_size: usize = 32,
+        /// Adam's step size, of both networks. Default: 5e-4.
+        learning_rate: f64 = 5e-4,
+        /// The discriminator's step size as a share of it. Default: 1.
+        discriminator_rate: f64 = 1.0,
+        /// The step size grows over so many steps at the start. Default: 100.
+        warmup_steps: usize = 100,
+        /// The share of the step size that is left at the end; it falls along half a cosine. 1 keeps it constant. Default: 0.02.
+        final_rate: f64 = 0.02,
+        /// Longer gradients are shortened to this norm. Default: 1000.
+        max_gradient_norm: f64 = 1000.0,
+        /// The generator that is kept is a moving average of its weights, which remembers this share from step to step. 0 keeps the last
+        /// weights. Default: 0.999.
+        averaging: f64 = 0.999,
+        /// After training, normalisation statistics are those of so many batches under the final weights. Default: 200.
+        statistics_batches: usize = 200,
     }
 }
 
@@ -57,31 +42,20 @@ impl CompletionTraining {
         }
     }
 
+    pub(crate) fn length(&mut self) -> StageLength<'_> {
+        StageLength { max_epochs: &mut self.max_epochs, batch_size: &mut self.batch_size }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
-        for (setting, value) in [
+        settings_check::positive(&[
             ("learning_rate", self.learning_rate),
             ("discriminator_rate", self.discriminator_rate),
             ("max_gradient_norm", self.max_gradient_norm),
-        ] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::config(setting, "a positive number", value));
-            }
-        }
-        for (setting, share) in [("final_rate", self.final_rate), ("averaging", self.averaging)] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Error::config(setting, "a share between 0 and 1", share));
-            }
-        }
-        for (setting, number, least) in [
-            ("max_epochs", self.max_epochs, 1),
-            ("batch_size", self.batch_size, 2),
-            ("statistics_batches", self.statistics_batches, 1),
-        ] {
-            if number < least {
-                return Err(Error::config(setting, format!("at least {least}"), number));
-            }
-        }
-        Ok(())
+        ])?;
+        settings_check::shares(&[("final_rate", self.final_rate), ("averaging", self.averaging)])?;
+        settings_check::at_least_one(&[("max_epochs", self.max_epochs)])?;
+        settings_check::at_least(2, &[("batch_size", self.batch_size)])?;
+        settings_check::at_least_one(&[("statistics_batches", self.statistics_batches)])
     }
 
     /// The step size of a step.

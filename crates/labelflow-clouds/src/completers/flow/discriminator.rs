@@ -30,14 +30,12 @@ impl Discriminator {
         let features =
             PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
         let features = features.init(init);
-        let d_features = widths.last().expect("at least one layer of point features");
-        let inputs = std::iter::once(d_features).chain(head);
-        let outputs = head.iter().chain(&[1]);
-        let layer = |(&d_input, &d_output): (&usize, &usize)| Linear {
-            weight: init.normal([1, d_input, d_output], HEAD_DEVIATION),
-            bias: Some(init.constant([1, 1, d_output], 0.0)),
+        let head = [&widths[widths.len() - 1..], &head[..], &[1]].concat();
+        let layer = |pair: &[usize]| Linear {
+            weight: init.normal([1, pair[0], pair[1]], HEAD_DEVIATION),
+            bias: Some(init.constant([1, 1, pair[1]], 0.0)),
         };
-        Self { features, head: inputs.zip(outputs).map(layer).collect() }
+        Self { features, head: head.windows(2).map(layer).collect() }
     }
 
     /// The score of each cloud.

@@ -16,7 +16,7 @@ use labelflow_flow::{Initializer, Linear, Mode, Normalization};
 const MEAN_DEVIATION: f32 = 0.0033;
 const LOG_VARIANCE_DEVIATION: f32 = 0.033;
 /// |ln σ²| is kept below this: its exponential stays finite.
-pub(crate) const LARGEST_LOG_VARIANCE: f64 = 10.0;
+const LARGEST_LOG_VARIANCE: f64 = 10.0;
 
 /// A hidden layer and two heads.
 #[derive(Module, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct LatentEncoder {
     log_variance: Linear,
 }
 
-/// A normal distribution a cloud.
+/// A normal distribution per cloud.
 #[derive(Debug, Clone)]
 pub(crate) struct Latent {
     /// `[n_clouds, d_latent]`
@@ -57,16 +57,21 @@ impl LatentEncoder {
     pub(crate) fn forward(&self, features: Tensor<2>, mode: Mode<'_>) -> Latent {
         let hidden = self.hidden.forward(features.unsqueeze_dim::<3>(0));
         let hidden = silu(self.norm.forward(hidden, mode));
-        let head = |head: &Linear| head.forward(hidden.clone()).squeeze_dim::<2>(0);
-        let log_variance = head(&self.log_variance);
-        Latent {
-            mean: head(&self.mean),
-            log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE),
-        }
+        Latent::of_heads(&self.mean, &self.log_variance, hidden)
     }
 }
 
 impl Latent {
+    /// What two heads make of hidden values, `[1, n_clouds, width]`.
+    pub(crate) fn of_heads(mean: &Linear, log_variance: &Linear, hidden: Tensor<3>) -> Self {
+        let head = |head: &Linear| head.forward(hidden.clone()).squeeze_dim::<2>(0);
+        let log_variance = head(log_variance);
+        Self {
+            mean: head(mean),
+            log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE),
+        }
+    }
+
     /// A sample from noise ε ~ N(0, I), `[n_clouds, d_latent]`.
     pub(crate) fn sample(&self, noise: Tensor<2>) -> Tensor<2> {
         self.mean.clone() + (self.log_variance.clone() * 0.5).exp() * noise

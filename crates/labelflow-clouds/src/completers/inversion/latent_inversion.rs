@@ -1,10 +1,10 @@
-//! Searches, for each scan, the noise and the weights whose grown cloud has the scan in it.
+//! Searches, for each scan, the noise and the weights whose generated cloud has the scan in it.
 //!
 //! ```text
 //! min over z and G of  CD(masked G(z), x) + w_f · mean |f(masked G(z)) − f(x)| + w_z · mean z² / 2
 //! ```
 //!
-//! The mask keeps the grown points that are among the few nearest of some scanned point: what the scan does not show is left alone. f are the
+//! The mask keeps the generated points that are among the few nearest of some scanned point: what the scan does not show is left alone. f are the
 //! features of the critic. Every completion has a generator of its own, which starts as the trained one; many are changed at a time,
 //! since they have nothing to do with each other.
 
@@ -13,11 +13,13 @@ use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 use labelflow::training::{Adam, FlatModule, flat_gradient, flat_gradients};
 use labelflow_flow::{N_AXES, Recording, n_parameters};
 
+use super::inversion_training::TreeNetworks;
 use super::several_nearest::several_nearest;
 use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
+use crate::completers::Inversion;
 use crate::completers::networks::nearest_points::nearest_squares;
-use crate::completers::{Inversion, TreePlayers};
+use crate::geometry::farthest_apart;
 
 /// The noise of each completion, `[n_scans, 1, d_noise]`.
 #[derive(Module, Debug)]
@@ -25,7 +27,7 @@ struct Latents {
     noise: Param<Tensor<3>>,
 }
 
-/// The grown clouds of scans after the search.
+/// The generated clouds of scans after the search.
 ///
 /// # Shapes
 ///
@@ -34,21 +36,21 @@ struct Latents {
 /// - returns: `[n_scans, n_points, 3]`
 pub(crate) fn invert(
     settings: &Inversion,
-    players: &TreePlayers,
+    networks: &TreeNetworks,
     noise: Tensor<3>,
     scans: Tensor<3>,
 ) -> Tensor<3> {
     let device = noise.device().autodiff();
     let [n_scans, _, d_noise] = noise.dims();
     let latents = Latents { noise: Param::from_tensor(Tensor::from_inner(noise)) };
-    let generator: TreeGenerator = players.generator.clone().fork(&device);
+    let generator: TreeGenerator = networks.generator.clone().fork(&device);
     let generator = generator.copies(n_scans);
     let inner = device.clone().inner();
     let adam = |n: usize| Adam::new(n, &inner).with_betas(settings.betas);
     let of_weights = adam(n_parameters(&generator));
     let mut latents = FlatModule::new(latents, adam(n_scans * d_noise));
     let mut generator = FlatModule::new(generator, of_weights);
-    let critic = players.critic.clone().fork(&device).no_grad();
+    let critic = networks.critic.clone().fork(&device).no_grad();
     let search = Search::new(settings, critic, Tensor::from_inner(scans));
     let (now_latents, now_generator) = (latents.current(), generator.current());
     let mut gradients =
@@ -131,22 +133,12 @@ impl Masked {
     }
 }
 
-/// The indices of `n_wanted` of several rows that lie far apart: the first one, then always the one farthest from those chosen already.
+/// The indices of `n_wanted` of several rows that lie far apart, the first one among them.
 pub(crate) fn farthest_rows(rows: &[Vec<f32>], n_wanted: usize) -> Vec<usize> {
-    let mut to_chosen = vec![f32::INFINITY; rows.len()];
-    let mut chosen = Vec::with_capacity(n_wanted);
-    let mut next = 0;
-    while chosen.len() < n_wanted.min(rows.len()) {
-        chosen.push(next);
-        to_chosen[next] = f32::NEG_INFINITY;
-        for (distance, row) in to_chosen.iter_mut().zip(rows) {
-            let square = row.iter().zip(&rows[next]).map(|(a, b)| (a - b).powi(2)).sum::<f32>();
-            *distance = distance.min(square);
-        }
-        let farthest = to_chosen.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        next = to_chosen.iter().position(|&distance| distance == farthest).unwrap_or(0);
-    }
-    chosen
+    let square = |one: usize, other: usize| {
+        rows[one].iter().zip(&rows[other]).map(|(a, b)| (a - b).powi(2)).sum::<f32>()
+    };
+    farthest_apart(rows.len(), n_wanted, 0, square)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Shape-inversion: a generator that is fitted to each scan.
 
-pub(crate) mod inversion_training;
+mod inversion_training;
 mod latent_inversion;
 mod patch_variance;
 mod several_nearest;
@@ -8,5 +8,4 @@ mod shape_critic;
 mod shape_inversion;
 mod tree_generator;
 
-pub use inversion_training::TreePlayers;
 pub use shape_inversion::{FittedShapeInversion, Inversion, ShapeInversion};

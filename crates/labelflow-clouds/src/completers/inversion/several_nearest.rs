@@ -4,6 +4,8 @@ use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 use labelflow_flow::N_AXES;
 use rayon::prelude::*;
 
+use crate::completers::networks::nearest_points::{squared_distances, values_of};
+
 /// Farther than anything in a frame.
 pub(crate) const FAR: f64 = 1e9;
 
@@ -26,16 +28,12 @@ pub(crate) fn several_nearest(
 
 /// Always the nearest that is left.
 fn on_device(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
-    let to_columns = clouds.swap_dims(1, 2);
-    let square = |axis: usize| {
-        let rows = places.clone().narrow(2, axis, 1);
-        (rows - to_columns.clone().narrow(1, axis, 1)).square()
-    };
-    let mut squares = square(0) + square(1) + square(2);
+    let device = places.device();
+    let mut squares = squared_distances(places, clouds);
     let mut found = Vec::with_capacity(n_wanted);
     for _ in 0..n_wanted {
         let nearest = squares.clone().argmin(2);
-        let far = Tensor::full(nearest.dims(), FAR, &places.device());
+        let far = Tensor::full(nearest.dims(), FAR, &device);
         squares = squares.scatter(2, nearest.clone(), far, IndexingUpdateOp::Add);
         found.push(nearest);
     }
@@ -46,8 +44,7 @@ fn on_host(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, I
     let device = places.device();
     let [n_clouds, n_places, _] = places.dims();
     let n_points = clouds.dims()[1];
-    let numbers = |tensor: Tensor<3>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
-    let (places, clouds) = (numbers(places), numbers(clouds));
+    let (places, clouds) = (values_of(places), values_of(clouds));
     let indices: Vec<i64> = places
         .par_chunks(n_places * N_AXES)
         .zip(clouds.par_chunks(n_points * N_AXES))

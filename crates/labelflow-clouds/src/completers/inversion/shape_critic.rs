@@ -1,4 +1,4 @@
-//! Tells complete shapes from grown ones, and how steep its judgement is.
+//! Tells complete shapes from generated ones, and how steep its score is.
 //!
 //! ```text
 //! h = max over points of features(p),   D = σ(layers(h)),   penalty = (‖∂D/∂cloud‖ − 1)²
@@ -28,7 +28,7 @@ pub(crate) struct ShapeCritic {
 
 /// What the critic says of clouds.
 #[derive(Debug, Clone)]
-pub(crate) struct Judgement {
+pub(crate) struct CriticOutput {
     /// `[n_clouds]`, between 0 and 1.
     pub(crate) scores: Tensor<1>,
     /// The largest features of the points, `[n_clouds, d_features]`.
@@ -38,30 +38,22 @@ pub(crate) struct Judgement {
 impl ShapeCritic {
     /// Initial weights, from U(±1/√inputs).
     pub(crate) fn init(widths: &[usize], head: &[usize], init: &mut Initializer) -> Self {
-        let mut linear =
-            |d_input: usize, d_output: usize| Linear::with_bias([1, d_input, d_output], init);
-        let inputs = std::iter::once(&N_AXES).chain(widths);
-        let layers: Vec<PointLayer> = inputs
-            .zip(widths)
-            .map(|(&d_input, &d_output)| PointLayer {
-                linear: linear(d_input, d_output),
-                norm: None,
-            })
-            .collect();
-        let inputs = widths.last().into_iter().chain(head);
-        let outputs = head.iter().chain(&[1]);
-        let head = inputs.zip(outputs).map(|(&d_input, &d_output)| linear(d_input, d_output));
-        Self { layers, head: head.collect() }
+        let mut linear = |pair: &[usize]| Linear::with_bias([1, pair[0], pair[1]], init);
+        let points = [&[N_AXES], widths].concat();
+        let layers =
+            points.windows(2).map(|pair| PointLayer { linear: linear(pair), norm: None }).collect();
+        let head = [&points[points.len() - 1..], head, &[1]].concat();
+        Self { layers, head: head.windows(2).map(linear).collect() }
     }
 
     /// # Shapes
     ///
     /// - clouds: `[n_clouds, n_points, 3]`
-    pub(crate) fn forward(&self, clouds: Tensor<3>) -> Judgement {
+    pub(crate) fn forward(&self, clouds: Tensor<3>) -> CriticOutput {
         let last = self.point_features(clouds).pop().expect("at least one layer");
         let features = last.max_dim(1).squeeze_dim::<2>(1);
         let scores = self.head_values(features.clone()).pop().expect("the score at least");
-        Judgement { scores: scores.squeeze_dim::<1>(1), features }
+        CriticOutput { scores: scores.squeeze_dim::<1>(1), features }
     }
 
     /// (‖∂D/∂cloud‖ − 1)², the mean over clouds.

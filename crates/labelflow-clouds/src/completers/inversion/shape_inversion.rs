@@ -1,4 +1,4 @@
-//! Completion by inversion: a generator that has seen complete shapes alone is bent, scan by scan, until what it grows has the scan in it.
+//! Completion by inversion: a generator that has seen complete shapes alone is fitted, scan by scan, until what it generates has the scan in it.
 //!
 //! ```text
 //! training     G against D, on complete shapes
@@ -8,146 +8,135 @@
 //! Partial clouds are not learned from at all, and a completion takes hundreds of steps of optimisation.
 //! (Zhang et al., 2021, <https://arxiv.org/abs/2104.13366>.)
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
+use labelflow::storage::ModelTask;
 use labelflow::training::{DeviceKind, Report, stream};
 use labelflow::{Error, Result};
-use serde::{Deserialize, Serialize};
 
+use super::inversion_training::{TreeNetworks, TreeStage};
 use super::latent_inversion::{farthest_rows, invert};
-use crate::completers::completion_dataset::redrawn;
-use crate::completers::flow::completion_batch::normal;
-use crate::completers::flow::point_cloud_completer::{
-    check_frame, finished, scan_stream, to_points, to_tensor,
-};
+use crate::completers::completer::common_settings;
+use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::nearest_points::nearest_squares;
-use crate::completers::{CompletionOptions, StageTraining, TreePlayers, settings_check};
+use crate::completers::scan_input::{
+    CLOUDS_AT_ONCE, ScanInput, normal, scores_of, stacked, to_points, to_tensor,
+};
+use crate::completers::stages::course::Course;
+use crate::completers::stages::trained_network::UpdateRule;
+use crate::completers::{
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCompleter,
+    StageTraining, settings_check,
+};
 use crate::geometry::PointSet;
 
-/// Clouds that are grown or judged at once.
-const CLOUDS_AT_ONCE: usize = 64;
 /// The most candidates: more than anyone compares, and few enough for any memory.
 const MOST_CANDIDATES: usize = 1 << 20;
 /// Candidates that a search for frames looks at, and points of the scan that it compares them by.
 const SEARCH_CANDIDATES: usize = 64;
 const SEARCH_POINTS: usize = 256;
 
-/// Settings of completion by inversion. Training sees the complete shapes of a dataset alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ShapeInversion {
-    /// Where all randomness comes from. Default: 0.
-    pub seed: u64,
-    /// Points of a scan that a completion is fitted to. Default: 1024.
-    pub n_partial_points: usize,
-    /// Width of the noise at the root of the tree. Default: 96.
-    pub d_noise: usize,
-    /// Widths of the nodes of the layers between root and points. Default: 256, 256, 256, 128, 128, 128.
-    pub generator_widths: Vec<usize>,
-    /// Children of each node, layer by layer; their product is the number of points. Default: 1, 2, 2, 2, 2, 2, 64.
-    pub degrees: Vec<usize>,
-    /// How many times as wide as its input the inner map of a layer is. Default: 10.
-    pub widening: usize,
-    /// Widths of the discriminator's layers for points. Default: 64, 128, 256, 256, 512.
-    pub discriminator_widths: Vec<usize>,
-    /// Widths of the discriminator's layers after them. Default: 128, 64.
-    pub discriminator_head: Vec<usize>,
-    /// Steps of the discriminator before each one of the generator. Default: 5.
-    pub discriminator_steps: usize,
-    /// The weight of the penalty on the discriminator's steepness. Default: 10.
-    pub penalty_weight: f64,
-    /// The weight of the unevenness of points. Default: 0.2.
-    pub patch_weight: f64,
-    /// Points of a cloud around which it is measured. Default: 100.
-    pub n_patches: usize,
-    /// Neighbours of each of them. Default: 30.
-    pub n_neighbors: usize,
-    /// Where to compute. Default: cpu.
-    pub device: DeviceKind,
-    /// Both players learn complete shapes. Default: 2000 epochs of batches of 128, a constant step size of 1e-4, β₁ = 0, β₂ = 0.99.
-    pub training: StageTraining,
-    /// How scans are completed.
-    pub inversion: Inversion,
-}
-
-/// How a scan is completed by inversion.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Inversion {
-    /// Grown clouds of which the search begins with the best. Default: 500.
-    pub n_candidates: usize,
-    /// The best of them by their distance from the scan, of which those are taken that differ most, when several completions are wanted.
-    /// Default: 50.
-    pub n_nearest: usize,
-    /// Steps of each stage; 30 were published for bulky shapes. Default: 200.
-    pub n_iterations: usize,
-    /// Adam's step size for the noise, a stage each. Default: 1e-2, 1e-4, 1e-4, 1e-6.
-    pub noise_rates: Vec<f64>,
-    /// Adam's step size for the weights, a stage each. Default: 2e-7, 1e-6, 1e-6, 2e-7.
-    pub weight_rates: Vec<f64>,
-    /// Adam's β₁ and β₂. Default: 0, 0.99.
-    pub betas: [f64; 2],
-    /// Grown points that each scanned point shows. Default: 5.
-    pub n_mask_neighbors: usize,
-    /// The weight of the distance between the features of what is shown and of the scan. Default: 0.1.
-    pub feature_weight: f64,
-    /// The weight of half the mean square of the noise. Default: 0.001.
-    pub prior_weight: f64,
-    /// Completions that are searched at once, each with weights of its own. Default: 8.
-    pub n_at_once: usize,
-}
-
-impl Default for ShapeInversion {
-    fn default() -> Self {
-        Self {
-            seed: 0,
-            n_partial_points: 1024,
-            d_noise: 96,
-            generator_widths: vec![256, 256, 256, 128, 128, 128],
-            degrees: vec![1, 2, 2, 2, 2, 2, 64],
-            widening: 10,
-            discriminator_widths: vec![64, 128, 256, 256, 512],
-            discriminator_head: vec![128, 64],
-            discriminator_steps: 5,
-            penalty_weight: 10.0,
-            patch_weight: 0.2,
-            n_patches: 100,
-            n_neighbors: 30,
-            device: DeviceKind::Cpu,
-            training: StageTraining {
-                max_epochs: 2000,
-                batch_size: 128,
-                learning_rate: 1e-4,
-                decay: 1.0,
-                final_rate: 1.0,
-                beta_1: 0.0,
-                beta_2: 0.99,
-            },
-            inversion: Inversion::default(),
-        }
+settings! {
+    /// Settings of completion by inversion. Training sees the complete shapes of a dataset alone.
+    pub struct ShapeInversion {
+        /// Where all randomness comes from. Default: 0.
+        seed: u64 = 0,
+        /// Points of a scan that a completion is fitted to. Default: 1024.
+        n_partial_points: usize = 1024,
+        /// Width of the noise at the root of the tree. Default: 96.
+        d_noise: usize = 96,
+        /// Widths of the nodes of the layers between root and points. Default: 256, 256, 256, 128, 128, 128.
+        generator_widths: Vec<usize> = vec![256, 256, 256, 128, 128, 128],
+        /// Children of each node, layer by layer; their product is the number of points. Default: 1, 2, 2, 2, 2, 2, 64.
+        degrees: Vec<usize> = vec![1, 2, 2, 2, 2, 2, 64],
+        /// How many times as wide as its input the inner map of a layer is. Default: 10.
+        widening: usize = 10,
+        /// Widths of the discriminator's layers for points. Default: 64, 128, 256, 256, 512.
+        discriminator_widths: Vec<usize> = vec![64, 128, 256, 256, 512],
+        /// Widths of the discriminator's layers after them. Default: 128, 64.
+        discriminator_head: Vec<usize> = vec![128, 64],
+        /// Steps of the discriminator before each one of the generator. Default: 5.
+        discriminator_steps: usize = 5,
+        /// The weight of the penalty on the discriminator's steepness. Default: 10.
+        penalty_weight: f64 = 10.0,
+        /// The weight of the unevenness of points. Default: 0.2.
+        patch_weight: f64 = 0.2,
+        /// Points of a cloud around which it is measured. Default: 100.
+        n_patches: usize = 100,
+        /// Neighbours of each of them. Default: 30.
+        n_neighbors: usize = 30,
+        /// Where to compute. Default: cpu.
+        device: DeviceKind = DeviceKind::Cpu,
+        /// Generator and critic learn complete shapes. Default: 2000 epochs of batches of 128, a constant step size of 1e-4, β₁ = 0, β₂ = 0.99.
+        training: StageTraining = StageTraining {
+            max_epochs: 2000,
+            batch_size: 128,
+            learning_rate: 1e-4,
+            decay: 1.0,
+            final_rate: 1.0,
+            beta_1: 0.0,
+            beta_2: 0.99,
+        },
+        /// How scans are completed.
+        inversion: Inversion = Inversion::default(),
     }
 }
 
-impl Default for Inversion {
-    fn default() -> Self {
-        Self {
-            n_candidates: 500,
-            n_nearest: 50,
-            n_iterations: 200,
-            noise_rates: vec![1e-2, 1e-4, 1e-4, 1e-6],
-            weight_rates: vec![2e-7, 1e-6, 1e-6, 2e-7],
-            betas: [0.0, 0.99],
-            n_mask_neighbors: 5,
-            feature_weight: 0.1,
-            prior_weight: 0.001,
-            n_at_once: 8,
-        }
+settings! {
+    /// How a scan is completed by inversion.
+    pub struct Inversion {
+        /// Grown clouds of which the search begins with the best. Default: 500.
+        n_candidates: usize = 500,
+        /// The best of them by their distance from the scan, of which those are taken that differ most, when several completions are wanted.
+        /// Default: 50.
+        n_nearest: usize = 50,
+        /// Steps of each stage; 30 were published for bulky shapes. Default: 200.
+        n_iterations: usize = 200,
+        /// Adam's step size for the noise, one per stage. Default: 1e-2, 1e-4, 1e-4, 1e-6.
+        noise_rates: Vec<f64> = vec![1e-2, 1e-4, 1e-4, 1e-6],
+        /// Adam's step size for the weights, one per stage. Default: 2e-7, 1e-6, 1e-6, 2e-7.
+        weight_rates: Vec<f64> = vec![2e-7, 1e-6, 1e-6, 2e-7],
+        /// Adam's β₁ and β₂. Default: 0, 0.99.
+        betas: [f64; 2] = [0.0, 0.99],
+        /// Grown points that each scanned point shows. Default: 5.
+        n_mask_neighbors: usize = 5,
+        /// The weight of the distance between the features of what is shown and of the scan. Default: 0.1.
+        feature_weight: f64 = 0.1,
+        /// The weight of half the mean square of the noise. Default: 0.001.
+        prior_weight: f64 = 0.001,
+        /// Completions that are searched at once, each with weights of its own. Default: 8.
+        n_at_once: usize = 8,
     }
 }
 
-impl ShapeInversion {
-    /// These settings with small networks for small clouds, that train in seconds.
-    #[must_use]
-    pub fn small(self) -> Self {
+impl CompletionLearner for ShapeInversion {
+    type Networks = TreeNetworks;
+    const TASK: ModelTask = ModelTask::InversionCompletion;
+    const KIND: &'static str = "shape inversion";
+    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[("shape-inversion", Self::default)];
+    const LEARNS_FROM_PARTIALS: bool = false;
+
+    common_settings!([training]);
+
+    /// As many as the tree has leaves.
+    fn n_points(&self) -> usize {
+        self.degrees.iter().product()
+    }
+
+    /// With a last layer that has so many points; an error when its nodes cannot have equally many children.
+    fn with_n_points(mut self, n_points: usize) -> Result<Self> {
+        let Some((last, above)) = self.degrees.split_last_mut() else {
+            return Ok(self);
+        };
+        let n_nodes: usize = above.iter().product();
+        if n_points == 0 || !n_points.is_multiple_of(n_nodes.max(1)) {
+            let expected = format!("a multiple of {n_nodes}, the nodes above the points");
+            return Err(Error::config("n_points", expected, n_points));
+        }
+        *last = n_points / n_nodes;
+        Ok(self)
+    }
+
+    fn small(self) -> Self {
         Self {
             n_partial_points: 64,
             d_noise: 16,
@@ -179,26 +168,7 @@ impl ShapeInversion {
         }
     }
 
-    /// Points of a complete cloud: as many as the tree has leaves.
-    pub fn n_points(&self) -> usize {
-        self.degrees.iter().product()
-    }
-
-    /// With a last layer that has so many points; an error when its nodes cannot have equally many children.
-    pub fn with_n_points(mut self, n_points: usize) -> Result<Self> {
-        let Some((last, above)) = self.degrees.split_last_mut() else {
-            return Ok(self);
-        };
-        let n_nodes: usize = above.iter().product();
-        if n_points == 0 || !n_points.is_multiple_of(n_nodes.max(1)) {
-            let expected = format!("a multiple of {n_nodes}, the nodes above the points");
-            return Err(Error::config("n_points", expected, n_points));
-        }
-        *last = n_points / n_nodes;
-        Ok(self)
-    }
-
-    pub(crate) fn check_settings(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let inversion = &self.inversion;
         settings_check::at_least_one(&[
             ("n_partial_points", self.n_partial_points),
@@ -242,6 +212,44 @@ impl ShapeInversion {
         self.training.check("training")?;
         inversion.check()
     }
+
+    fn init(&self, device: &Device) -> TreeNetworks {
+        TreeNetworks::init(self, device)
+    }
+
+    fn n_weights_at_least(&self) -> Option<usize> {
+        let features = *self.discriminator_widths.last()?;
+        let mut n_weights = n_in_chains(&[
+            &[&[3], &self.discriminator_widths],
+            &[&[features], &self.discriminator_head, &[1]],
+        ])?;
+        let (root, mut n_nodes) = ([self.d_noise], 1usize);
+        for (&width, &degree) in root.iter().chain(&self.generator_widths).zip(&self.degrees) {
+            let square = width.checked_mul(width)?;
+            let branch = n_nodes.checked_mul(square.checked_mul(degree)?)?;
+            let inner = square.checked_mul(self.widening)?;
+            n_weights = n_weights.checked_add(branch)?.checked_add(inner)?;
+            n_nodes = n_nodes.checked_mul(degree)?;
+        }
+        Some(n_weights)
+    }
+
+    fn train(
+        &self,
+        dataset: &CompletionDataset,
+        mut course: Course<'_, TreeNetworks>,
+    ) -> Result<(TreeNetworks, Report)> {
+        let rule = UpdateRule::plain(self.training.betas());
+        let of_critic = UpdateRule { updates_per_step: self.discriminator_steps, ..rule };
+        let TreeNetworks { generator, critic } = course.model.clone();
+        let stage = TreeStage {
+            config: self,
+            dataset,
+            generator: course.network(generator, rule)?,
+            critic: course.network(critic, of_critic)?,
+        };
+        course.finish(&stage, self.training.max_epochs)
+    }
 }
 
 impl Inversion {
@@ -255,11 +263,11 @@ impl Inversion {
             let expected = format!("{noise} rates, one for each of noise_rates");
             return Err(Error::config("inversion.weight_rates", expected, weights));
         }
-        for (setting, rates) in
-            [("noise_rates", &self.noise_rates), ("weight_rates", &self.weight_rates)]
-        {
+        for (setting, rates) in [
+            ("inversion.noise_rates", &self.noise_rates),
+            ("inversion.weight_rates", &self.weight_rates),
+        ] {
             if let Some(rate) = rates.iter().find(|rate| !(rate.is_finite() && **rate >= 0.0)) {
-                let setting = format!("inversion.{setting}");
                 return Err(Error::config(setting, "numbers that are not negative", rate));
             }
         }
@@ -276,14 +284,9 @@ impl Inversion {
 /// scan and differ. Their noise is N(0, I) times the temperature: there is no other source, and [`CompletionOptions::latent`] changes
 /// nothing. A number of points that is not the tree's is drawn from its points. [`n_at_once`](Inversion::n_at_once) completions are searched
 /// for together.
-#[derive(Debug, Clone)]
-pub struct FittedShapeInversion {
-    pub(crate) config: ShapeInversion,
-    pub(crate) players: TreePlayers,
-    pub(crate) report: Report,
-}
+pub type FittedShapeInversion = FittedCompleter<ShapeInversion>;
 
-/// Grown clouds among which searches begin.
+/// Generated clouds among which searches begin.
 struct Candidates {
     noise: Vec<Vec<f32>>,
     /// `[n_candidates, n_points, 3]`
@@ -292,9 +295,12 @@ struct Candidates {
     features: Tensor<2>,
 }
 
-impl FittedShapeInversion {
-    /// The completions of each of several scans that lie in the frame of the shapes.
-    pub fn complete_all(
+impl Completer for FittedShapeInversion {
+    fn n_partial_points(&self) -> usize {
+        self.config.n_partial_points
+    }
+
+    fn complete_all(
         &self,
         scans: &[PointSet],
         options: &CompletionOptions,
@@ -307,66 +313,51 @@ impl FittedShapeInversion {
             options.seed,
         )?;
         let mut jobs: Vec<(usize, &[f32])> = Vec::with_capacity(scans.len() * n_each);
-        let mut streams = Vec::with_capacity(scans.len());
-        let mut partials = Vec::with_capacity(scans.len());
+        let mut inputs = Vec::with_capacity(scans.len());
         for (index, scan) in scans.iter().enumerate() {
-            check_frame(scan)?;
-            let mut rng = scan_stream(scan, options.seed);
-            let partial = redrawn(scan, self.config.n_partial_points, &mut rng)?;
-            let begin = self.chosen(&candidates, &partial, n_each)?;
+            let input = ScanInput::new(scan, self.config.n_partial_points, options.seed)?;
+            let begin = self.chosen(&candidates, &input.partial, n_each)?;
             jobs.extend(begin.into_iter().map(|one| (index, candidates.noise[one].as_slice())));
-            streams.push(rng);
-            partials.push(partial);
+            inputs.push(input);
         }
         let mut completions = vec![Vec::with_capacity(n_each); scans.len()];
         for jobs in jobs.chunks(self.config.inversion.n_at_once) {
             let scans: Vec<PointSet> =
-                jobs.iter().map(|&(index, _)| partials[index].clone()).collect();
-            let noise: Vec<f32> = jobs.iter().flat_map(|(_, noise)| *noise).copied().collect();
+                jobs.iter().map(|&(index, _)| inputs[index].partial.clone()).collect();
+            let noise = jobs.iter().map(|&(_, noise)| noise);
             let noise = self.noise(noise, [jobs.len(), 1, self.config.d_noise])?;
             let scans = to_tensor(&scans, self.config.device)?;
-            let clouds = invert(&self.config.inversion, &self.players, noise, scans);
+            let clouds = invert(&self.config.inversion, &self.networks, noise, scans);
             for (cloud, &(index, _)) in to_points(clouds)?.into_iter().zip(jobs) {
-                let cloud = finished(cloud, &partials[index], options, &mut streams[index])?;
-                completions[index].push(cloud);
+                completions[index].push(inputs[index].finished(cloud, options)?);
             }
         }
         Ok(completions)
     }
 
-    /// Whether it knows a single completion of a scan: it knows as many as are asked for.
-    pub fn is_deterministic(&self) -> bool {
-        false
+    /// What the critic gives each cloud, between 0 and 1.
+    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+        let critic = &self.networks.critic;
+        scores_of(clouds, self.config.device, |clouds| critic.forward(clouds).scores)
     }
 
-    /// What the critic gives each cloud, between 0 and 1: more for those that look like complete shapes.
-    pub fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let mut scores = Vec::with_capacity(clouds.len());
-        for clouds in clouds.chunks(CLOUDS_AT_ONCE) {
-            let clouds = to_tensor(clouds, self.config.device)?;
-            let batch = self.players.critic.forward(clouds).scores;
-            scores.extend(batch.into_data().iter::<f64>());
-        }
-        Ok(scores)
-    }
-
-    /// Clouds that the generator grows from nothing but noise.
-    pub fn grow(&self, n_clouds: usize, seed: u64) -> Result<Vec<PointSet>> {
-        to_points(self.candidates(n_clouds, 1.0, seed)?.clouds)
-    }
-
-    /// The candidate nearest to each scan, as it was grown.
-    pub(crate) fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+    /// The candidate nearest to each scan, as it was generated.
+    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
         let candidates = self.candidates(SEARCH_CANDIDATES, 1.0, seed)?;
         let clouds = to_points(candidates.clouds.clone())?;
-        scans
-            .iter()
-            .map(|scan| {
-                let first: Vec<usize> = (0..scan.len().min(SEARCH_POINTS)).collect();
-                let distances = self.distances(&candidates, &scan.select(&first))?;
-                Ok(clouds[ranked(&distances)[0]].clone())
-            })
-            .collect()
+        let nearest = |scan: &PointSet| {
+            let first: Vec<usize> = (0..scan.len().min(SEARCH_POINTS)).collect();
+            let distances = self.distances(&candidates, &scan.select(&first))?;
+            Ok(clouds[ranked(&distances)[0]].clone())
+        };
+        scans.iter().map(nearest).collect()
+    }
+}
+
+impl FittedShapeInversion {
+    /// Clouds that the generator makes of nothing but noise.
+    pub fn grow(&self, n_clouds: usize, seed: u64) -> Result<Vec<PointSet>> {
+        to_points(self.candidates(n_clouds, 1.0, seed)?.clouds)
     }
 
     /// The same candidates for all scans.
@@ -377,10 +368,11 @@ impl FittedShapeInversion {
         let noise: Vec<Vec<f32>> = (0..n).map(draw).collect();
         let (mut clouds, mut features) = (Vec::new(), Vec::new());
         for noise in noise.chunks(CLOUDS_AT_ONCE) {
-            let noise = self.noise(noise.concat(), [1, noise.len(), width])?;
-            let grown = self.players.generator.forward(noise);
-            features.push(self.players.critic.forward(grown.clone()).features);
-            clouds.push(grown);
+            let shape = [1, noise.len(), width];
+            let noise = self.noise(noise.iter().map(Vec::as_slice), shape)?;
+            let generated = self.networks.generator.forward(noise);
+            features.push(self.networks.critic.forward(generated.clone()).features);
+            clouds.push(generated);
         }
         Ok(Candidates { noise, clouds: Tensor::cat(clouds, 0), features: Tensor::cat(features, 0) })
     }
@@ -389,7 +381,7 @@ impl FittedShapeInversion {
     fn chosen(&self, candidates: &Candidates, scan: &PointSet, n: usize) -> Result<Vec<usize>> {
         if n == 1 {
             let scan = to_tensor(std::slice::from_ref(scan), self.config.device)?;
-            let wanted = self.players.critic.forward(scan).features;
+            let wanted = self.networks.critic.forward(scan).features;
             let away = (candidates.features.clone() - wanted).abs().mean_dim(1);
             let away: Vec<f64> = away.into_data().iter::<f64>().collect();
             return Ok(vec![ranked(&away)[0]]);
@@ -415,8 +407,12 @@ impl FittedShapeInversion {
         Ok(distances)
     }
 
-    fn noise(&self, values: Vec<f32>, shape: [usize; 3]) -> Result<Tensor<3>> {
-        Ok(Tensor::from_data(TensorData::new(values, shape), &self.config.device.open()?))
+    fn noise<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a [f32]>,
+        shape: [usize; 3],
+    ) -> Result<Tensor<3>> {
+        Ok(stacked(rows, shape, &self.config.device.open()?))
     }
 }
 

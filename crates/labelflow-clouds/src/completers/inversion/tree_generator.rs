@@ -1,4 +1,4 @@
-//! A tree that grows a cloud from noise: every node of a layer branches, and the leaves are points.
+//! A tree that generates a cloud from noise: every node of a layer branches, and the leaves are points.
 //!
 //! ```text
 //! x'_{n,d} = a( Σ_{ancestors i of n} x_i U_i  +  a(x_n B_n)_d V W  +  c_d )
@@ -44,7 +44,7 @@ struct TreeLayer {
 }
 
 impl TreeGenerator {
-    /// Initial weights of a tree with these widths of nodes, the root's first, and numbers of children, one a layer. The leaves are points.
+    /// Initial weights of a tree with these widths of nodes, the root's first, and numbers of children, one per layer. The leaves are points.
     pub(crate) fn init(
         widths: &[usize],
         degrees: &[usize],

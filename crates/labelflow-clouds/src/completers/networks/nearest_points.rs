@@ -47,20 +47,34 @@ fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
 }
 
 fn on_device(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
+    squared_distances(partials, clouds).argmin(2).squeeze_dim::<2>(2)
+}
+
+/// The squared distance of each place from each point of its cloud, from direct differences.
+///
+/// # Shapes
+///
+/// - places: `[n_clouds, n_places, 3]`, clouds: `[n_clouds, n_points, 3]`
+/// - returns: `[n_clouds, n_places, n_points]`
+pub(crate) fn squared_distances(places: Tensor<3>, clouds: Tensor<3>) -> Tensor<3> {
     let to_columns = clouds.swap_dims(1, 2);
     let square = |axis: usize| {
-        let rows = partials.clone().narrow(2, axis, 1);
+        let rows = places.clone().narrow(2, axis, 1);
         (rows - to_columns.clone().narrow(1, axis, 1)).square()
     };
-    (square(0) + square(1) + square(2)).argmin(2).squeeze_dim::<2>(2)
+    square(0) + square(1) + square(2)
+}
+
+/// The values of a tensor, on the host.
+pub(crate) fn values_of(tensor: Tensor<3>) -> Vec<f32> {
+    tensor.into_data().iter::<f32>().collect()
 }
 
 fn on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
     let device = partials.device();
     let [n_clouds, n_partial, _] = partials.dims();
     let n_points = clouds.dims()[1];
-    let numbers = |tensor: Tensor<3>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
-    let (partials, clouds) = (numbers(partials), numbers(clouds));
+    let (partials, clouds) = (values_of(partials), values_of(clouds));
     let indices: Vec<i64> = partials
         .par_chunks(n_partial * N_AXES)
         .zip(clouds.par_chunks(n_points * N_AXES))

@@ -11,7 +11,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm};
 
-use crate::completers::flow::latent_encoder::{LARGEST_LOG_VARIANCE, Latent};
+use crate::completers::flow::latent_encoder::Latent;
 
 /// Normalised layers for single points, one without, the maximum over points, and two heads.
 #[derive(Module, Debug)]
@@ -25,18 +25,16 @@ pub(crate) struct NoiseReader {
 impl NoiseReader {
     /// Initial weights. The last of `widths` is that of the layer without normalisation.
     pub(crate) fn init(widths: &[usize], d_noise: usize, init: &mut Initializer) -> Self {
-        let (&d_features, hidden) = widths.split_last().expect("at least one layer of points");
-        let inputs: Vec<usize> = std::iter::once(N_AXES).chain(hidden.iter().copied()).collect();
+        let widths = [&[N_AXES], widths].concat();
+        let (hidden, last) = widths.split_at(widths.len() - 1);
+        let d_features = last[0];
         let mut layer = |d_input: usize, d_output: usize, norm: PointNorm| {
             PointLayerConfig { n_groups: 1, d_input, d_output, bias: true, norm }.init(init)
         };
-        let layers = inputs
-            .iter()
-            .zip(hidden)
-            .map(|(&d_input, &d_output)| layer(d_input, d_output, PointNorm::Affine));
+        let layers = hidden.windows(2).map(|pair| layer(pair[0], pair[1], PointNorm::Affine));
         Self {
             layers: layers.collect(),
-            last: layer(*inputs.last().expect("the axes at least"), d_features, PointNorm::None),
+            last: layer(hidden[hidden.len() - 1], d_features, PointNorm::None),
             mean: Linear::with_bias([1, d_features, d_noise], init),
             log_variance: Linear::with_bias([1, d_features, d_noise], init),
         }
@@ -51,12 +49,7 @@ impl NoiseReader {
             .iter()
             .fold(clouds.unsqueeze_dim::<4>(0), |points, layer| relu(layer.forward(points, mode)));
         let features = self.last.forward(hidden, mode).max_dim(2).squeeze_dim::<3>(2);
-        let head = |head: &Linear| head.forward(features.clone()).squeeze_dim::<2>(0);
-        let log_variance = head(&self.log_variance);
-        Latent {
-            mean: head(&self.mean),
-            log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE),
-        }
+        Latent::of_heads(&self.mean, &self.log_variance, features)
     }
 }
 

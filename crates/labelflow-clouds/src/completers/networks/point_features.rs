@@ -38,12 +38,13 @@ pub(crate) struct PointFeatures {
 impl PointFeaturesConfig<'_> {
     /// Initial weights.
     pub(crate) fn init(&self, init: &mut Initializer) -> PointFeatures {
-        let inputs = std::iter::once(&N_AXES).chain(self.widths);
-        let layers = inputs.zip(self.widths).map(|(&d_input, &d_output)| {
-            let &Self { bias, norm, .. } = self;
+        let &Self { bias, norm, negative_slope, .. } = self;
+        let layer = |pair: &[usize]| {
+            let (d_input, d_output) = (pair[0], pair[1]);
             PointLayerConfig { n_groups: 1, d_input, d_output, bias, norm }.init(init)
-        });
-        PointFeatures { layers: layers.collect(), negative_slope: self.negative_slope }
+        };
+        let widths = [&[N_AXES], self.widths].concat();
+        PointFeatures { layers: widths.windows(2).map(layer).collect(), negative_slope }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Training in stages: a step that is recorded on a GPU, and its epochs.
 
-pub(crate) mod batch_slots;
-pub(crate) mod player;
-pub(crate) mod stage;
+pub(crate) mod course;
 mod stage_training;
+pub(crate) mod step_batch;
 pub(crate) mod step_numbers;
+pub(crate) mod trained_network;
 
 pub use stage_training::StageTraining;

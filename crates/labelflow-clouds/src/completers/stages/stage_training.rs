@@ -1,39 +1,27 @@
 //! How one stage of training in several stages proceeds.
 
-use labelflow::{Error, Result};
-use serde::{Deserialize, Serialize};
+use labelflow::Result;
 
-/// One stage: passes over the data with Adam, whose step size shrinks from epoch to epoch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StageTraining {
-    /// Passes over the clouds. Default: 2000.
-    pub max_epochs: usize,
-    /// Clouds of one step, or all when there are fewer; a last batch with fewer is left out. Default: 200.
-    pub batch_size: usize,
-    /// Adam's step size in the first epoch. Default: 5e-4.
-    pub learning_rate: f64,
-    /// By what the step size is multiplied after every epoch. Default: 0.999.
-    pub decay: f64,
-    /// The share of the first step size below which it does not fall. Default: 0.2.
-    pub final_rate: f64,
-    /// Adam's β₁: how much of the last direction is remembered. Default: 0.9.
-    pub beta_1: f64,
-    /// Adam's β₂: how much of the sizes of directions is remembered. Default: 0.999.
-    pub beta_2: f64,
-}
+use super::course::Schedule;
+use crate::completers::{StageLength, settings_check};
 
-impl Default for StageTraining {
-    fn default() -> Self {
-        Self {
-            max_epochs: 2000,
-            batch_size: 200,
-            learning_rate: 5e-4,
-            decay: 0.999,
-            final_rate: 0.2,
-            beta_1: 0.9,
-            beta_2: 0.999,
-        }
+settings! {
+    /// One stage: passes over the data with Adam, whose step size shrinks from epoch to epoch.
+    pub struct StageTraining {
+        /// Passes over the clouds. Default: 2000.
+        max_epochs: usize = 2000,
+        /// Clouds of one step, or all when there are fewer; a last batch with fewer is left out. Default: 200.
+        batch_size: usize = 200,
+        /// Adam's step size in the first epoch. Default: 5e-4.
+        learning_rate: f64 = 5e-4,
+        /// By what the step size is multiplied after every epoch. Default: 0.999.
+        decay: f64 = 0.999,
+        /// The share of the first step size below which it does not fall. Default: 0.2.
+        final_rate: f64 = 0.2,
+        /// Adam's β₁: how much of the last direction is remembered. Default: 0.9.
+        beta_1: f64 = 0.9,
+        /// Adam's β₂: how much of the sizes of directions is remembered. Default: 0.999.
+        beta_2: f64 = 0.999,
     }
 }
 
@@ -48,40 +36,31 @@ impl StageTraining {
         [self.beta_1, self.beta_2]
     }
 
-    /// The clouds of one step.
-    pub(crate) fn clouds_a_step(&self, n_clouds: usize) -> usize {
-        self.batch_size.min(n_clouds)
+    /// The schedule of a stage with so many clouds in an epoch.
+    pub(crate) fn schedule(&self, n_clouds: usize) -> Schedule<'_> {
+        let steps_per_epoch = n_clouds / self.batch_size.min(n_clouds);
+        Schedule { steps_per_epoch, rate: Box::new(move |step| self.rate(step / steps_per_epoch)) }
     }
 
-    /// The steps of one epoch.
-    pub(crate) fn steps_an_epoch(&self, n_clouds: usize) -> usize {
-        n_clouds / self.clouds_a_step(n_clouds)
+    pub(crate) fn length(&mut self) -> StageLength<'_> {
+        StageLength { max_epochs: &mut self.max_epochs, batch_size: &mut self.batch_size }
     }
 
     pub(crate) fn check(&self, stage: &str) -> Result<()> {
-        let wrong = |setting: &str, expected: &str, found: f64| {
-            Err(Error::config(format!("{stage}.{setting}"), expected, found))
-        };
-        for (setting, number) in [("max_epochs", self.max_epochs), ("batch_size", self.batch_size)]
-        {
-            if number == 0 {
-                return wrong(setting, "at least 1", 0.0);
-            }
-        }
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return wrong("learning_rate", "a positive number", self.learning_rate);
-        }
-        for (setting, share) in [("decay", self.decay), ("final_rate", self.final_rate)] {
-            if !(0.0..=1.0).contains(&share) {
-                return wrong(setting, "a share between 0 and 1", share);
-            }
-        }
-        for (setting, share) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
-            if !(0.0..1.0).contains(&share) {
-                return wrong(setting, "a share from 0 to below 1", share);
-            }
-        }
-        Ok(())
+        let name = |setting: &str| format!("{stage}.{setting}");
+        settings_check::at_least_one(&[
+            (&name("max_epochs"), self.max_epochs),
+            (&name("batch_size"), self.batch_size),
+        ])?;
+        settings_check::positive(&[(&name("learning_rate"), self.learning_rate)])?;
+        settings_check::shares(&[
+            (&name("decay"), self.decay),
+            (&name("final_rate"), self.final_rate),
+        ])?;
+        settings_check::shares_below_one(&[
+            (&name("beta_1"), self.beta_1),
+            (&name("beta_2"), self.beta_2),
+        ])
     }
 }
 
@@ -95,8 +74,8 @@ mod tests {
         assert_eq!(stage.rate(0), 5e-4);
         assert!((stage.rate(1000) - 5e-4 * 0.999f64.powi(1000)).abs() < 1e-12);
         assert_eq!(stage.rate(5000), 1e-4);
-        assert_eq!((stage.clouds_a_step(50), stage.steps_an_epoch(50)), (50, 1));
-        assert_eq!(stage.steps_an_epoch(450), 2);
+        assert_eq!(stage.schedule(50).steps_per_epoch, 1);
+        assert_eq!(stage.schedule(450).steps_per_epoch, 2);
         assert!(StageTraining { beta_1: 1.0, ..stage.clone() }.check("players").is_err());
         assert!(StageTraining { decay: f64::NAN, ..stage }.check("players").is_err());
     }

@@ -3,7 +3,6 @@
 mod knowledge_transfer;
 mod spectral_layers;
 mod transfer_network;
-pub(crate) mod transfer_training;
+mod transfer_training;
 
 pub use knowledge_transfer::{FittedKnowledgeTransfer, KnowledgeTransfer};
-pub use transfer_network::TransferPlayers;

@@ -51,7 +51,7 @@ impl SpectralLayers {
         last.forward(hidden).squeeze_dim::<2>(0)
     }
 
-    /// With directions one power iteration later; to be taken over once a step.
+    /// With directions one power iteration later; to be taken over once per step.
     pub(crate) fn followed(mut self) -> Self {
         for layer in &mut self.layers {
             let next = layer.stretched(layer.linear.weight.val().detach());

@@ -22,7 +22,7 @@ const GRID: f64 = -0.05;
 
 /// The encoder and the decoder of both kinds of clouds, and the discriminators of hidden layers.
 #[derive(Module, Debug)]
-pub struct TransferPlayers {
+pub struct TransferNetworks {
     pub(crate) network: TransferNetwork,
     /// One for each hidden layer of the decoder.
     pub(crate) discriminators: Vec<SpectralLayers>,
@@ -71,7 +71,7 @@ pub(crate) enum Way {
     Partial,
 }
 
-impl TransferPlayers {
+impl TransferNetworks {
     /// Initial weights.
     pub(crate) fn init(config: &KnowledgeTransfer, device: &Device) -> Self {
         let init = &mut Initializer::new(config.seed, device);
@@ -157,7 +157,7 @@ impl TransferNetwork {
 
 impl TransferDecoder {
     /// How far each point of a coarse cloud is moved. The first layer sees the same code at every point of a cloud: its part is computed
-    /// once a cloud and added to that of the place, which is the same as one product with all of it.
+    /// once per cloud and added to that of the place, which is the same as one product with all of it.
     fn refinement(&self, coarse: Tensor<3>, codes: Tensor<2>) -> Tensor<3> {
         let [n_clouds, _, _] = coarse.dims();
         let (first, rest) = self.fine.split_first().expect("three layers");
@@ -192,14 +192,15 @@ mod tests {
     use labelflow_flow::n_parameters;
 
     use super::*;
+    use crate::completers::CompletionLearner;
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
-        let players = TransferPlayers::init(&KnowledgeTransfer::default(), &Device::flex());
-        assert_eq!(n_parameters(&players.network.encoder), 821_504);
-        assert_eq!(n_parameters(&players.network.decoder), 13_382_659);
+        let networks = TransferNetworks::init(&KnowledgeTransfer::default(), &Device::flex());
+        assert_eq!(n_parameters(&networks.network.encoder), 821_504);
+        assert_eq!(n_parameters(&networks.network.decoder), 13_382_659);
         let discriminator = 1024 * 256 + 256 + 256 * 512 + 512 + 512 + 1;
-        assert_eq!(n_parameters(&players.discriminators), 2 * discriminator);
+        assert_eq!(n_parameters(&networks.discriminators), 2 * discriminator);
     }
 
     fn waves(n_clouds: usize, n_points: usize) -> Tensor<3> {
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn refinement_is_that_of_points_with_grid_and_code() {
         let config = KnowledgeTransfer::default().small();
-        let network = TransferPlayers::init(&config, &Device::flex()).network;
+        let network = TransferNetworks::init(&config, &Device::flex()).network;
         let codes = network.encode(waves(2, 9));
         let decoded = network.decode(codes.clone(), Way::Complete);
         let [_, n_points, _] = decoded.coarse.dims();
@@ -233,7 +234,7 @@ mod tests {
     #[test]
     fn corrections_are_for_partial_clouds_and_order_does_not_matter() {
         let network =
-            TransferPlayers::init(&KnowledgeTransfer::default().small(), &Device::flex()).network;
+            TransferNetworks::init(&KnowledgeTransfer::default().small(), &Device::flex()).network;
         let clouds = waves(1, 9);
         let codes = network.encode(clouds.clone());
         let [complete, partial] = [Way::Complete, Way::Partial]

@@ -1,4 +1,4 @@
-//! Chairs, tables and lamps that are made up: shapes with named parts, for which the true completions are known.
+//! Synthetic chairs, tables and lamps: shapes with named parts, for which the true completions are known.
 //!
 //! A piece of furniture has *anchors*, such as the width of a chair and the height of its seat, and *slots*, such as its back. Given the
 //! anchors, each slot is drawn on its own. So whoever sees some of the parts knows the anchors, and all that can be said of the

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::Context as _;
 use labelflow_clouds::geometry::{PointCloud, PointSet};
-use labelflow_clouds::pictures::{CompletedScan, write_contact_sheet};
+use labelflow_clouds::pictures::{CompletedScan, write_cloud_picture};
 
 /// The test shapes that are drawn, the first ones.
 pub(crate) const N_EXAMPLES: usize = 5;
@@ -20,35 +20,35 @@ pub(crate) struct CompletionExample {
     pub(crate) truth: PointSet,
 }
 
-/// The sheets of a folder: one a set and seed, with a row a scan and a column a system, in the order of the runs.
-pub(crate) struct CompletionSheets {
+/// The pictures of a folder: one per set and seed, with a row per scan and a column per system, in the order of the runs.
+pub(crate) struct CompletionPictures {
     folder: PathBuf,
-    sheets: Mutex<BTreeMap<String, Columns>>,
+    pictures: Mutex<BTreeMap<String, Columns>>,
 }
 
 /// Systems with their examples, by the index of the run.
 type Columns = BTreeMap<usize, (String, Vec<CompletionExample>)>;
 
-impl CompletionSheets {
+impl CompletionPictures {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, sheets: Mutex::default() }
+        Self { folder, pictures: Mutex::default() }
     }
 
-    /// Adds a column to a sheet, and draws it anew: runs that come later may fail.
+    /// Adds a column to a picture, and draws it anew: runs that come later may fail.
     pub(crate) fn add(
         &self,
-        sheet: String,
+        picture: String,
         run: usize,
         system: &str,
         examples: Vec<CompletionExample>,
     ) -> anyhow::Result<()> {
-        let mut sheets = self.sheets.lock().expect("no worker panics");
-        let path = self.folder.join(format!("{sheet}.png"));
-        let columns = sheets.entry(sheet).or_default();
+        let mut pictures = self.pictures.lock().expect("no worker panics");
+        let path = self.folder.join(format!("{picture}.png"));
+        let columns = pictures.entry(picture).or_default();
         columns.insert(run, (system.to_owned(), examples));
         std::fs::create_dir_all(&self.folder)
             .with_context(|| format!("creating {}", self.folder.display()))?;
-        Ok(write_contact_sheet(&path, &rows(columns)?)?)
+        Ok(write_cloud_picture(&path, &rows(columns)?)?)
     }
 }
 

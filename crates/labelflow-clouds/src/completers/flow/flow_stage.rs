@@ -1,0 +1,237 @@
+//! Alternating training: the generator takes a step against the discriminator, then the discriminator against the generator.
+
+use std::cell::RefCell;
+use std::sync::mpsc;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use labelflow::training::{Adam, Report, flat_gradient};
+use labelflow::{Error, Result};
+use labelflow_flow::{
+    Initializer, Mode, State, StatisticsRecorder, absorb, flat_weights, load_state, state,
+};
+
+use super::completion_batch::{CloudDraw, CompletionBatch};
+use super::completion_network::CompletionNetwork;
+use super::completion_objective::{TERMS, discriminator_loss};
+use super::discriminator::Discriminator;
+use super::generator_step::generator_step;
+use crate::completers::stages::course::{Course, Schedule, Stage, StepResult, foreign};
+use crate::completers::stages::step_numbers::step_numbers;
+use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork, UpdateRule};
+use crate::completers::{CompletionDataset, PointCloudCompleter};
+
+/// Batches that are drawn while the device computes.
+const BATCHES_AHEAD: usize = 2;
+/// What the numbers of a step are, after loss and length of the gradient.
+const NAMES: [&str; TERMS.len() + 1] = {
+    let mut names = ["discriminator"; TERMS.len() + 1];
+    let mut index = 0;
+    while index < TERMS.len() {
+        names[index + 1] = TERMS[index];
+        index += 1;
+    }
+    names
+};
+
+/// The two networks that are trained against each other.
+#[derive(Module, Debug)]
+pub struct FlowNetworks {
+    pub(crate) generator: CompletionNetwork,
+    pub(crate) discriminator: Discriminator,
+}
+
+impl FlowNetworks {
+    /// Initial weights.
+    pub(crate) fn init(config: &PointCloudCompleter, device: &Device) -> Self {
+        let mut init = Initializer::new(config.seed, device);
+        Self {
+            generator: CompletionNetwork::init(config, &mut init),
+            discriminator: Discriminator::init(config, &mut init),
+        }
+    }
+}
+
+/// Trains both networks from where their course is; the generator that comes back has settled statistics.
+pub(crate) fn train_flow(
+    config: &PointCloudCompleter,
+    dataset: &CompletionDataset,
+    mut course: Course<'_, FlowNetworks>,
+) -> Result<(FlowNetworks, Report)> {
+    if dataset.n_partials() < 2 {
+        return Err(Error::data("partial clouds", "at least two", dataset.n_partials()));
+    }
+    let training = &config.training;
+    let FlowNetworks { generator, discriminator } = course.model.clone();
+    let average = match course.memory.take() {
+        Some(memory) => flat_weights(&load_state(generator.clone(), memory).map_err(foreign)?),
+        None => flat_weights(&generator),
+    };
+    let plain = UpdateRule::plain(Adam::BETAS);
+    let rule = UpdateRule { max_norm: training.max_gradient_norm, ..plain };
+    let of_discriminator = UpdateRule { rate_share: training.discriminator_rate, ..rule };
+    let (sender, drawn) = mpsc::sync_channel(BATCHES_AHEAD);
+    let stage = FlowStage {
+        config,
+        dataset,
+        generator: course.network(generator, rule)?,
+        discriminator: course.network(discriminator, of_discriminator)?,
+        average: RefCell::new(average),
+        drawn,
+    };
+    let first_step = course.n_epochs() * stage.schedule().steps_per_epoch;
+    let networks = std::thread::scope(|scope| {
+        // Taken into this scope, it is dropped before the thread is waited for.
+        let stage = stage;
+        scope.spawn(move || {
+            for step in first_step.. {
+                // Nobody listens any more once training has ended.
+                if sender.send(CloudDraw::all(dataset, config, step)).is_err() {
+                    break;
+                }
+            }
+        });
+        course.go_through(&stage, 0..training.max_epochs, training.max_epochs)?;
+        Ok::<_, Error>(stage.result())
+    })?;
+    let networks = FlowNetworks {
+        generator: settled(&networks.generator, config, dataset)?,
+        discriminator: networks.discriminator.valid(),
+    };
+    Ok((networks, course.report()))
+}
+
+/// Both networks in training.
+struct FlowStage<'a> {
+    config: &'a PointCloudCompleter,
+    dataset: &'a CompletionDataset,
+    generator: TrainedNetwork<CompletionNetwork>,
+    discriminator: TrainedNetwork<Discriminator>,
+    /// The moving average of the generator's weights.
+    average: RefCell<Tensor<1>>,
+    /// The clouds of all steps to come, in order.
+    drawn: mpsc::Receiver<Result<Vec<CloudDraw>>>,
+}
+
+impl FlowStage<'_> {
+    /// The generator with averaged weights.
+    fn averaged(&self) -> CompletionNetwork {
+        self.generator.network_with(self.average.borrow().clone())
+    }
+
+    /// The networks that are kept.
+    fn result(&self) -> FlowNetworks {
+        match self.config.training.averaging {
+            0.0 => self.model(),
+            _ => FlowNetworks { generator: self.averaged(), ..self.model() },
+        }
+    }
+}
+
+impl Stage for FlowStage<'_> {
+    type Model = FlowNetworks;
+    type Batch = CompletionBatch;
+
+    fn terms(&self) -> &[&'static str] {
+        &NAMES
+    }
+
+    fn schedule(&self) -> Schedule<'_> {
+        let (training, n_clouds) = (&self.config.training, self.dataset.n_partials());
+        let steps_per_epoch = n_clouds / training.batch_size.min(n_clouds);
+        let n_steps = training.max_epochs * steps_per_epoch;
+        Schedule { steps_per_epoch, rate: Box::new(move |step| training.rate(step, n_steps)) }
+    }
+
+    fn networks(&self) -> Vec<&NetworkSlots> {
+        vec![self.generator.slots(), self.discriminator.slots()]
+    }
+
+    fn draw(&self, _step: usize, device: &Device) -> Result<CompletionBatch> {
+        let draws = self.drawn.recv().expect("batches are drawn as long as training asks")?;
+        Ok(CompletionBatch::on_device(&draws, self.config, device))
+    }
+
+    /// A step of both networks. The discriminator sees the clouds that the generator made before its step.
+    fn step(&self, batch: CompletionBatch) -> StepResult {
+        let mut generator = self.generator.begin_step();
+        let mut discriminator = self.discriminator.begin_step();
+        let now = discriminator.network();
+        let recorder = StatisticsRecorder::default();
+        let shapes = batch.shapes.clone();
+        let value = generator_step(self.config, &generator.network(), &now, batch, &recorder);
+        let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
+        let loss = discriminator_loss(
+            now.forward(shapes, Mode::Train(&of_shapes)),
+            now.forward(value.seen, Mode::Train(&of_clouds)),
+        );
+        let length = generator.update(value.gradient);
+        discriminator.update(flat_gradient(&now, loss.backward()));
+        generator.absorb(recorder);
+        discriminator.absorb(of_shapes);
+        discriminator.absorb(of_clouds);
+        let terms = [loss.inner()].into_iter().chain(value.terms);
+        StepResult {
+            numbers: step_numbers(value.loss, length, terms),
+            networks: vec![generator.values(), discriminator.values()],
+        }
+    }
+
+    /// Moves the averaged weights. At the start they remember less, so that they do not stay where training began.
+    fn end_step(&self, step: usize) {
+        let averaging = self.config.training.averaging;
+        if averaging > 0.0 {
+            let remembered = averaging.min((step + 1) as f64 / (step + 10) as f64);
+            let mut average = self.average.borrow_mut();
+            *average = average.clone() * remembered + self.generator.weights() * (1.0 - remembered);
+        }
+    }
+
+    fn model(&self) -> FlowNetworks {
+        FlowNetworks {
+            generator: self.generator.network(),
+            discriminator: self.discriminator.network(),
+        }
+    }
+
+    fn memory(&self) -> State {
+        state(&self.averaged())
+    }
+}
+
+/// The generator with the statistics of many batches under its final weights.
+///
+/// Running ones are an average over the last ten or so, taken while the weights still moved.
+fn settled(
+    generator: &CompletionNetwork,
+    config: &PointCloudCompleter,
+    dataset: &CompletionDataset,
+) -> Result<CompletionNetwork> {
+    let mut generator = generator.valid();
+    let device = config.device.open()?;
+    for index in 0..config.training.statistics_batches {
+        let draws = CloudDraw::all(dataset, config, index)?;
+        let batch = CompletionBatch::on_device(&draws, config, &device);
+        let recorder = StatisticsRecorder::default();
+        let mode = Mode::Train(&recorder);
+        let encoded = generator.encode(batch.partials, mode);
+        let latent = encoded.latent.sample(batch.latent_noise);
+        generator.generate(latent, encoded.features, batch.noise, mode);
+        generator = absorb(generator, recorder, 1.0 / (index + 1) as f64);
+    }
+    Ok(generator)
+}
+
+#[cfg(test)]
+mod tests {
+    use labelflow_flow::n_parameters;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_as_many_as_the_specification_says() {
+        let networks = FlowNetworks::init(&PointCloudCompleter::default(), &Device::flex());
+        assert_eq!(n_parameters(&networks.generator), 5_124_488);
+        assert_eq!(n_parameters(&networks.discriminator), 257_537);
+    }
+}

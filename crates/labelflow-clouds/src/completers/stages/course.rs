@@ -1,0 +1,218 @@
+//! Training in stages: the same step again and again, for some epochs.
+//!
+//! A step is one computation from slots: the losses of all networks, their gradients and their updates. On a device with graphs it is
+//! recorded once per stage and repeated as one launch, and the host waits for the device once per epoch.
+
+use std::ops::{ControlFlow, Range};
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use labelflow::storage::Checkpoint;
+use labelflow::training::{Adam, AdamState, EpochLog, Observer, Report, StopReason, TrainingState};
+use labelflow::{Error, Result};
+use labelflow_flow::{NOT_RECORDED, Recording, State, load_state, n_parameters, state};
+
+use super::step_batch::{BatchSlots, StepBatch};
+use super::step_numbers::EpochNumbers;
+use super::trained_network::{NetworkSlots, NetworkValues, TrainedNetwork, UpdateRule};
+use crate::completers::CompletionLearner;
+
+/// What a step computes.
+#[derive(Debug)]
+pub(crate) struct StepResult {
+    /// The [numbers](super::step_numbers::step_numbers) of the step.
+    pub(crate) numbers: Tensor<1>,
+    /// What the networks came to, in the order of [`Stage::networks`].
+    pub(crate) networks: Vec<NetworkValues>,
+}
+
+/// One stage.
+pub(crate) trait Stage {
+    /// The whole model, of which the stage may train a part.
+    type Model: Module;
+    /// What a step sees.
+    type Batch: StepBatch;
+
+    /// The names of the terms among a step's numbers.
+    fn terms(&self) -> &[&'static str];
+
+    /// The steps of an epoch, and their sizes.
+    fn schedule(&self) -> Schedule<'_>;
+
+    /// Where the values of all networks lie.
+    fn networks(&self) -> Vec<&NetworkSlots>;
+
+    /// What a step sees, on a device without gradients. It depends on nothing but the settings, the data and the step's number, so that
+    /// training can go on at any epoch.
+    fn draw(&self, step: usize, device: &Device) -> Result<Self::Batch>;
+
+    /// A step. It must not read values back, send values over, or decide anything by them.
+    fn step(&self, batch: Self::Batch) -> StepResult;
+
+    /// What follows a step outside of its computation: by default nothing.
+    fn end_step(&self, _step: usize) {}
+
+    /// The model as it is now.
+    fn model(&self) -> Self::Model;
+
+    /// What else a checkpoint must keep: by default nothing.
+    fn memory(&self) -> State {
+        State::new()
+    }
+}
+
+/// The steps of an epoch, and the step size of each step, counted through the stage.
+pub(crate) struct Schedule<'a> {
+    pub(crate) steps_per_epoch: usize,
+    pub(crate) rate: Box<dyn Fn(usize) -> f64 + 'a>,
+}
+
+/// Training of a model through all of its stages.
+pub struct Course<'a, M> {
+    /// Where it is computed, with gradients.
+    pub(crate) device: Device,
+    /// As it was when training began or went on.
+    pub(crate) model: M,
+    /// What else the checkpoint kept.
+    pub(crate) memory: Option<State>,
+    /// The optimisers of the checkpoint that no network has taken yet.
+    optimizers: Option<std::vec::IntoIter<AdamState>>,
+    n_optimizers: usize,
+    log: EpochLog<'a>,
+    stop: StopReason,
+    /// One warning is enough, however many stages there are.
+    has_warned: bool,
+}
+
+impl<'a, M: Module> Course<'a, M> {
+    /// From a checkpoint, or from the start. `run` gives the digest of settings and data, for checkpoints.
+    pub(crate) fn start<L: CompletionLearner<Networks = M>>(
+        learner: &L,
+        run: &'a dyn Fn() -> String,
+        checkpoint: Option<Checkpoint>,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self> {
+        let device = learner.clone().common().device.open()?.autodiff();
+        let mut model = learner.init(&device);
+        let (mut history, mut optimizers, mut memory) = (Vec::new(), None, None);
+        if let Some(checkpoint) = checkpoint {
+            model = load_state(model, checkpoint.state).map_err(foreign)?;
+            history = checkpoint.history;
+            optimizers = Some(checkpoint.optimizers.into_iter());
+            memory = Some(checkpoint.memory);
+        }
+        let n_optimizers = optimizers.as_ref().map_or(0, ExactSizeIterator::len);
+        let (log, stop) = (EpochLog::new(run, history, observer), StopReason::MaxEpochs);
+        Ok(Self { device, model, memory, optimizers, n_optimizers, log, stop, has_warned: false })
+    }
+
+    /// The epochs so far.
+    pub(crate) fn n_epochs(&self) -> usize {
+        self.log.n_epochs()
+    }
+
+    /// Whether the observer has ended training.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.stop != StopReason::MaxEpochs
+    }
+
+    /// Forgets the optimisers of the checkpoint, which are those of an earlier stage.
+    pub(crate) fn forget_optimizers(&mut self) {
+        self.optimizers = None;
+    }
+
+    /// A network in training, with the next optimiser of the checkpoint or a new one.
+    pub(crate) fn network<N: Module>(
+        &mut self,
+        network: N,
+        rule: UpdateRule,
+    ) -> Result<TrainedNetwork<N>> {
+        let (inner, n_weights) = (self.device.clone().inner(), n_parameters(&network));
+        let adam = match &mut self.optimizers {
+            None => Adam::new(n_weights, &inner),
+            Some(states) => {
+                let state = states.next();
+                let state = state.ok_or_else(|| wrong_optimizers(self.n_optimizers))?;
+                Adam::from_state(state, n_weights, &inner)?
+            }
+        };
+        Ok(TrainedNetwork::new(network, rule, adam, &inner))
+    }
+
+    /// Trains a model of a single stage to the end.
+    pub(crate) fn finish(
+        mut self,
+        stage: &impl Stage<Model = M>,
+        max_epochs: usize,
+    ) -> Result<(M, Report)> {
+        self.go_through(stage, 0..max_epochs, max_epochs)?;
+        Ok((stage.model().valid(), self.report()))
+    }
+
+    /// What is left of the epochs of a stage, of so many in all stages.
+    pub(crate) fn go_through(
+        &mut self,
+        stage: &impl Stage<Model = M>,
+        epochs: Range<usize>,
+        max_epochs: usize,
+    ) -> Result<()> {
+        if self.optimizers.take().is_some_and(|left| left.len() > 0) {
+            return Err(wrong_optimizers(self.n_optimizers));
+        }
+        if self.n_epochs() >= epochs.end {
+            return Ok(());
+        }
+        let inner = self.device.clone().inner();
+        let Schedule { steps_per_epoch, rate } = stage.schedule();
+        let networks = stage.networks();
+        let mut next_step = (self.n_epochs() - epochs.start) * steps_per_epoch;
+        let batches = BatchSlots::new(stage.draw(next_step, &inner)?);
+        let mut computation = Recording::new(&self.device, || stage.step(batches.batch()));
+        if computation.has_failed() && !std::mem::replace(&mut self.has_warned, true) {
+            self.log.warn(NOT_RECORDED);
+        }
+        for epoch in self.n_epochs()..epochs.end {
+            let mut numbers = EpochNumbers::default();
+            let first = (epoch - epochs.start) * steps_per_epoch;
+            for step in first..first + steps_per_epoch {
+                // The first batch is there already.
+                if step > next_step {
+                    batches.write(stage.draw(step, &inner)?);
+                    next_step = step;
+                }
+                networks.iter().for_each(|network| network.prepare(rate(step), &inner));
+                let result = computation.repeat();
+                numbers.add(&result.numbers);
+                let values = networks.iter().zip(&result.networks);
+                values.for_each(|(network, values)| network.accept(values));
+                stage.end_step(step);
+            }
+            let rate = rate(first + steps_per_epoch - 1);
+            let record = numbers.read(stage.terms(), epoch, rate)?;
+            let kept = || TrainingState {
+                weights: state(&stage.model()),
+                optimizers: networks.iter().map(|network| network.adam_state()).collect(),
+                memory: stage.memory(),
+            };
+            if let ControlFlow::Break(reason) = self.log.add(record, max_epochs, &kept)? {
+                self.stop = reason;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The course of training.
+    pub(crate) fn report(self) -> Report {
+        self.log.report(self.stop)
+    }
+}
+
+/// That a checkpoint holds other tensors than this model.
+pub(crate) fn foreign(error: impl std::fmt::Display) -> Error {
+    Error::data("checkpoint", "the tensors of this model", error)
+}
+
+fn wrong_optimizers(found: usize) -> Error {
+    Error::data("checkpoint", "as many optimisers as networks", found)
+}

@@ -1,0 +1,137 @@
+//! What a step of training sees: drawn on the host, then in slots that a recorded step reads.
+
+use std::marker::PhantomData;
+
+use burn::tensor::Tensor;
+use labelflow::Result;
+use labelflow::training::stream;
+use labelflow_flow::Slot;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+/// Tensors whose values change from step to step, and whose shapes do not.
+pub(crate) trait StepBatch: Sized {
+    /// Its tensors in the order of its fields.
+    fn into_tensors(self) -> Vec<Tensor<3>>;
+
+    /// A batch of tensors in that order.
+    fn from_tensors(tensors: impl Iterator<Item = Tensor<3>>) -> Self;
+}
+
+/// A field of a [`StepBatch`]; fields that may be missing come last.
+pub(crate) trait BatchField {
+    fn into_tensor(self) -> Option<Tensor<3>>;
+    fn from_tensor(tensor: Option<Tensor<3>>) -> Self;
+}
+
+const WHOLE: &str = "a batch has as many tensors as it gave";
+
+impl BatchField for Tensor<3> {
+    fn into_tensor(self) -> Option<Tensor<3>> {
+        Some(self)
+    }
+
+    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
+        tensor.expect(WHOLE)
+    }
+}
+
+impl BatchField for Tensor<2> {
+    fn into_tensor(self) -> Option<Tensor<3>> {
+        Some(self.unsqueeze())
+    }
+
+    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
+        tensor.expect(WHOLE).squeeze_dim(0)
+    }
+}
+
+impl<T: BatchField> BatchField for Option<T> {
+    fn into_tensor(self) -> Option<Tensor<3>> {
+        self.and_then(T::into_tensor)
+    }
+
+    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
+        tensor.map(|tensor| T::from_tensor(Some(tensor)))
+    }
+}
+
+/// Makes a [`StepBatch`] of a struct with these fields.
+macro_rules! step_batch {
+    ($batch:ident { $($field:ident),+ }) => {
+        impl $crate::completers::stages::step_batch::StepBatch for $batch {
+            fn into_tensors(self) -> Vec<Tensor<3>> {
+                use $crate::completers::stages::step_batch::BatchField;
+                [$(self.$field.into_tensor()),+].into_iter().flatten().collect()
+            }
+
+            fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
+                use $crate::completers::stages::step_batch::BatchField;
+                $(let $field = BatchField::from_tensor(tensors.next());)+
+                Self { $($field),+ }
+            }
+        }
+    };
+}
+pub(crate) use step_batch;
+
+/// The tensors of a batch in slots.
+#[derive(Debug)]
+pub(crate) struct BatchSlots<B> {
+    slots: Vec<Slot<3>>,
+    kind: PhantomData<B>,
+}
+
+impl<B: StepBatch> BatchSlots<B> {
+    /// This batch, and room for others like it, on a device without gradients.
+    pub(crate) fn new(batch: B) -> Self {
+        let slots = batch.into_tensors().into_iter().map(Slot::new).collect();
+        Self { slots, kind: PhantomData }
+    }
+
+    /// Replaces the batch.
+    pub(crate) fn write(&self, batch: B) {
+        let tensors = batch.into_tensors();
+        self.slots.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
+    }
+
+    /// The batch, on the device with gradients.
+    pub(crate) fn batch(&self) -> B {
+        B::from_tensors(self.slots.iter().map(|slot| Tensor::from_inner(slot.value())))
+    }
+}
+
+/// How the clouds of a stage's steps are drawn.
+pub(crate) struct StepDraws<'a> {
+    pub(crate) seed: u64,
+    /// Names the random order of each epoch.
+    pub(crate) order: &'a str,
+    /// Names the random numbers of each cloud.
+    pub(crate) clouds: &'a str,
+    /// Clouds of an epoch, of which a last short batch is left out.
+    pub(crate) n_clouds: usize,
+    pub(crate) batch_size: usize,
+}
+
+impl StepDraws<'_> {
+    /// Draws all clouds of a step: each from its index, the number of the visit and random numbers of its own. So nothing depends on
+    /// anything but the settings, the data and the step, and training can go on at any epoch.
+    pub(crate) fn draw<T: Send>(
+        &self,
+        step: usize,
+        draw: impl Fn(usize, u64, &mut ChaCha8Rng) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let per_step = self.batch_size.min(self.n_clouds);
+        let n_steps = self.n_clouds / per_step;
+        let mut order: Vec<usize> = (0..self.n_clouds).collect();
+        order.shuffle(&mut stream(self.seed, self.order, (step / n_steps) as u64));
+        let chosen = order[step % n_steps * per_step..][..per_step].par_iter().enumerate();
+        chosen
+            .map(|(cloud, &index)| {
+                let visit = (step * per_step + cloud) as u64;
+                draw(index, visit, &mut stream(self.seed, self.clouds, visit))
+            })
+            .collect()
+    }
+}
