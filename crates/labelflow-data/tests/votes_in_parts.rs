@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
+use labelflow_data::inputs::write_labels_as_they_come;
 use labelflow_data::inputs::{
     AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts,
     write_labels,
 };
-use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream, write_labels_as_they_come};
+use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 use labelflow_data::synthetic::PlantedVotes;
 use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;

@@ -20,9 +20,8 @@ use labelflow_data::inputs::{
     read_labels, read_signals, read_task_truth, read_task_votes, read_wrench, write_labels,
     write_task_labels,
 };
-use labelflow_data::parts::{
-    LabelColumns, StreamedPatterns, VoteParts, VoteStream, write_labels_with_as_they_come,
-};
+use labelflow_data::inputs::{LabelColumns, write_labels_with_as_they_come};
+use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
 use crate::flags::{SignalsArgs, WrenchPart};

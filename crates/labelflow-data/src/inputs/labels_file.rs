@@ -5,9 +5,11 @@ use std::path::Path;
 use labelflow_weak::rows::{SoftLabels, Truth};
 use ndarray::Array2;
 
-use crate::parts::label_stream::write_label_table;
-use crate::parts::{LabelColumns, LabelRows, write_labels_with_as_they_come};
+use super::label_stream::{
+    LabelColumns, LabelRows, write_label_table, write_labels_with_as_they_come,
+};
 use crate::tables::cells::{NameCodes, Numbers};
+use crate::tables::columns::refuse_npy;
 use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
 use crate::tables::table::{Format, Source, TableFile};
 use crate::{Error, Place, Result, write_atomically};
@@ -153,9 +155,13 @@ pub fn write_labels_with(
     classes: &[String],
     extras: LabelExtras<'_>,
 ) -> Result<()> {
-    if Format::of(path)? == Format::Npz {
-        check_classes(labels, classes)?;
-        return write_archive(path, labels, extras);
+    match Format::of(path)? {
+        Format::Npz => {
+            check_classes(labels, classes)?;
+            return write_archive(path, labels, extras);
+        }
+        Format::Npy => return Err(refuse_npy(path)),
+        Format::Separated(_) | Format::Parquet => {}
     }
     let columns =
         LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some() };

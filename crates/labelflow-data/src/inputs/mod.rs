@@ -4,12 +4,14 @@ pub(crate) mod abstain_convention;
 mod bounds_file;
 mod counts_file;
 pub(crate) mod features_file;
+mod label_stream;
 pub(crate) mod labels_file;
 mod predictions_file;
 mod rules;
 mod saved_label_model;
 pub(crate) mod signals_file;
 mod task_votes_file;
+mod value_stream;
 mod values_file;
 pub(crate) mod vote_cells;
 mod wrench_folder;
@@ -18,6 +20,9 @@ pub use abstain_convention::{AbstainConvention, convention_doubt};
 pub use bounds_file::read_bounds;
 pub use counts_file::{PatternTable, read_counts, write_counts};
 pub use features_file::{read_features, write_features};
+pub use label_stream::{
+    LabelColumns, LabelRows, LabelStream, write_labels_as_they_come, write_labels_with_as_they_come,
+};
 pub use labels_file::{
     LabelExtras, read_labels, write_labels, write_labels_with, write_task_labels,
 };
@@ -28,5 +33,6 @@ pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals}
 pub use task_votes_file::{
     DuplicateVotes, TaskVotes, TaskVotesOptions, read_task_truth, read_task_votes,
 };
+pub use value_stream::{ValueStream, write_value_labels_as_they_come};
 pub use values_file::{ValueLabels, read_values, write_value_labels};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};

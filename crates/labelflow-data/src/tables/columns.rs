@@ -1,5 +1,6 @@
 //! Tables to be written: named columns of equal length.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -26,14 +27,17 @@ pub enum ColumnValues {
     Reals(Vec<f64>),
     /// Text.
     Names(Vec<String>),
+    /// Text, or an empty cell.
+    SomeNames(Vec<Option<String>>),
 }
 
 impl ColumnValues {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
             Self::Reals(values) => values.len(),
             Self::Names(values) => values.len(),
+            Self::SomeNames(values) => values.len(),
         }
     }
 
@@ -44,6 +48,7 @@ impl ColumnValues {
             // Small and large numbers in scientific notation: 1e-300 rather than three hundred zeros.
             Self::Reals(values) => format!("{:?}", values[row]),
             Self::Names(values) => values[row].clone(),
+            Self::SomeNames(values) => values[row].clone().unwrap_or_default(),
         }
     }
 
@@ -51,7 +56,10 @@ impl ColumnValues {
         match self {
             Self::Integers(values) => NpzArray::Integers(values),
             Self::Reals(values) => NpzArray::Floats(vec![values.len()], values.clone()),
-            Self::Names(values) => NpzArray::Names(values),
+            Self::Names(values) => NpzArray::Names(Cow::Borrowed(values)),
+            Self::SomeNames(values) => NpzArray::Names(
+                values.iter().map(|name| name.clone().unwrap_or_default()).collect(),
+            ),
         }
     }
 }
@@ -73,9 +81,14 @@ pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
             let arrays = columns.iter().map(|column| (&*column.name, column.values.to_npz()));
             write_npz(writer, &arrays.collect::<Vec<_>>())
         }),
-        Format::Npy => Err(Error::content(path, "csv, tsv, parquet or npz", "npy")
-            .with_hint("an npy file has no place for column names")),
+        Format::Npy => Err(refuse_npy(path)),
     }
+}
+
+/// A table was to be written as an array without names.
+pub(crate) fn refuse_npy(path: &Path) -> Error {
+    Error::content(path, "csv, tsv, parquet or npz", "npy")
+        .with_hint("an npy file has no place for column names")
 }
 
 fn write_separated(

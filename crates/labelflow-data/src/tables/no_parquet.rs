@@ -1,5 +1,8 @@
 //! In the place of parquet files where the cargo feature `parquet` is off: an error that says so.
 
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::path::Path;
 
 use ndarray::Array2;
@@ -7,6 +10,8 @@ use ndarray::Array2;
 use super::cells::{NameCodes, Numbers};
 use super::columns::Column;
 use crate::{Error, Result};
+
+const WITHOUT: &str = "this program was built without the feature `parquet` of labelflow-data";
 
 /// A parquet file, of which there is none.
 #[derive(Debug)]
@@ -34,7 +39,23 @@ pub(crate) fn write_parquet(path: &Path, _: &[Column]) -> Result<()> {
     Err(refuse(path))
 }
 
+/// A parquet file to be written, of which there is none either.
+pub(crate) struct ParquetStream<'file>(Infallible, PhantomData<&'file ()>);
+
+impl<'file> ParquetStream<'file> {
+    pub(crate) fn new(_: &'file mut (dyn Write + Send), _: &[Column]) -> io::Result<Self> {
+        Err(io::Error::other(WITHOUT))
+    }
+
+    pub(crate) fn push(&mut self, _: &[Column]) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(crate) fn close(self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
 fn refuse(path: &Path) -> Error {
-    Error::content(path, "csv, tsv, npy or npz", "parquet")
-        .with_hint("this program was built without the feature `parquet` of labelflow-data")
+    Error::content(path, "csv, tsv, npy or npz", "parquet").with_hint(WITHOUT)
 }

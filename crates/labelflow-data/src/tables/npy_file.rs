@@ -3,6 +3,7 @@
 //! Read here rather than by a library because of two needs: any numeric type is accepted, and a header that claims
 //! more than the file holds costs no memory.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
@@ -276,7 +277,7 @@ pub enum NpzArray<'values> {
     /// Floats with a shape, the last dimension fastest.
     Floats(Vec<usize>, Vec<f64>),
     /// Names, as NumPy's fixed-width Unicode.
-    Names(&'values [String]),
+    Names(Cow<'values, [String]>),
     /// 16-bit integers with a shape.
     Shorts(Vec<usize>, Vec<i16>),
 }

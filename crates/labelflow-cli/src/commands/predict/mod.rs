@@ -14,13 +14,13 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelTask, SavedModel};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
+    LabelColumns, LabelRows, write_labels_with_as_they_come, write_value_labels_as_they_come,
+};
+use labelflow_data::inputs::{
     LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
     write_value_labels,
 };
-use labelflow_data::parts::{
-    BadRows, FeatureRows, LabelColumns, LabelRows, VoteParts, VoteStream,
-    write_labels_with_as_they_come, write_value_labels_as_they_come,
-};
+use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
 use crate::Outcome;

@@ -7,5 +7,5 @@ mod parquet_writer;
 
 pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number};
 pub(crate) use parquet_writer::{
-    parquet_properties, write_parquet, write_short_reals, write_vote_bytes,
+    ParquetStream, write_parquet, write_short_reals, write_vote_bytes,
 };

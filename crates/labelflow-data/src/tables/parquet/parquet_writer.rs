@@ -21,6 +21,40 @@ pub(crate) fn write_parquet(path: &Path, columns: &[Column]) -> Result<()> {
     write_arrays(path, columns.iter().map(|column| (&column.name, to_arrow(&column.values))))
 }
 
+/// Encoded bytes after which a row group ends; it ends anyway after a million rows.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// A parquet file that is written piece by piece.
+pub(crate) struct ParquetStream<'file>(ArrowWriter<&'file mut (dyn Write + Send)>);
+
+impl<'file> ParquetStream<'file> {
+    /// A file with the columns of an empty table.
+    pub(crate) fn new(file: &'file mut (dyn Write + Send), empty: &[Column]) -> io::Result<Self> {
+        let schema = batch(empty)?.schema();
+        Ok(Self(ArrowWriter::try_new(file, schema, Some(parquet_properties()))?))
+    }
+
+    /// Adds rows.
+    pub(crate) fn push(&mut self, columns: &[Column]) -> io::Result<()> {
+        self.0.write(&batch(columns)?)?;
+        if self.0.in_progress_size() > GROUP_BYTES {
+            self.0.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(crate) fn close(self) -> io::Result<()> {
+        self.0.close()?;
+        Ok(())
+    }
+}
+
+fn batch(columns: &[Column]) -> io::Result<RecordBatch> {
+    let arrays = columns.iter().map(|column| (&column.name, to_arrow(&column.values), true));
+    RecordBatch::try_from_iter_with_nullable(arrays).map_err(io::Error::other)
+}
+
 /// Writes votes as small integers, one column per labeler, -1 for an abstention.
 pub(crate) fn write_vote_bytes(path: &Path, signals: &WeakSignals) -> Result<()> {
     let votes = signals.votes();
@@ -42,7 +76,7 @@ pub(crate) fn write_short_reals(path: &Path, names: &[String], values: &Array2<f
 }
 
 /// How parquet files are written.
-pub(crate) fn parquet_properties() -> WriterProperties {
+fn parquet_properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
 
@@ -53,6 +87,7 @@ fn to_arrow(values: &ColumnValues) -> ArrayRef {
             values.iter().map(|value| (!value.is_nan()).then_some(*value)),
         )),
         ColumnValues::Names(values) => Arc::new(StringArray::from(values.clone())),
+        ColumnValues::SomeNames(values) => Arc::new(StringArray::from(values.clone())),
     }
 }
 

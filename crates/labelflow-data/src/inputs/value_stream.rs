@@ -2,12 +2,10 @@
 //! without having all rows in memory.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
-
-use super::table_stream::{TableStream, write_table_as_it_comes};
-use crate::inputs::ValueLabels;
+use super::ValueLabels;
+use crate::tables::table_stream::{TableStream, write_table_as_it_comes};
+use crate::tables::{Column, ColumnValues};
 use crate::{Error, Result};
 
 /// Takes real-valued labels, row after row.
@@ -21,14 +19,14 @@ pub fn write_value_labels_as_they_come<T, E: From<Error>>(
     path: &Path,
     produce: impl FnOnce(&mut ValueStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let empty = batch(Vec::new(), &ValueLabels::default())?;
+    let empty = columns(Vec::new(), &ValueLabels::default());
     write_table_as_it_comes(path, &empty, |table| produce(&mut ValueStream { table }))
 }
 
 impl ValueStream<'_, '_> {
     /// Adds labels of rows with these numbers; NaN is written as an empty cell.
     pub fn push_rows(&mut self, rows: &[u64], labels: &ValueLabels) -> Result<()> {
-        self.table.push(&batch(rows.iter().map(|&row| row as i64).collect(), labels)?)
+        self.table.push(&columns(rows.iter().map(|&row| row as i64).collect(), labels))
     }
 
     /// Number of rows added.
@@ -37,13 +35,11 @@ impl ValueStream<'_, '_> {
     }
 }
 
-fn batch(rows: Vec<i64>, labels: &ValueLabels) -> Result<RecordBatch> {
-    let mut arrays: Vec<(&str, ArrayRef, bool)> =
-        vec![("row", Arc::new(Int64Array::from(rows)), true)];
-    for (name, values) in labels.columns() {
-        let values = values.iter().map(|value| (!value.is_nan()).then_some(*value));
-        arrays.push((name, Arc::new(Float64Array::from_iter(values)), true));
-    }
-    RecordBatch::try_from_iter_with_nullable(arrays)
-        .map_err(|error| Error::config("labels", "columns of equal length", error))
+fn columns(rows: Vec<i64>, labels: &ValueLabels) -> Vec<Column> {
+    let values = labels.columns().into_iter();
+    let values = values.map(|(name, values)| (name, ColumnValues::Reals(values.clone())));
+    std::iter::once(("row", ColumnValues::Integers(rows)))
+        .chain(values)
+        .map(|(name, values)| Column { name: name.to_owned(), values })
+        .collect()
 }

@@ -1,14 +1,13 @@
 //! Labels written as they come. Labels that are all in memory are written in one piece.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use labelflow_weak::rows::SoftLabels;
 
-use super::table_stream::{TableStream, write_table_as_it_comes};
-use crate::inputs::LabelExtras;
-use crate::inputs::labels_file::{check_classes, check_length};
+use super::LabelExtras;
+use super::labels_file::{check_classes, check_length};
+use crate::tables::table_stream::{TableStream, write_table_as_it_comes};
+use crate::tables::{Column, ColumnValues};
 use crate::{Error, Result};
 
 /// Takes labels, row after row.
@@ -46,7 +45,7 @@ pub struct LabelRows<'a> {
 ///
 /// ```
 /// use labelflow_data::inputs::read_predictions;
-/// use labelflow_data::parts::write_labels_as_they_come;
+/// use labelflow_data::inputs::write_labels_as_they_come;
 /// use labelflow_weak::rows::SoftLabels;
 /// use ndarray::array;
 ///
@@ -86,16 +85,16 @@ pub(crate) fn write_label_table<T, E: From<Error>>(
     columns: LabelColumns,
     produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let none: [Option<&str>; 0] = [];
-    let rows: ArrayRef = match first {
-        "row" => Arc::new(Int64Array::from(Vec::<i64>::new())),
-        _ => Arc::new(StringArray::from_iter(none)),
+    let rows = match first {
+        "row" => ColumnValues::Integers(Vec::new()),
+        _ => ColumnValues::Names(Vec::new()),
     };
-    let mut arrays = vec![(first.to_owned(), rows), strings("label", none)];
-    arrays.extend(classes.iter().map(|class| reals(format!("p_{class}"), [])));
-    arrays.extend(columns.sets.then(|| strings("set", none)));
-    arrays.extend(columns.agreement.then(|| reals("agreement".to_owned(), [])));
-    write_table_as_it_comes(path, &batch(arrays)?, |table| {
+    let mut empty = vec![column(first, rows), column("label", ColumnValues::SomeNames(Vec::new()))];
+    let reals = |name: &str| column(name, ColumnValues::Reals(Vec::new()));
+    empty.extend(classes.iter().map(|class| reals(&format!("p_{class}"))));
+    empty.extend(columns.sets.then(|| column("set", ColumnValues::Names(Vec::new()))));
+    empty.extend(columns.agreement.then(|| reals("agreement")));
+    write_table_as_it_comes(path, &empty, |table| {
         produce(&mut LabelStream { first, classes, columns, table })
     })
 }
@@ -115,17 +114,17 @@ impl LabelStream<'_, '_> {
             Some(rows) => rows.iter().map(|&row| row as i64).collect(),
             None => following.map(|row| row as i64).collect(),
         };
-        self.push_cells(Arc::new(Int64Array::from(numbers)), rows)
+        self.push_cells(ColumnValues::Integers(numbers), rows)
     }
 
     /// Adds labels of tasks, whose names are the first column.
     pub(crate) fn push_tasks(&mut self, tasks: &[String], labels: &SoftLabels) -> Result<()> {
-        let names = Arc::new(StringArray::from_iter_values(tasks));
+        let names = ColumnValues::Names(tasks.to_vec());
         let extras = LabelExtras::default();
         self.push_cells(names, LabelRows { labels, rows: None, has_label: None, extras })
     }
 
-    fn push_cells(&mut self, first: ArrayRef, rows: LabelRows<'_>) -> Result<()> {
+    fn push_cells(&mut self, first: ColumnValues, rows: LabelRows<'_>) -> Result<()> {
         let LabelRows { labels, has_label, extras, .. } = rows;
         check_classes(labels, self.classes)?;
         check_length("rows", first.len(), labels)?;
@@ -135,12 +134,13 @@ impl LabelStream<'_, '_> {
             check_length("has_label", has_label.len(), labels)?;
         }
         let name = |(row, &class): (usize, &usize)| {
-            has_label.get(row).is_none_or(|&has| has).then(|| self.classes[class].as_str())
+            has_label.get(row).is_none_or(|&has| has).then(|| self.classes[class].clone())
         };
-        let names = indices.iter().enumerate().map(name);
-        let mut arrays = vec![(self.first.to_owned(), first), strings("label", names)];
+        let names = indices.iter().enumerate().map(name).collect();
+        let mut columns =
+            vec![column(self.first, first), column("label", ColumnValues::SomeNames(names))];
         for (class, p) in self.classes.iter().zip(labels.values().columns()) {
-            arrays.push(reals(format!("p_{class}"), p.iter().map(|&p| Some(p))));
+            columns.push(column(&format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
         }
         if self.columns.sets {
             let sets = extras.sets.unwrap_or_default();
@@ -148,14 +148,15 @@ impl LabelStream<'_, '_> {
             let names = |set: &Vec<usize>| {
                 set.iter().map(|&class| self.classes[class].as_str()).collect::<Vec<_>>().join("|")
             };
-            arrays.push(strings("set", sets.iter().map(|set| Some(names(set)))));
+            columns.push(column("set", ColumnValues::Names(sets.iter().map(names).collect())));
         }
         if self.columns.agreement {
             let shares = extras.agreement.unwrap_or_default();
             check_length("agreement", shares.len(), labels)?;
-            arrays.push(reals("agreement".to_owned(), shares.iter().copied()));
+            let shares = shares.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+            columns.push(column("agreement", ColumnValues::Reals(shares)));
         }
-        self.table.push(&batch(arrays)?)
+        self.table.push(&columns)
     }
 
     /// Number of rows added.
@@ -164,19 +165,6 @@ impl LabelStream<'_, '_> {
     }
 }
 
-fn strings(
-    name: &str,
-    cells: impl IntoIterator<Item = Option<impl AsRef<str>>>,
-) -> (String, ArrayRef) {
-    (name.to_owned(), Arc::new(cells.into_iter().collect::<StringArray>()))
-}
-
-fn reals(name: String, cells: impl IntoIterator<Item = Option<f64>>) -> (String, ArrayRef) {
-    (name, Arc::new(Float64Array::from_iter(cells)))
-}
-
-fn batch(arrays: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let arrays = arrays.into_iter().map(|(name, array)| (name, array, true));
-    RecordBatch::try_from_iter_with_nullable(arrays)
-        .map_err(|error| Error::config("classes", "column names that differ", error))
+fn column(name: &str, values: ColumnValues) -> Column {
+    Column { name: name.to_owned(), values }
 }
