@@ -1,4 +1,4 @@
-//! Models that learn how sure they may be.
+//! Classifiers that are calibrated.
 
 #![allow(clippy::unwrap_used)]
 

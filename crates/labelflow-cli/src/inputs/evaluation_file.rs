@@ -1,4 +1,4 @@
-//! How good a model was as training went on: `evaluation.jsonl` in its folder, one object a line.
+//! How good a model was as training went on: `evaluation.jsonl` in its folder, one object per line.
 //!
 //! ```text
 //! {"epoch":49,"accuracy":0.91,"ece":0.03}        classification, shares from 0 to 1
