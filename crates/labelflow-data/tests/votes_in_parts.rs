@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
 use labelflow_data::inputs::write_labels_as_they_come;
 use labelflow_data::inputs::{
     AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts,

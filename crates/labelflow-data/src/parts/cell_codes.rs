@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::DataType;
 
 use crate::inputs::vote_cells::{CellValues, DistinctCells, read_cells};
 use crate::inputs::{SignalsKind, SignalsOptions};

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, ArrayViewMut1, Axis};
 use serde::{Deserialize, Serialize};

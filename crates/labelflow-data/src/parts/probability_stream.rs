@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array2, Array3};
 
@@ -133,7 +135,7 @@ fn has_fraction(parts: &VoteParts, classes: &[String]) -> Result<bool> {
     Ok(false)
 }
 
-fn as_numbers(array: &ArrayRef) -> Result<ArrayRef, arrow::error::ArrowError> {
+fn as_numbers(array: &ArrayRef) -> Result<ArrayRef, arrow_schema::ArrowError> {
     cast(array, &DataType::Float64)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use arrow::array::ArrayRef;
+use arrow_array::ArrayRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
 use crate::Result;

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use arrow::datatypes::DataType;
+use arrow_schema::DataType;
 
 use crate::tables::parquet::ParquetFile;
 use crate::{Error, Result};

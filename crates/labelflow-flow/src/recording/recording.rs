@@ -136,8 +136,8 @@ mod in_place {
     use burn::backend::cubecl::dtype_to_elem_type;
     use burn::backend::tensor::{FloatTensor, IntTensor};
     use burn::backend::{Backend, Cube, Dispatch, backend_extension};
-    use burn::cubecl::std::tensor::copy_into;
     use burn::tensor::{Int, Tensor};
+    use cubecl::std::tensor::copy_into;
 
     pub(super) const AVAILABLE: bool = true;
 

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -236,7 +238,7 @@ fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{BooleanArray, Float32Array, Int8Array, RecordBatch, StringArray};
+    use arrow_array::{BooleanArray, Float32Array, Int8Array, RecordBatch, StringArray};
     use ndarray::array;
     use parquet::arrow::ArrowWriter;
     use proptest::prelude::*;

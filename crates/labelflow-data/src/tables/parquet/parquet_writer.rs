@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::{
     ArrayRef, Float32Array, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray,
 };
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
