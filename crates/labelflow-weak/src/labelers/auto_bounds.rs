@@ -10,8 +10,7 @@
 use crate::label_models::{DawidSkene, FittedDawidSkene, FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, Votes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, Votes, WeakSignals};
 use crate::{Error, Result, StopReason};
 
 /// Labelers with at least this chance-corrected agreement count as one.
@@ -103,7 +102,7 @@ fn estimate(
     overlaps.warn(&groups, signals.labelers(), &mut warnings);
     let merged = WeakSignals::from_votes(merge(&votes, &groups, &overlaps)?)?;
     let fitted = fit(&merged)?;
-    if fitted.stop() != StopReason::Converged {
+    if fitted.stop != StopReason::Converged {
         warnings.push("the estimate of the labelers' errors did not converge".to_owned());
     }
     let labels = fitted.predict_proba(&merged)?;

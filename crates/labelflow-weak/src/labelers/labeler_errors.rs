@@ -10,7 +10,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::SignalShape;
 use crate::labelers::Bounds;
 use crate::rows::{SoftLabels, Truth};
 use crate::votes::WeakSignals;

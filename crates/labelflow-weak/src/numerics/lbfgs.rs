@@ -14,8 +14,8 @@
 
 use std::collections::VecDeque;
 
-use super::vectors::{dot, largest};
 use crate::StopReason;
+use crate::numerics::{dot, largest};
 
 const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;

@@ -12,9 +12,14 @@ mod stream;
 pub(crate) mod vectors;
 
 pub use assignment::best_assignment;
+pub(crate) use cholesky::Cholesky;
 pub use lbfgs::{Lbfgs, Minimum};
+pub(crate) use linear_program::{LinearProgram, Optimum};
 pub use row_chunks::RowChunks;
+pub(crate) use row_chunks::fill_rows;
 pub use scramble::scramble;
 pub use simplex_projection::project_onto_simplex;
 pub use softmax::normalize_logs;
 pub use stream::{indexed_stream, stream};
+pub use vectors::dot_in_lanes;
+pub(crate) use vectors::{dot, largest, largest_change};

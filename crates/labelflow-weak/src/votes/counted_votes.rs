@@ -9,10 +9,8 @@
 
 use ndarray::Array2;
 
-use super::vote_patterns::VotePatterns;
-use crate::label_models::signal_shape::SignalShape;
-use crate::votes::votes::check_n_classes;
-use crate::votes::{ABSTAIN, VoteCounter, Votes, WeakSignals};
+use crate::label_models::SignalShape;
+use crate::votes::{ABSTAIN, VoteCounter, VotePatterns, Votes, WeakSignals, check_n_classes};
 use crate::{Error, Result};
 
 /// Distinct rows of votes, ascending, and how many rows have each, with the names of labelers and classes.

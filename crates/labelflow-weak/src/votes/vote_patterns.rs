@@ -8,12 +8,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::iter::{Copied, Zip};
+use std::slice::{ChunksExact, Iter};
 
 use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
 
-use crate::numerics::row_chunks::fill_rows;
-use crate::votes::{ABSTAIN, VoteCounter, Votes};
+use crate::numerics::{RowChunks, fill_rows};
+use crate::votes::{ABSTAIN, SignalView, VoteCounter, Votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -29,6 +30,9 @@ pub(crate) struct VotePatterns {
     /// Whether no pattern is there twice. All rows in their own order may repeat.
     is_distinct: bool,
 }
+
+/// Rows of votes, each with a count.
+pub(crate) type Rows<'a> = Zip<ChunksExact<'a, u8>, Copied<Iter<'a, f64>>>;
 
 impl VotePatterns {
     pub(crate) fn of(votes: &Votes) -> Self {
@@ -69,20 +73,14 @@ impl VotePatterns {
     }
 
     fn by_hash(votes: &Votes) -> Self {
-        let mut counts: HashMap<&[u8], u64> = HashMap::new();
+        let mut counter = VoteCounter::new(votes.n_signals());
         for (index, row) in votes.as_slice().chunks_exact(votes.n_signals()).enumerate() {
-            *counts.entry(row).or_default() += 1;
-            if index == SAMPLE && counts.len() > SAMPLE / 8 * 7 {
+            counter.add(row, 1);
+            if index == SAMPLE && counter.n_patterns() > SAMPLE / 8 * 7 {
                 return Self::all_rows(votes);
             }
         }
-        let mut sorted: Vec<_> = counts.into_iter().collect();
-        sorted.par_sort_unstable();
-        let mut patterns = Self::empty(votes.n_signals());
-        for (row, count) in sorted {
-            patterns.push(row, count as f64);
-        }
-        patterns
+        Self::from_counter(&counter)
     }
 
     pub(crate) fn all_rows(votes: &Votes) -> Self {
@@ -177,6 +175,28 @@ impl VotePatterns {
         })
     }
 
+    /// The patterns as signals about `n_classes` classes.
+    pub(crate) fn view(&self, n_classes: usize) -> SignalView<'_> {
+        let shape = (self.len(), self.n_signals);
+        let bytes = ArrayView2::from_shape(shape, &self.bytes).expect("as many bytes as votes");
+        SignalView::Votes { bytes, n_classes }
+    }
+
+    /// For how many rows each pattern stands.
+    pub(crate) fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
+    /// Sums `n_sums` numbers over the patterns, in parallel: `add` adds those of some patterns to sums of their own.
+    pub(crate) fn sum(&self, n_sums: usize, add: impl Fn(Rows<'_>, &mut [f64]) + Sync) -> Vec<f64> {
+        let n_signals = self.n_signals;
+        RowChunks::new(self.len(), n_signals, n_sums).sum(|range, sums| {
+            let votes = &self.bytes[range.start * n_signals..range.end * n_signals];
+            let counts = self.counts[range].iter().copied();
+            add(votes.chunks_exact(n_signals).zip(counts), sums);
+        })
+    }
+
     /// Number of distinct patterns.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
@@ -198,7 +218,7 @@ impl VotePatterns {
     }
 
     /// Patterns with their counts.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+    pub(crate) fn iter(&self) -> Rows<'_> {
         self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
     }
 }

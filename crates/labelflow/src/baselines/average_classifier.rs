@@ -8,7 +8,7 @@ use labelflow_weak::linear::{FittedLogisticRegression, LogisticRegression};
 use labelflow_weak::rows::{Features, SoftLabels, WeakDataset};
 
 use crate::Result;
-use crate::learners::classifier::impl_classifier;
+use crate::learners::impl_classifier;
 
 /// A logistic regression on the averaged signals.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
-use labelflow_weak::settings::{check_at_least_one, check_positive};
+use labelflow_weak::settings::{check_at_least_one, check_positive, check_rows};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
@@ -24,11 +24,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::linear_classifier::{LinearClassifier, probabilities};
-use crate::evaluation::scores::n_scores;
-use crate::learners::Scaling;
-use crate::learners::classifier::impl_classifier;
-use crate::learners::scaling::scale;
-use crate::sources::two_class_signals::class1_probability;
+use crate::evaluation::n_scores;
+use crate::learners::{Scaling, impl_classifier, scale};
 use crate::training::stream;
 use crate::{Error, Result};
 
@@ -132,14 +129,8 @@ impl ReferenceProportions {
 
     /// The shares on labelled rows. A side without rows is not known.
     pub fn measured(signals: &WeakSignals, truth: &Truth) -> Result<Self> {
-        if truth.n_rows() != signals.n_rows() {
-            let expected = format!("{} rows, as many as the signals have", signals.n_rows());
-            return Err(Error::data("true labels for the reference", expected, truth.n_rows()));
-        }
-        if truth.n_classes() > signals.n_classes() {
-            let expected = format!("{} classes at most", signals.n_classes());
-            return Err(Error::data("true labels for the reference", expected, truth.n_classes()));
-        }
+        let shape = [signals.n_rows(), signals.n_classes()];
+        truth.check_shape("true labels for the reference", shape, ["the signals have", ""])?;
         let n_classes = signals.n_classes();
         let mut counts = Array3::zeros((signals.n_signals(), n_classes, n_classes));
         for (row, &label) in truth.labels().iter().enumerate() {
@@ -166,7 +157,7 @@ impl ReferenceProportions {
 /// The side that a labeler takes on a row, or none.
 fn side(signals: &WeakSignals, row: usize, signal: usize) -> Option<usize> {
     if signals.n_classes() == 2 {
-        return class1_probability(signals, row, signal).map(|q| usize::from(q >= 0.5));
+        return signals.class1_probability(row, signal).map(|q| usize::from(q >= 0.5));
     }
     signals.vote(row, signal)
 }
@@ -220,10 +211,7 @@ impl GeneralizedExpectation {
             let found = format!("half with {} classes", signals.n_classes());
             return Err(Error::config("form", "full for more than two classes", found));
         }
-        if signals.n_rows() != features.n_rows() {
-            let expected = format!("{} rows, as many as the features have", features.n_rows());
-            return Err(Error::data("signals", expected, signals.n_rows()));
-        }
+        check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         let (n_signals, _, n_classes) = reference.0.dim();
         if (n_signals, n_classes) != (signals.n_signals(), signals.n_classes()) {
             return Err(Error::data(

@@ -6,7 +6,7 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use super::end_model::one_hot;
 use crate::Result;
 use crate::baselines::{EndModel, FittedEndModel};
-use crate::learners::classifier::impl_classifier;
+use crate::learners::impl_classifier;
 
 /// A classifier on true labels.
 #[derive(Debug, Clone)]

@@ -10,9 +10,7 @@ use ndarray::{Array2, Array3};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::row_samples::{rows_at_once, sample_rows};
-use super::scaling::{Scaler, scale};
-use crate::learners::Scaling;
+use crate::learners::{Scaler, Scaling, rows_at_once, sample_rows, scale};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Report, TrainConfig};
 use crate::{Error, Result};

@@ -11,13 +11,13 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::classifier::impl_classifier;
 use crate::constraints::{ConstraintConfig, Penalty, Whole};
-use crate::learners::{FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling};
-use crate::sources::fit_rows::{Demands, FitRows};
-use crate::sources::row_source::RowLayout;
-use crate::sources::signal_totals::SignalTotals;
-use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::learners::{
+    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier,
+};
+use crate::sources::{
+    Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm, SignalTotals,
+};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
@@ -158,7 +158,7 @@ impl LabelFlowClassifier {
             beside_settings: format!("{of_bounds:?}"),
         };
         let mut visit = |features: &Features, of_rows: &RowSignals| {
-            signals.add(of_rows);
+            of_rows.view(n_classes).into_iter().for_each(|rows| signals.add(rows));
             groups.iter_mut().for_each(|group| group.add(features.values()));
             Ok(())
         };

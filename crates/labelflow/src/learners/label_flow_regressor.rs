@@ -19,13 +19,12 @@ use labelflow_weak::rules::{CheckedRules, Rule, RuleDataset, RuleTally};
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use super::row_samples::{rows_at_once, to_tensor};
 use crate::constraints::{GroupMean, GroupQuantile, Penalty, Range, RulePart};
 use crate::learners::{
     FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, ValueDistribution,
+    rows_at_once, to_tensor,
 };
-use crate::sources::fit_rows::{Demands, FitRows};
-use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::sources::{Demands, FitRows, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};

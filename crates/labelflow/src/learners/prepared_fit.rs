@@ -8,15 +8,11 @@ use labelflow_flow::release_buffers;
 use labelflow_weak::rows::Features;
 use labelflow_weak::rules::RuleWarning;
 
-use super::row_samples::to_tensor;
-use super::scaling::scale;
 use crate::constraints::Penalty;
-use crate::learners::{FitOptions, FittedFlow, FlowLearner};
-use crate::sources::RowSignals;
-use crate::sources::fit_rows::{FitRows, PartLearner, Start, Window};
+use crate::learners::{FitOptions, FittedFlow, FlowLearner, scale, to_tensor};
+use crate::sources::{FitRows, PartLearner, RowSignals, Start, Window};
 use crate::storage::Checkpoint;
-use crate::training::train::{Task, train};
-use crate::training::{Objective, Observer, TrainConfig};
+use crate::training::{Objective, Observer, Task, TrainConfig, train};
 use crate::{Error, Result};
 
 /// What must hold of all rows, as far as it is about these, on a device.

@@ -23,18 +23,14 @@ use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::Features;
 
 use super::dealt_rows::DealtRows;
-use super::row_source::{RowLayout, read_all};
 use super::window_pass::WindowPass;
 use super::window_plan::{RowCosts, WindowPlan};
-use crate::learners::row_samples::to_tensor;
-use crate::learners::scaling::{Scaler, scale};
-use crate::learners::{FlowLearner, FlowSettings, Scaling};
-use crate::sources::{RowSignals, RowSource, SourceRows};
+use crate::learners::{FlowLearner, FlowSettings, Scaler, Scaling, scale, to_tensor};
+use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
 use crate::storage::Checkpoint;
-use crate::training::epochs::Course;
-use crate::training::stream;
-use crate::training::train::bytes_per_row;
-use crate::training::{BatchSize, Objective, Observer, Report, TrainConfig};
+use crate::training::{
+    BatchSize, Course, Objective, Observer, Report, TrainConfig, bytes_per_row, stream,
+};
 use crate::{Error, Result};
 
 /// Rows that were looked at, and a digest of them.

@@ -1,5 +1,6 @@
 //! Rows to train on that need not be in memory.
 
+use labelflow_weak::votes::SignalView;
 use ndarray::{Array2, Array3};
 
 use crate::{Error, Result};
@@ -22,6 +23,17 @@ pub enum RowSignals {
     Votes(Array2<u8>),
     /// Probabilities, NaN where a labeler abstains, `[n_rows, n_signals, n_classes]`.
     Probabilities(Array3<f32>),
+}
+
+impl RowSignals {
+    /// What labelers say about `n_classes` classes, if there are labelers.
+    pub(crate) fn view(&self, n_classes: usize) -> Option<SignalView<'_>> {
+        match self {
+            Self::None => None,
+            Self::Votes(votes) => Some(SignalView::Votes { bytes: votes.view(), n_classes }),
+            Self::Probabilities(p) => Some(SignalView::Probabilities(p.view())),
+        }
+    }
 }
 
 /// What labelers of a source give.

@@ -7,17 +7,13 @@ use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{Bijection, Flow, Mode, State, StatisticsRecorder};
 
 use super::dealt_rows::DealtRows;
-use super::fit_rows::PartLearner;
 use super::window_plan::{WindowPlan, places};
-use crate::sources::SourceRows;
+use crate::sources::{PartLearner, SourceRows};
 use crate::storage::Checkpoint;
-use crate::training::batch::{Tracker, no_labels};
-use crate::training::epochs::Pass;
-use crate::training::stream;
-use crate::training::train::{
-    StepNumbers, Visit, batches, draw_noise, select_noise, settle_batches,
+use crate::training::{
+    Adam, Objective, Pass, Rows, StepNumbers, Tracker, Visit, batches, draw_noise, no_labels,
+    select_noise, settle_batches, stream,
 };
-use crate::training::{Adam, Objective, Rows};
 use crate::{Error, Result};
 
 /// The statistics of blocks in a checkpoint: this and a number, a tensor `[n_blocks, n_statistics]` each.
@@ -346,7 +342,7 @@ mod tests {
             },
         ];
         let mut totals_of_votes = SignalTotals::new(3, 2);
-        totals_of_votes.add_votes(signals.votes().as_slice());
+        totals_of_votes.add(signals.view());
         let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
         groups.iter_mut().for_each(|group| group.add(features.values()));
         let n_rows = N_ROWS as u64;

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{from_safetensors, to_safetensors};
-use crate::learners::scaling::Scaler;
+use crate::learners::Scaler;
 use crate::training::{EpochRecord, Report, StopReason};
 use crate::{Error, Result};
 

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use burn::tensor::Device;
 use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
-use super::train::{StepNumbers, summarize};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, EpochLog, EpochRecord, Observer, Report, StopReason, TrainConfig, TrainingState,
+    Adam, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig,
+    TrainingState, summarize,
 };
 use crate::{Error, Result};
 

@@ -7,8 +7,7 @@ use labelflow_flow::{
     MOMENTUM, Slot, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
 };
 
-use super::weight_decay::shrink_weights;
-use crate::training::Adam;
+use crate::training::{Adam, shrink_weights};
 
 /// Weights, running statistics and optimiser of a module.
 #[derive(Debug)]

@@ -10,17 +10,13 @@ use labelflow_flow::{
     flat_batch_statistics, state,
 };
 
-use super::adam::flat_gradient;
-use super::batch::Tracker;
-use super::epochs::{Course, Trainee, run_epochs};
-use super::flat_module::FlatModule;
 use super::stream;
-use super::train::{
-    MemoryPass, StepNumbers, TRACKED_LABELS, Task, batches, check_finite, clip, draw_noise,
-    numbers_of, select_noise, step_numbers,
-};
 use crate::Result;
-use crate::training::{Batch, Observer, Report, Rows, TrainConfig, TrainingState};
+use crate::training::{
+    Batch, Course, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS,
+    Task, Tracker, TrainConfig, Trainee, TrainingState, batches, check_finite, clip, draw_noise,
+    flat_gradient, numbers_of, run_epochs, select_noise, step_numbers,
+};
 
 /// Trains a flow from where its course is.
 pub(crate) fn train<B: Bijection>(

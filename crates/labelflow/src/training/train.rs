@@ -14,13 +14,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::adam::flat_gradient;
-use super::batch::Tracker;
-use super::epochs::{Course, Pass};
 use super::stream;
-use super::weight_decay::shrink_weights;
 use crate::storage::Checkpoint;
-use crate::training::{Adam, Batch, Objective, Observer, Rows, recorded_training};
+use crate::training::{
+    Adam, Batch, Course, Objective, Observer, Pass, Rows, Tracker, flat_gradient,
+    recorded_training, shrink_weights,
+};
 use crate::{Error, Result};
 
 /// The labels that mini-batch training remembers, in a checkpoint.

@@ -29,17 +29,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
-use crate::numerics::linear_program::{LinearProgram, Optimum};
-use crate::numerics::project_onto_simplex;
-use crate::numerics::vectors::dot;
+use crate::numerics::{LinearProgram, Optimum, dot, project_onto_simplex};
 use crate::rows::SoftLabels;
 use crate::settings::check_at_least_one;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result};
 
 /// The first slack that is tried when no labels give every labeler its error.
@@ -67,7 +62,7 @@ const ACCURACY: f64 = 0.3;
 /// let model = AdversarialMulticlass::default();
 /// let fitted = model.fit_with(&WeakSignals::from_votes(votes)?, &errors)?;
 /// assert!((fitted.weights()[0] - 0.9).abs() < 1e-6);
-/// assert!((fitted.worst_case() - 0.09).abs() < 1e-6);
+/// assert!((fitted.worst_case - 0.09).abs() < 1e-6);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,8 +149,10 @@ impl AdversarialMulticlass {
 pub struct FittedAdversarialMulticlass {
     shape: SignalShape,
     weights: Vec<f64>,
-    worst_case: f64,
-    slack: f64,
+    /// The mean loss with these weights under the worst labels.
+    pub worst_case: f64,
+    /// By how much a labeler's mean loss may be off.
+    pub slack: f64,
 }
 
 impl FittedAdversarialMulticlass {
@@ -163,24 +160,10 @@ impl FittedAdversarialMulticlass {
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
-
-    /// The mean loss with these weights under the worst labels.
-    pub fn worst_case(&self) -> f64 {
-        self.worst_case
-    }
-
-    /// By how much a labeler's mean loss may be off.
-    pub fn slack(&self) -> f64 {
-        self.slack
-    }
 }
 
 impl FittedLists for FittedAdversarialMulticlass {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         self.shape.check_list("weights", self.weights.len(), &[self.shape.n_signals])
     }
 }
@@ -524,8 +507,8 @@ mod tests {
     fn opposite_labelers_are_weighted_by_their_accuracy() {
         let fitted = fit(&signals(array![[0, 1], [1, 0], [1, 0]], 2), &[0.1, 0.9]);
         assert_abs_diff_eq!(fitted.weights(), &[0.9, 0.1][..], epsilon = 1e-8);
-        assert_abs_diff_eq!(fitted.worst_case(), 0.09, epsilon = 1e-8);
-        assert_eq!(fitted.slack(), 0.0);
+        assert_abs_diff_eq!(fitted.worst_case, 0.09, epsilon = 1e-8);
+        assert_eq!(fitted.slack, 0.0);
     }
 
     #[test]
@@ -533,9 +516,9 @@ mod tests {
         for n_classes in [2, 4] {
             let one = fit(&signals(array![[0], [1], [0]], n_classes), &[0.3]);
             assert_eq!(one.weights(), [1.0]);
-            assert_abs_diff_eq!(one.worst_case(), 0.3, epsilon = 1e-12);
+            assert_abs_diff_eq!(one.worst_case, 0.3, epsilon = 1e-12);
             let two = fit(&signals(array![[0, 0], [1, 1], [0, 0]], n_classes), &[0.3, 0.3]);
-            assert_abs_diff_eq!(two.worst_case(), 0.3, epsilon = 1e-12);
+            assert_abs_diff_eq!(two.worst_case, 0.3, epsilon = 1e-12);
         }
     }
 
@@ -614,15 +597,15 @@ mod tests {
             let fitted =
                 AdversarialMulticlass::default().fit_with(&problem.signals, &errors).unwrap();
             let least = errors.rates().into_iter().fold(1.0, f64::min);
-            assert_eq!(fitted.slack(), 0.0);
-            assert!(fitted.worst_case() <= least + 1e-3, "{} {least}", fitted.worst_case());
+            assert_eq!(fitted.slack, 0.0);
+            assert!(fitted.worst_case <= least + 1e-3, "{} {least}", fitted.worst_case);
             let sampled =
                 AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
             let sampled = sampled.fit_with(&problem.signals, &errors).unwrap();
             // 0.1 √(1500 ln(120) / (2 · 500 · 1000))
-            assert_abs_diff_eq!(sampled.slack(), 0.008_474, epsilon = 1e-6);
-            assert!(sampled.worst_case() > fitted.worst_case());
-            assert!(sampled.worst_case() <= least + sampled.slack() + 1e-3);
+            assert_abs_diff_eq!(sampled.slack, 0.008_474, epsilon = 1e-6);
+            assert!(sampled.worst_case > fitted.worst_case);
+            assert!(sampled.worst_case <= least + sampled.slack + 1e-3);
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             assert!(problem.truth.accuracy(&labels.argmax()) > 0.8);
         }
@@ -632,8 +615,8 @@ mod tests {
     fn errors_that_no_labels_allow_get_slack() {
         // They always disagree, so they cannot both be right: each must be off by a half.
         let fitted = fit(&signals(array![[0, 1], [1, 0]], 2), &[0.0, 0.0]);
-        assert_abs_diff_eq!(fitted.slack(), 0.64, epsilon = 1e-12);
-        assert!(fitted.worst_case().is_finite());
+        assert_abs_diff_eq!(fitted.slack, 0.64, epsilon = 1e-12);
+        assert!(fitted.worst_case.is_finite());
         assert_abs_diff_eq!(fitted.weights(), &[0.5, 0.5][..], epsilon = 1e-6);
     }
 
@@ -665,7 +648,7 @@ mod tests {
         for votes in [array![[-1, -1]], array![[1, 1]], array![[0, -1], [0, -1]]] {
             for rates in [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]] {
                 let fitted = fit(&signals(votes.clone(), 2), &rates);
-                assert!(fitted.worst_case().is_finite(), "{votes} {rates:?}");
+                assert!(fitted.worst_case.is_finite(), "{votes} {rates:?}");
                 assert_abs_diff_eq!(fitted.weights().iter().sum::<f64>(), 1.0, epsilon = 1e-12);
             }
         }

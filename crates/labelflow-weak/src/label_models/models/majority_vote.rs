@@ -10,9 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::rows::SoftLabels;
 use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
 
@@ -66,8 +64,8 @@ impl LabelModel for MajorityVote {
 }
 
 impl FittedLists for FittedMajorityVote {
-    fn shape(&self) -> SignalShape {
-        self.shape
+    fn checked_shape(&self) -> Result<SignalShape> {
+        Ok(self.shape)
     }
 }
 

@@ -26,14 +26,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
-use crate::numerics::linear_program::LinearProgram;
+use crate::numerics::LinearProgram;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result};
 
 /// Up to this many labelers, every set is tried.
@@ -71,8 +68,8 @@ pub enum VoteStatistics {
 /// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
 /// let errors = LabelerErrors::per_labeler(&[0.2, 0.2, 0.2], 2)?;
 /// let fitted = PerformanceGuaranteedVote::default().fit_with(&signals, &errors)?;
-/// assert_eq!(fitted.subsets()[0].labelers, [0, 1, 2]);
-/// assert!(fitted.subsets()[0].bound < 1e-6);
+/// assert_eq!(fitted.subsets[0].labelers, [0, 1, 2]);
+/// assert!(fitted.subsets[0].bound < 1e-6);
 /// assert_eq!(fitted.predict_proba(&signals)?.argmax(), [1, 1, 1, 0, 1]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
@@ -132,28 +129,18 @@ impl PerformanceGuaranteedVote {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedPerformanceGuaranteedVote {
     shape: SignalShape,
-    subsets: Vec<GuaranteedSubset>,
-}
-
-impl FittedPerformanceGuaranteedVote {
     /// The labelers that vote: one set for two classes, otherwise one for each class against the others.
-    pub fn subsets(&self) -> &[GuaranteedSubset] {
-        &self.subsets
-    }
+    pub subsets: Vec<GuaranteedSubset>,
 }
 
 impl FittedLists for FittedPerformanceGuaranteedVote {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let n_votes = self.shape.classes_against_rest().len();
         self.shape.check_list("subsets", self.subsets.len(), &[n_votes])?;
         let n_signals = self.shape.n_signals;
         let mut voters = self.subsets.iter().flat_map(|subset| &subset.labelers);
         match voters.find(|&&labeler| labeler >= n_signals) {
-            None => Ok(()),
+            None => Ok(self.shape),
             Some(labeler) => {
                 Err(Error::data("subsets", format!("labelers below {n_signals}"), labeler))
             }
@@ -624,7 +611,7 @@ mod tests {
         let fitted = PerformanceGuaranteedVote::default()
             .fit_with(&signals(array![[0], [1]]), &errors)
             .unwrap();
-        let [subset] = fitted.subsets() else { panic!("one set") };
+        let [subset] = &fitted.subsets[..] else { panic!("one set") };
         assert_eq!((subset.bound, subset.slack), (0.3, 0.0));
         let labels = fitted.predict_proba(&signals(array![[1], [-1], [0]])).unwrap();
         assert_near(labels.values(), &array![[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], 0.0);
@@ -654,7 +641,7 @@ mod tests {
             let fitted = model.fit_with(&problem.signals, &errors).unwrap();
             let labels = fitted.predict_proba(&problem.signals).unwrap().argmax();
             let error = 1.0 - problem.truth.accuracy(&labels);
-            let subset = &fitted.subsets()[0];
+            let subset = &fitted.subsets[0];
             assert_eq!(subset.slack, 0.0);
             assert!(error <= subset.bound + 1e-7, "{error}, {subset:?}");
         }
@@ -666,8 +653,8 @@ mod tests {
         let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
         let fitted =
             PerformanceGuaranteedVote::default().fit_with(&problem.signals, &errors).unwrap();
-        assert_eq!(fitted.subsets()[0].labelers, [0]);
-        assert_eq!(fitted.subsets()[0].flipped, [0]);
+        assert_eq!(fitted.subsets[0].labelers, [0]);
+        assert_eq!(fitted.subsets[0].flipped, [0]);
         let labels = fitted.predict_proba(&problem.signals).unwrap();
         assert!(problem.truth.accuracy(&labels.argmax()) > 0.93);
     }
@@ -679,7 +666,7 @@ mod tests {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
             let fitted = model.fit_with(&problem.signals, &errors).unwrap();
-            assert_eq!(fitted.subsets().len(), 4);
+            assert_eq!(fitted.subsets.len(), 4);
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             let accuracy = problem.truth.accuracy(&labels.argmax());
             assert!(accuracy > 0.8, "{accuracy}");
@@ -694,7 +681,7 @@ mod tests {
         for statistics in BOTH {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let fitted = model.fit_with(&votes, &errors).unwrap();
-            let subset = &fitted.subsets()[0];
+            let subset = &fitted.subsets[0];
             let doublings = (subset.slack / FIRST_SLACK).log2();
             assert!(doublings > 0.0 && doublings.fract() == 0.0, "{subset:?}");
             assert!((0.0..=1.0).contains(&subset.bound), "{subset:?}");
@@ -720,7 +707,7 @@ mod tests {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let fitted = model.fit_with(&votes, &errors).unwrap();
             // Two of three err together on half of all errors at most.
-            assert_abs_diff_eq!(fitted.subsets()[0].bound, 0.25, epsilon = 1e-8);
+            assert_abs_diff_eq!(fitted.subsets[0].bound, 0.25, epsilon = 1e-8);
             let labels = fitted.predict_proba(&votes).unwrap();
             let expected = array![[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 0.5]];
             assert_near(labels.values(), &expected, 0.0);
@@ -753,7 +740,7 @@ mod tests {
             for min_size in [1, 3] {
                 let model = PerformanceGuaranteedVote { min_size, ..Default::default() };
                 let fitted = model.fit_with(&votes, &errors).unwrap();
-                assert!(fitted.subsets()[0].bound.is_finite());
+                assert!(fitted.subsets[0].bound.is_finite());
                 fitted.predict_proba(&votes).unwrap();
             }
         }
