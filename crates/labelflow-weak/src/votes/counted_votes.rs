@@ -68,9 +68,8 @@ impl CountedVotes {
         }
         let votes = signals.votes();
         let mut counter = VoteCounter::new(signals.n_signals());
-        for (row, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            counter.add(votes.row_bytes(row), count);
-        }
+        let rows = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counter.extend(rows.map(|(row, &count)| (votes.row_bytes(row), count)));
         Self::named(&counter, signals.labelers(), signals.classes())
     }
 
@@ -117,9 +116,7 @@ impl CountedVotes {
                     return Err(Error::data("counts", expected, found.join(", ")));
                 }
             }
-            part.iter().for_each(|(row, count)| {
-                counter.add(row, count);
-            });
+            counter.extend(part.iter());
         }
         Self::named(&counter, &first.labelers, &first.classes)
     }

@@ -126,17 +126,15 @@ impl WeakSignals {
     }
 
     /// The same signals with named labelers.
-    pub fn with_labelers(mut self, labelers: Vec<String>) -> Result<Self> {
+    pub fn with_labelers(self, labelers: Vec<String>) -> Result<Self> {
         check_names("labeler names", &labelers, self.n_signals())?;
-        self.labelers = labelers;
-        Ok(self)
+        Ok(Self { labelers, ..self })
     }
 
     /// The same signals with named classes.
-    pub fn with_classes(mut self, classes: Vec<String>) -> Result<Self> {
+    pub fn with_classes(self, classes: Vec<String>) -> Result<Self> {
         check_names("class names", &classes, self.n_classes())?;
-        self.classes = classes;
-        Ok(self)
+        Ok(Self { classes, ..self })
     }
 
     /// Names of the labelers.

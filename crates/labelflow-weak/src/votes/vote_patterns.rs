@@ -108,9 +108,7 @@ impl VotePatterns {
         let row_of = |row: &[u8]| -> Vec<u8> { chosen.iter().map(|&signal| row[signal]).collect() };
         if self.is_distinct {
             let mut counter = VoteCounter::new(chosen.len());
-            for (row, count) in self.iter() {
-                counter.add(&row_of(row), count as u64);
-            }
+            counter.extend(self.iter().map(|(row, count)| (row_of(row), count as u64)));
             return Self::from_counter(&counter);
         }
         let bytes: Vec<u8> = self.iter().flat_map(|(row, _)| row_of(row)).collect();

@@ -3,7 +3,6 @@
 pub(crate) mod adam;
 pub(crate) mod batch;
 mod device;
-mod epoch_log;
 pub(crate) mod epochs;
 mod flat_module;
 #[cfg(test)]
@@ -19,13 +18,12 @@ pub use adam::{Adam, AdamState, AdamVectors, add_flat, flat_gradient, flat_gradi
 pub use batch::{Batch, Rows};
 pub(crate) use batch::{Tracker, no_labels};
 pub use device::DeviceKind;
-pub use epoch_log::{EpochLog, TrainingState};
-pub(crate) use epochs::{Course, Pass, Trainee, run_epochs};
+pub(crate) use epochs::{Course, Trainee, run_epochs};
 pub use flat_module::FlatModule;
 /// The random numbers that a purpose draws for the n-th time.
 pub use labelflow_weak::numerics::indexed_stream as stream;
 pub use objective::{Objective, ObjectiveValue};
-pub use observer::{CheckpointFile, EpochEvent, Observer, TimeLimit};
+pub use observer::{CheckpointFile, EpochEvent, EpochLog, Observer, TimeLimit, TrainingState};
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub(crate) use train::{
     MemoryPass, StepNumbers, TRACKED_LABELS, Task, Visit, batches, bytes_per_row, check_finite,

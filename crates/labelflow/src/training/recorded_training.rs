@@ -13,21 +13,20 @@ use labelflow_flow::{
 use super::stream;
 use crate::Result;
 use crate::training::{
-    Batch, Course, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS,
-    Task, Tracker, TrainConfig, Trainee, TrainingState, batches, check_finite, clip, draw_noise,
+    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task,
+    Tracker, TrainConfig, Trainee, TrainingState, batches, check_finite, clip, draw_noise,
     flat_gradient, numbers_of, run_epochs, select_noise, step_numbers,
 };
 
 /// Trains a flow from where its course is.
 pub(crate) fn train<B: Bijection>(
-    course: Course<B>,
-    pass: MemoryPass<'_>,
+    pass: MemoryPass<'_, B>,
     observer: &mut dyn Observer,
 ) -> Result<(Flow<B>, Report)> {
-    let MemoryPass { task, config, n_batches, tracker } = pass;
+    let MemoryPass { task, config, n_batches, tracker, mut course } = pass;
     let device = task.features.device();
     let inner = device.clone().inner();
-    let flow = FlatModule::new(course.flow, course.adam);
+    let flow = FlatModule::new(course.take_flow(), course.adam);
     let memory = (n_batches > 1).then(|| Memory::new(&tracker, task));
     let likelihood_weight = Slot::new(Tensor::zeros([1], &inner));
     let record = |n_rows: usize| {
@@ -246,7 +245,7 @@ mod tests {
     use super::*;
     use crate::constraints::{Group, GroupMean, Penalty, Range, SumToOne};
     use crate::training::train;
-    use crate::training::{BatchSize, Objective};
+    use crate::training::{BatchSize, Course, Objective};
 
     const N_ROWS: usize = 20;
 
@@ -290,8 +289,8 @@ mod tests {
             _ => 1,
         };
         let tracker = Tracker::new(N_ROWS, 2, &device);
-        let pass = MemoryPass { task: &task, config: &config, n_batches, tracker };
-        let (trained, recorded) = super::train(course, pass, &mut silent).unwrap();
+        let pass = MemoryPass { task: &task, config: &config, n_batches, tracker, course };
+        let (trained, recorded) = super::train(pass, &mut silent).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));
         for (one, other) in recorded.history.iter().zip(&plain.history) {

@@ -189,6 +189,10 @@ impl GuaranteedSubset {
         }
         n_yes as f64 / f64::from(n_votes)
     }
+
+    fn is_better_than(&self, other: &Self) -> bool {
+        self.bound < other.bound - SAME_BOUND
+    }
 }
 
 /// The search for the voters about one class.
@@ -199,14 +203,6 @@ struct ClassVote<'a> {
     /// Errors and opposites, `[n_signals]`.
     errors: Vec<f64>,
     flipped: Vec<bool>,
-}
-
-/// A set of labelers with its bound and the slack this needed.
-#[derive(Debug, Clone, PartialEq)]
-struct Candidate {
-    labelers: Vec<usize>,
-    bound: f64,
-    slack: f64,
 }
 
 impl<'a> ClassVote<'a> {
@@ -224,18 +220,11 @@ impl<'a> ClassVote<'a> {
     }
 
     fn best_subset(&self) -> Result<GuaranteedSubset> {
-        let best = if self.errors.len() <= MAX_EXHAUSTIVE {
-            self.search_all()?
-        } else {
-            self.search_greedily()?
-        };
-        let flipped = best.labelers.iter().copied().filter(|&i| self.flipped[i]).collect();
-        let Candidate { labelers, bound, slack } = best;
-        Ok(GuaranteedSubset { labelers, flipped, bound, slack })
+        if self.errors.len() <= MAX_EXHAUSTIVE { self.search_all() } else { self.search_greedily() }
     }
 
     /// The best of all sets; among equals, the smallest.
-    fn search_all(&self) -> Result<Candidate> {
+    fn search_all(&self) -> Result<GuaranteedSubset> {
         let n_signals = self.errors.len();
         let mut subsets: Vec<Vec<usize>> = (0usize..1 << n_signals)
             .map(|members| (0..n_signals).filter(|&i| members >> i & 1 == 1).collect())
@@ -251,12 +240,12 @@ impl<'a> ClassVote<'a> {
     /// or their bounds fall.
     // Deviation: the authors' search goes on from every labeler to the end. With forty labelers those are more than
     // ten thousand linear programs; here only the best few sets of each size go on.
-    fn search_greedily(&self) -> Result<Candidate> {
+    fn search_greedily(&self) -> Result<GuaranteedSubset> {
         let n_signals = self.errors.len();
         let mut known = HashMap::new();
         let singles = (0..n_signals).map(|labeler| vec![labeler]).collect();
         let mut best = self.best_of(singles, &mut known)?;
-        let mut reached: Vec<Candidate> = known.values().cloned().collect();
+        let mut reached: Vec<GuaranteedSubset> = known.values().cloned().collect();
         reached.sort_by_key(|single| single.labelers[0]);
         while !reached.is_empty() {
             let mut next = Vec::new();
@@ -286,11 +275,11 @@ impl<'a> ClassVote<'a> {
     fn best_of(
         &self,
         subsets: Vec<Vec<usize>>,
-        known: &mut HashMap<Vec<usize>, Candidate>,
-    ) -> Result<Candidate> {
+        known: &mut HashMap<Vec<usize>, GuaranteedSubset>,
+    ) -> Result<GuaranteedSubset> {
         let unknown: Vec<&Vec<usize>> =
             subsets.iter().filter(|subset| !known.contains_key(*subset)).collect();
-        let found: Vec<Candidate> = unknown
+        let found: Vec<GuaranteedSubset> = unknown
             .into_par_iter()
             .map(|labelers| self.candidate(labelers.clone()))
             .collect::<Result<_>>()?;
@@ -301,7 +290,7 @@ impl<'a> ClassVote<'a> {
         Ok(best.expect("the search names sets").clone())
     }
 
-    fn candidate(&self, labelers: Vec<usize>) -> Result<Candidate> {
+    fn candidate(&self, labelers: Vec<usize>) -> Result<GuaranteedSubset> {
         let errors: Vec<f64> = labelers.iter().map(|&labeler| self.errors[labeler]).collect();
         let (bound, slack) = if let [error] = errors[..] {
             (error, 0.0)
@@ -309,7 +298,8 @@ impl<'a> ClassVote<'a> {
             let dissent = self.dissent_shares(&labelers);
             bound_with_slack(self.settings.statistics, &errors, dissent.as_deref())?
         };
-        Ok(Candidate { labelers, bound, slack })
+        let flipped = labelers.iter().copied().filter(|&labeler| self.flipped[labeler]).collect();
+        Ok(GuaranteedSubset { labelers, flipped, bound, slack })
     }
 
     /// The share of each set of dissenters (bit i for `labelers[i]`), among the rows on which all of `labelers` vote;
@@ -334,12 +324,6 @@ impl<'a> ClassVote<'a> {
             let says_class = (usize::from(vote) == self.class) != self.flipped[labeler];
             (vote != ABSTAIN).then_some(yes | usize::from(says_class) << bit)
         })
-    }
-}
-
-impl Candidate {
-    fn is_better_than(&self, other: &Self) -> bool {
-        self.bound < other.bound - SAME_BOUND
     }
 }
 
