@@ -35,6 +35,20 @@ pub fn check_rows(what: &str, found: usize, expected: usize, others: &str) -> Re
     }
 }
 
+/// Checks that something is about as many labelers and classes, in this order, as something else.
+pub fn check_labelers(
+    what: &str,
+    found: (usize, usize),
+    expected: (usize, usize),
+    others: &str,
+) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let shown = |(labelers, classes)| format!("{labelers} labelers and {classes} classes");
+    Err(Error::data(what, format!("{}, as {others}", shown(expected)), shown(found)))
+}
+
 /// Reads a type that is derived with `#[serde(remote = "Self")]`, and checks it by its method `check`: a file may
 /// contradict itself.
 #[doc(hidden)]

@@ -170,7 +170,15 @@ impl<'a, T: Float> Networks<'a, T> {
     ) -> OfWeights<T> {
         let (d, h, m) = (self.d_features, self.d_hidden, self.d_heads);
         let rows = tile_len(self.n_rows, 1);
-        let mut of = OfWeights::zeros(d, h, m);
+        let zeros = |len| vec![T::ZERO; len];
+        let mut of = OfWeights {
+            first: zeros(d * h),
+            first_bias: zeros(h),
+            second: zeros(h * h),
+            second_bias: zeros(h),
+            last: Vec::new(),
+            last_bias: zeros(m),
+        };
         let second_weights = Matrix::new(self.second, h).transposed();
         let last = transposed(self.last, m);
         let mut of_last = vec![T::ZERO; h * m];
@@ -224,20 +232,6 @@ struct OfWeights<T> {
     second_bias: Vec<T>,
     last: Vec<T>,
     last_bias: Vec<T>,
-}
-
-impl<T: Float> OfWeights<T> {
-    fn zeros(d_features: usize, d_hidden: usize, d_heads: usize) -> Self {
-        let zeros = |len| vec![T::ZERO; len];
-        Self {
-            first: zeros(d_features * d_hidden),
-            first_bias: zeros(d_hidden),
-            second: zeros(d_hidden * d_hidden),
-            second_bias: zeros(d_hidden),
-            last: zeros(d_hidden * d_heads),
-            last_bias: zeros(d_heads),
-        }
-    }
 }
 
 /// Rows of `n_columns` values as columns.

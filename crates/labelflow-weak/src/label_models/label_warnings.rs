@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::label_models::{AnyLabelModel, ClassBalance};
 use crate::rows::SoftLabels;
-use crate::votes::{ABSTAIN, CountedVotes, VoteTally, WeakSignals};
+use crate::votes::{CountedVotes, VoteTally, WeakSignals, cast_votes};
 
 /// Labels may differ from the majority on this share of the rows where it is clear.
 const MAX_AGAINST: f64 = 0.02;
@@ -166,9 +166,7 @@ impl Comparison {
         self.n_rows += count;
         self.n_labelled[label] += count;
         self.votes_for.fill(0);
-        for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-            self.votes_for[usize::from(vote)] += 1;
-        }
+        cast_votes(votes).for_each(|(_, class)| self.votes_for[class] += 1);
         match majority(&self.votes_for) {
             Majority::Silent => self.n_silent[label] += count,
             Majority::Tied => {}

@@ -15,7 +15,7 @@ use super::class_balance::uniform;
 use crate::label_models::SignalShape;
 use crate::numerics::{largest_change, normalize_logs};
 use crate::stop_reason::{StopReason, until_settled};
-use crate::votes::{ABSTAIN, VotePatterns};
+use crate::votes::{VotePatterns, cast_votes};
 
 /// The accuracies of all labelers at the start: better than chance, which is what makes class 0 mean class 0.
 const FIRST_ACCURACY: f64 = 0.7;
@@ -58,11 +58,9 @@ impl VoteWeights {
     pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         posterior.copy_from_slice(&self.base);
         let mut log_wrong = 0.0;
-        for ((&vote, gain), wrong) in votes.iter().zip(&self.gains).zip(&self.wrongs) {
-            if vote != ABSTAIN {
-                posterior[usize::from(vote)] += gain;
-                log_wrong += wrong;
-            }
+        for (signal, class) in cast_votes(votes) {
+            posterior[class] += self.gains[signal];
+            log_wrong += self.wrongs[signal];
         }
         log_wrong + normalize_logs(posterior)
     }
@@ -109,11 +107,9 @@ impl OneCoinFit<'_> {
             for (votes, count) in patterns {
                 sums[length - 1] += count * weights.posterior(votes, &mut posterior);
                 let (of_labelers, of_classes) = sums.split_at_mut(2 * n_signals);
-                for (&vote, sums) in votes.iter().zip(of_labelers.chunks_exact_mut(2)) {
-                    if vote != ABSTAIN {
-                        sums[0] += count * posterior[usize::from(vote)];
-                        sums[1] += count;
-                    }
+                for (signal, class) in cast_votes(votes) {
+                    of_labelers[2 * signal] += count * posterior[class];
+                    of_labelers[2 * signal + 1] += count;
                 }
                 of_classes.iter_mut().zip(&posterior).for_each(|(sum, p)| *sum += count * p);
             }

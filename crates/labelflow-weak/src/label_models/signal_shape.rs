@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numerics::fill_rows;
 use crate::rows::SoftLabels;
+use crate::settings::check_labelers;
 use crate::votes::{WeakSignals, check_n_classes};
 use crate::{Error, Result};
 
@@ -30,15 +31,8 @@ impl SignalShape {
 
     /// Checks that `signals` have the shape of the fit.
     pub(crate) fn check(self, signals: &WeakSignals) -> Result<()> {
-        let found = Self::of(signals);
-        if found == self {
-            return Ok(());
-        }
-        Err(Error::data(
-            "signals",
-            format!("{} labelers and {} classes, as in the fit", self.n_signals, self.n_classes),
-            format!("{} labelers and {} classes", found.n_signals, found.n_classes),
-        ))
+        let found = (signals.n_signals(), signals.n_classes());
+        check_labelers("signals", found, (self.n_signals, self.n_classes), "in the fit")
     }
 
     /// Labels of rows with the shape of the fit. `write` is given a row's votes and zeros, one for each class, and writes

@@ -12,6 +12,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::numerics::RowChunks;
 use crate::rows::{SoftLabels, Truth};
+use crate::settings::check_labelers;
 use crate::votes::WeakSignals;
 use crate::{Error, Result};
 
@@ -25,11 +26,8 @@ impl Bounds {
         if let Some(((signal, class), bound)) =
             bounds.indexed_iter().find(|(_, bound)| !(0.0..=1.0).contains(*bound))
         {
-            return Err(Error::data(
-                format!("bounds, labeler {signal}, class {class}"),
-                "an error rate from 0 to 1",
-                bound,
-            ));
+            let place = format!("bounds, labeler {signal}, class {class}");
+            return Err(Error::data(place, "an error rate from 0 to 1", bound));
         }
         Ok(Self(bounds))
     }
@@ -86,14 +84,7 @@ impl Bounds {
 
     /// Checks that there is one bound for each labeler and class.
     pub(crate) fn check_shape(&self, n_signals: usize, n_classes: usize) -> Result<()> {
-        if self.0.dim() == (n_signals, n_classes) {
-            return Ok(());
-        }
-        Err(Error::data(
-            "bounds",
-            format!("{n_signals} labelers and {n_classes} classes, as the signals have"),
-            format!("{} labelers and {} classes", self.0.nrows(), self.0.ncols()),
-        ))
+        check_labelers("bounds", self.0.dim(), (n_signals, n_classes), "the signals have")
     }
 }
 

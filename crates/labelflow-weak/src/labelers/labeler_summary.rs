@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::rows::Truth;
 use crate::settings::check_rows;
-use crate::votes::{ABSTAIN, WeakSignals};
+use crate::votes::{ABSTAIN, WeakSignals, cast_votes};
 
 /// What one labeler does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,9 +102,8 @@ impl VoteCounts {
     pub(crate) fn add(&mut self, votes: &[u8], count: usize, truth: Option<usize>) {
         self.n_rows += count;
         let (overlap, conflict) = company(votes);
-        let voting = votes.iter().zip(&mut self.labelers).filter(|(vote, _)| **vote != ABSTAIN);
-        for (&vote, counts) in voting {
-            let class = usize::from(vote);
+        for (signal, class) in cast_votes(votes) {
+            let counts = &mut self.labelers[signal];
             counts.votes_for[class] += count;
             counts.overlaps += if overlap { count } else { 0 };
             counts.conflicts += if conflict { count } else { 0 };

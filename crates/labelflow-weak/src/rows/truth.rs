@@ -17,11 +17,8 @@ impl Truth {
             return Err(Error::data("true labels", "at least one row", 0));
         }
         if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
-            return Err(Error::data(
-                format!("true labels, row {row}"),
-                format!("a class from 0 to {}", n_classes.saturating_sub(1)),
-                labels[row],
-            ));
+            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
+            return Err(Error::data(format!("true labels, row {row}"), expected, labels[row]));
         }
         Ok(Self { labels, n_classes })
     }

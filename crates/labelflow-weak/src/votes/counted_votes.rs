@@ -60,11 +60,8 @@ impl CountedVotes {
     /// are left out.
     pub fn new(signals: &WeakSignals, counts: &[u64]) -> Result<Self> {
         if counts.len() != signals.n_rows() {
-            return Err(Error::data(
-                "counts",
-                format!("{}, one per row", signals.n_rows()),
-                counts.len(),
-            ));
+            let expected = format!("{}, one per row", signals.n_rows());
+            return Err(Error::data("counts", expected, counts.len()));
         }
         let votes = signals.votes();
         let mut counter = VoteCounter::new(signals.n_signals());

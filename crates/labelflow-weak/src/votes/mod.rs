@@ -12,5 +12,5 @@ pub use signals::{SignalValues, SignalView, WeakSignals};
 pub use vote_counter::VoteCounter;
 pub(crate) use vote_patterns::{VotePatterns, vote_shares};
 pub use vote_tally::VoteTally;
-pub(crate) use votes::check_n_classes;
 pub use votes::{ABSTAIN, Votes};
+pub(crate) use votes::{cast_votes, check_n_classes};

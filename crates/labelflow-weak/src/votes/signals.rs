@@ -90,11 +90,8 @@ impl WeakSignals {
         if let Some(((row, signal, class), p)) =
             probabilities.indexed_iter().find(|(_, p)| invalid(p))
         {
-            return Err(Error::data(
-                format!("signals, row {row}, labeler {signal}, class {class}"),
-                "a probability from 0 to 1",
-                p,
-            ));
+            let place = format!("signals, row {row}, labeler {signal}, class {class}");
+            return Err(Error::data(place, "a probability from 0 to 1", p));
         }
         Self::new(SignalValues::Probabilities(probabilities), n_signals, n_classes)
     }
@@ -116,11 +113,8 @@ impl WeakSignals {
             values,
         };
         if signals.n_rows() == 0 || n_signals == 0 {
-            return Err(Error::data(
-                "signals",
-                "at least one row and one labeler",
-                format!("{} rows and {n_signals} labelers", signals.n_rows()),
-            ));
+            let found = format!("{} rows and {n_signals} labelers", signals.n_rows());
+            return Err(Error::data("signals", "at least one row and one labeler", found));
         }
         Ok(signals)
     }

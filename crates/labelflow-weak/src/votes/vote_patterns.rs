@@ -14,7 +14,7 @@ use std::slice::{ChunksExact, Iter};
 use ndarray::{Array2, ArrayView2};
 
 use crate::numerics::{RowChunks, fill_rows};
-use crate::votes::{ABSTAIN, SignalView, VoteCounter, Votes};
+use crate::votes::{ABSTAIN, SignalView, VoteCounter, Votes, cast_votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -144,8 +144,8 @@ impl VotePatterns {
     pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
         let mut seen = vec![false; self.n_signals * n_classes];
         for (row, _) in self.iter() {
-            for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
-                seen[signal * n_classes + usize::from(vote)] = true;
+            for (signal, class) in cast_votes(row) {
+                seen[signal * n_classes + class] = true;
             }
         }
         seen.chunks_exact(n_classes).map(|seen| seen.iter().filter(|&&seen| seen).count()).collect()
@@ -155,8 +155,7 @@ impl VotePatterns {
     pub(crate) fn coverages(&self) -> Vec<f64> {
         let mut n_votes = vec![0.0; self.n_signals];
         for (votes, count) in self.iter() {
-            let spoken = n_votes.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN);
-            spoken.for_each(|(n_votes, _)| *n_votes += count);
+            cast_votes(votes).for_each(|(signal, _)| n_votes[signal] += count);
         }
         let n_rows = self.n_rows();
         n_votes.into_iter().map(|n_votes| n_votes / n_rows).collect()
@@ -225,8 +224,8 @@ impl VotePatterns {
 pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
     shares.fill(0.0);
     let mut n_votes = 0.0;
-    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-        shares[usize::from(vote)] += 1.0;
+    for (_, class) in cast_votes(votes) {
+        shares[class] += 1.0;
         n_votes += 1.0;
     }
     let n_classes = shares.len() as f64;

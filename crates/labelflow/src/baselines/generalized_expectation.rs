@@ -16,7 +16,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
-use labelflow_weak::settings::{check_at_least_one, check_positive, check_rows};
+use labelflow_weak::settings::{check_at_least_one, check_labelers, check_positive, check_rows};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
@@ -213,18 +213,9 @@ impl GeneralizedExpectation {
         }
         check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         let (n_signals, _, n_classes) = reference.0.dim();
-        if (n_signals, n_classes) != (signals.n_signals(), signals.n_classes()) {
-            return Err(Error::data(
-                "reference",
-                format!(
-                    "{} labelers and {} classes, as the signals have",
-                    signals.n_signals(),
-                    signals.n_classes()
-                ),
-                format!("{n_signals} labelers and {n_classes} classes"),
-            ));
-        }
-        Ok(())
+        let expected = (signals.n_signals(), signals.n_classes());
+        let found = (n_signals, n_classes);
+        Ok(check_labelers("reference", found, expected, "the signals have")?)
     }
 }
 
@@ -306,10 +297,6 @@ impl Problem {
         Self { form, penalty, n_classes, features, groups, places, sides }
     }
 
-    fn n_rows(&self) -> usize {
-        self.features.nrows()
-    }
-
     fn row(&self, row: usize) -> &[f32] {
         let d_features = self.features.ncols();
         let values = self.features.as_slice().expect("rows lie side by side");
@@ -338,7 +325,7 @@ impl Problem {
 
     /// p, `[n_rows, n_classes]`, row after row.
     fn predict(&self, weights: &[f64]) -> Vec<f64> {
-        let mut p = vec![0.0; self.n_rows() * self.n_classes];
+        let mut p = vec![0.0; self.features.nrows() * self.n_classes];
         p.par_chunks_mut(self.n_classes)
             .enumerate()
             .for_each(|(row, p)| probabilities(self.row(row), weights, p));
@@ -348,7 +335,8 @@ impl Problem {
     /// e, the mean of p over each group, `[n_groups, n_classes]`.
     fn expectations(&self, p: &[f64]) -> Vec<f64> {
         let k = self.n_classes;
-        let chunks = RowChunks::new(self.n_rows(), self.sides.ncols(), self.groups.len() * k);
+        let chunks =
+            RowChunks::new(self.features.nrows(), self.sides.ncols(), self.groups.len() * k);
         let mut means = chunks.sum(|rows, sums| {
             for row in rows {
                 let p = &p[row * k..][..k];
@@ -385,7 +373,7 @@ impl Problem {
     fn descend(&self, p: &[f64], slopes: &[f64], n_weights: usize) -> Vec<f64> {
         let k = self.n_classes;
         let row_bytes = self.features.ncols() * size_of::<f32>();
-        RowChunks::new(self.n_rows(), row_bytes, n_weights).sum(|rows, sums| {
+        RowChunks::new(self.features.nrows(), row_bytes, n_weights).sum(|rows, sums| {
             let mut slope = vec![0.0; k];
             for row in rows {
                 slope.fill(0.0);

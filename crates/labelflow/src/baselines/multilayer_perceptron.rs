@@ -174,11 +174,9 @@ impl FittedMultilayerPerceptron {
         if fits {
             return Ok(());
         }
-        Err(Error::data(
-            "stored multilayer perceptron",
-            format!("finite weights of layers that end in {n_classes} classes"),
-            format!("{} weights of layers {widths:?}", network.weights.len()),
-        ))
+        let expected = format!("finite weights of layers that end in {n_classes} classes");
+        let found = format!("{} weights of layers {widths:?}", network.weights.len());
+        Err(Error::data("stored multilayer perceptron", expected, found))
     }
 
     /// The probability of each class for each row. A row on which the scores overflow has equally probable classes.

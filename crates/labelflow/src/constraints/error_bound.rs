@@ -17,7 +17,6 @@ use labelflow_weak::rows::WeakDataset;
 use labelflow_weak::votes::SignalView;
 
 use crate::constraints::{Constraint, Residual};
-use crate::sources::SignalTotals;
 use crate::training::Batch;
 
 /// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
@@ -88,11 +87,43 @@ impl Constraint for ErrorBound {
     }
 }
 
+/// Sums over all rows: all that the error of a labeler needs to know of rows outside a part.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SignalTotals {
+    /// Rows on which each labeler speaks of each class, `[n_signals, n_classes]`.
+    pub(crate) n_given: Vec<u64>,
+    /// Sums of the probabilities that each labeler gives each class; a vote is a probability of 0 or 1. `[n_signals, n_classes]`
+    pub(crate) sums: Vec<f64>,
+    /// Rows on which nobody speaks.
+    pub(crate) n_uncovered: u64,
+}
+
+impl SignalTotals {
+    /// Of no rows.
+    pub(crate) fn new(n_signals: usize, n_classes: usize) -> Self {
+        let n_cells = n_signals * n_classes;
+        Self { n_given: vec![0; n_cells], sums: vec![0.0; n_cells], n_uncovered: 0 }
+    }
+
+    /// Adds rows.
+    pub(crate) fn add(&mut self, signals: SignalView<'_>) {
+        for row in 0..signals.n_rows() {
+            let mut is_covered = false;
+            signals.for_each_given(row, |cell, _, q| {
+                self.n_given[cell] += 1;
+                self.sums[cell] += f64::from(q);
+                is_covered = true;
+            });
+            self.n_uncovered += u64::from(!is_covered);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use labelflow_weak::rows::Features;
-    use labelflow_weak::votes::{Votes, WeakSignals};
-    use ndarray::array;
+    use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+    use ndarray::{Array2, Array3, array};
 
     use super::*;
     use crate::constraints::Penalty;
@@ -136,5 +167,23 @@ mod tests {
         let gradient = labels.grad(&gradients).unwrap().into_data().try_to_vec::<f32>().unwrap();
         assert!(gradient[0] < 0.0 && gradient[1] > 0.0, "{gradient:?}");
         assert_eq!(violation(&dataset, [[0.95, 0.05]]), 0.0);
+    }
+
+    #[test]
+    fn votes_are_probabilities_of_zero_or_one() {
+        let votes: Array2<u8> = array![[0, ABSTAIN], [1, 1], [ABSTAIN, ABSTAIN], [1, 0]];
+        let p =
+            Array3::from_shape_fn((4, 2, 2), |(row, signal, class)| match votes[[row, signal]] {
+                ABSTAIN => f32::NAN,
+                vote => f32::from(u8::from(usize::from(vote) == class)),
+            });
+        let (mut of_votes, mut of_probabilities) =
+            (SignalTotals::new(2, 2), SignalTotals::new(2, 2));
+        of_votes.add(SignalView::Votes { bytes: votes.view(), n_classes: 2 });
+        of_probabilities.add(SignalView::Probabilities(p.view()));
+        assert_eq!(of_votes, of_probabilities);
+        assert_eq!(of_votes.n_given, [3, 3, 2, 2]);
+        assert_eq!(of_votes.sums, [1.0, 2.0, 1.0, 1.0]);
+        assert_eq!(of_votes.n_uncovered, 1);
     }
 }

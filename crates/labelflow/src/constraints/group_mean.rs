@@ -108,11 +108,8 @@ impl GroupMean {
             }
             if !(0.0 <= group.lower && group.lower <= group.upper && group.upper <= 1.0) {
                 let found = format!("{} to {}", group.lower, group.upper);
-                return Err(Error::config(
-                    format!("group mean {index}"),
-                    "a mean from 0 to 1",
-                    found,
-                ));
+                let setting = format!("group mean {index}");
+                return Err(Error::config(setting, "a mean from 0 to 1", found));
             }
             if group.members.len() != n_rows {
                 let place = format!("group mean {index}");

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 
 pub use constraint::{Constraint, Penalty, Relation, Residual};
 pub use error_bound::ErrorBound;
+pub(crate) use error_bound::SignalTotals;
 pub(crate) use group_mean::RulePart;
 pub use group_mean::{Group, GroupMean};
 pub use group_quantile::GroupQuantile;
 pub use row_by_row::{Range, SumToOne};
 
-use crate::sources::{RowSignals, SignalTotals};
+use crate::sources::RowSignals;
 use crate::{Error, Result};
 
 /// What a constraint on some rows must know of all rows.

@@ -11,13 +11,11 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::constraints::{ConstraintConfig, Penalty, Whole};
+use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
 use crate::learners::{
     FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier,
 };
-use crate::sources::{
-    Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm, SignalTotals,
-};
+use crate::sources::{Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
@@ -386,13 +384,9 @@ impl FittedLabelFlowClassifier {
 
     /// The classes that each row may have, after [`with_sets`](Self::with_sets). Of a row on which the flow overflows, all.
     pub fn predict_sets(&self, features: &Features) -> Result<Vec<Vec<usize>>> {
-        let Some(sets) = &self.labels.certainty.sets else {
-            return Err(Error::config(
-                "sets",
-                "a model that learned sets from labelled rows",
-                "none",
-            ));
-        };
+        let expected = "a model that learned sets from labelled rows";
+        let none = || Error::config("sets", expected, "none");
+        let sets = self.labels.certainty.sets.as_ref().ok_or_else(none)?;
         let scores = self.scores(features)?;
         Ok(scores.axis_iter(Axis(0)).map(|scores| sets.set(scores)).collect())
     }
@@ -436,13 +430,10 @@ impl FittedLabelFlowClassifier {
 
     /// The error of a table all of whose rows are lost.
     pub fn all_rows_lost() -> Error {
-        labelflow_weak::Error::data(
-            "features",
-            "numbers in the range of the training rows",
-            "numbers so far from it that the flow overflows, in every row",
-        )
-        .with_hint("check the units")
-        .into()
+        let found = "numbers so far from it that the flow overflows, in every row";
+        labelflow_weak::Error::data("features", "numbers in the range of the training rows", found)
+            .with_hint("check the units")
+            .into()
     }
 }
 

@@ -285,13 +285,11 @@ impl FittedLabelFlowRegressor {
 
     /// The error of a row on which the flow overflows.
     pub fn row_lost(row: u64) -> Error {
-        labelflow_weak::Error::data(
-            format!("features, row {row}"),
-            "numbers in the range of the training rows",
-            "numbers so far from it that the flow overflows",
-        )
-        .with_hint("check the units")
-        .into()
+        let place = format!("features, row {row}");
+        let found = "numbers so far from it that the flow overflows";
+        labelflow_weak::Error::data(place, "numbers in the range of the training rows", found)
+            .with_hint("check the units")
+            .into()
     }
 }
 

@@ -263,9 +263,8 @@ mod tests {
 
     use super::*;
     use crate::constraints::ConstraintConfig;
-    use crate::constraints::Whole;
+    use crate::constraints::{SignalTotals, Whole};
     use crate::sources::RowSignals;
-    use crate::sources::signal_totals::SignalTotals;
     use crate::training::Batch;
 
     const N_ROWS: usize = 12;

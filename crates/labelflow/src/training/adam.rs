@@ -291,23 +291,16 @@ impl<T: Number> ModuleMapper for InPlace<T> {
             let weight = weight.inner();
             let (shape, device) = (weight.shape(), weight.device());
             let mut weights = into_vec::<T, D>(weight);
-            self.update(&mut weights);
+            let range = self.start..self.start + weights.len();
+            self.start = range.end;
+            let gradient = &self.gradient[range.clone()];
+            let first = &mut self.first_moment[range.clone()];
+            let second = &mut self.second_moment[range];
+            let moments = Moments { first, second, betas: self.betas };
+            update(&mut weights, gradient, moments, self.rate, self.correction);
             Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device))
                 .require_grad()
         })
-    }
-}
-
-impl<T: Number> InPlace<T> {
-    /// The next weights.
-    fn update(&mut self, weights: &mut [T]) {
-        let range = self.start..self.start + weights.len();
-        self.start = range.end;
-        let gradient = &self.gradient[range.clone()];
-        let first = &mut self.first_moment[range.clone()];
-        let second = &mut self.second_moment[range];
-        let moments = Moments { first, second, betas: self.betas };
-        update(weights, gradient, moments, self.rate, self.correction);
     }
 }
 

@@ -31,7 +31,10 @@ pub(crate) fn train<B: Bijection>(
     let likelihood_weight = Slot::new(Tensor::zeros([1], &inner));
     let record = |n_rows: usize| {
         let (current, memory, weight) = (flow.current(), memory.clone(), likelihood_weight.clone());
-        let input = StepInput::new(n_rows, task.d_labels, &inner);
+        let input = StepInput {
+            rows: Slot::new(Tensor::arange(0..n_rows as i64, &inner)),
+            noise: Slot::new(Tensor::zeros([n_rows, task.d_labels], &inner)),
+        };
         let read = input.clone();
         let step = Recording::new(&device, move || {
             let weight = Tensor::from_inner(weight.value());
@@ -64,15 +67,6 @@ pub(crate) fn train<B: Bijection>(
 struct StepInput {
     rows: Slot<1, Int>,
     noise: Slot<2>,
-}
-
-impl StepInput {
-    fn new(n_rows: usize, d_labels: usize, device: &Device) -> Self {
-        Self {
-            rows: Slot::new(Tensor::arange(0..n_rows as i64, device)),
-            noise: Slot::new(Tensor::zeros([n_rows, d_labels], device)),
-        }
-    }
 }
 
 /// What steps leave for the next one when there are several in an epoch: what a [`Tracker`] holds.

@@ -91,7 +91,7 @@ impl LabelModel for AdversarialMulticlass {
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
-    ) -> Result<FittedAdversarialMulticlass> {
+    ) -> Result<Self::Fitted> {
         self.check()?;
         let shape = counted.shape();
         errors.check_shape(shape)?;

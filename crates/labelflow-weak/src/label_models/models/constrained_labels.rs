@@ -84,7 +84,7 @@ impl LabelModel for ConstrainedLabels {
 
     /// Finds labels for the rows of `signals`, and keeps what is needed to find those of any other row. Probabilities
     /// are read as they are.
-    fn fit_with(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
+    fn fit_with(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<Self::Fitted> {
         if let SignalValues::Votes(_) = signals.values() {
             return self.fit_counts_with(&CountedVotes::of(signals), bounds);
         }
@@ -93,11 +93,7 @@ impl LabelModel for ConstrainedLabels {
         self.fit_rows(Rows::each_once(signals), SignalShape::of(signals), bounds)
     }
 
-    fn fit_counts_with(
-        &self,
-        counted: &CountedVotes,
-        bounds: &Bounds,
-    ) -> Result<FittedConstrainedLabels> {
+    fn fit_counts_with(&self, counted: &CountedVotes, bounds: &Bounds) -> Result<Self::Fitted> {
         self.check()?;
         counted.check_any_vote()?;
         self.fit_rows(

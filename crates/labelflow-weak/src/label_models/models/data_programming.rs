@@ -32,7 +32,7 @@ use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelMode
 use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
-use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
+use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes};
 use crate::{Result, StopReason};
 
 /// The weight that a labeler has before anything is learned, in the coupled form.
@@ -254,16 +254,13 @@ impl Coupled<'_> {
             for (votes, count) in patterns {
                 posterior.copy_from_slice(&log_balance);
                 let mut all_disagree = 0.0;
-                for (vote, shift) in votes.iter().zip(shifts).filter(|(vote, _)| **vote != ABSTAIN)
-                {
-                    all_disagree -= FIRST_WEIGHT + shift;
-                    posterior[usize::from(*vote)] += 2.0 * (FIRST_WEIGHT + shift);
+                for (signal, class) in cast_votes(votes) {
+                    all_disagree -= FIRST_WEIGHT + shifts[signal];
+                    posterior[class] += 2.0 * (FIRST_WEIGHT + shifts[signal]);
                 }
                 sums[n_signals] += count * (all_disagree + normalize_logs(&mut posterior));
-                for (vote, sum) in
-                    votes.iter().zip(&mut *sums).filter(|(vote, _)| **vote != ABSTAIN)
-                {
-                    *sum += count * (2.0 * posterior[usize::from(*vote)] - 1.0);
+                for (signal, class) in cast_votes(votes) {
+                    sums[signal] += count * (2.0 * posterior[class] - 1.0);
                 }
             }
         })
@@ -277,6 +274,7 @@ mod tests {
 
     use super::*;
     use crate::label_models::planted::{Planted, signals};
+    use crate::votes::ABSTAIN;
 
     fn accuracy(model: &DataProgramming, problem: &Planted) -> f64 {
         let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();

@@ -187,10 +187,7 @@ impl FittedLists for FittedDawidSkene {
 
 impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        let logs = LogParameters::new(&self.class_balance, &self.answers);
-        self.shape.label_votes(signals, |votes, posterior| {
-            logs.posterior(votes, posterior);
-        })
+        LogParameters::new(&self.class_balance, &self.answers).labels(self.shape, signals)
     }
 }
 
@@ -206,8 +203,15 @@ impl LogParameters {
         Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
+    /// P(Y | votes) of each row.
+    pub(crate) fn labels(&self, shape: SignalShape, signals: &WeakSignals) -> Result<SoftLabels> {
+        shape.label_votes(signals, |votes, posterior| {
+            self.posterior(votes, posterior);
+        })
+    }
+
     /// Writes P(Y | votes) and returns log P(votes).
-    pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
+    fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
         for (&vote, answers) in

@@ -27,7 +27,7 @@ use crate::Result;
 use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
-use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, cast_votes};
 
 /// What a negative probability becomes when it is clamped.
 const SMALLEST: f64 = 1e-8;
@@ -322,8 +322,7 @@ impl Moments {
             let mut spoken: Vec<(usize, usize)> = Vec::with_capacity(n_signals);
             for (votes, count) in patterns {
                 spoken.clear();
-                let cast = votes.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-                spoken.extend(cast.map(|(signal, &vote)| (signal, usize::from(vote))));
+                spoken.extend(cast_votes(votes));
                 for (index, &(left, of_left)) in spoken.iter().enumerate() {
                     votes_sums[left * n_classes + of_left] += count;
                     for &(right, of_right) in &spoken[index + 1..] {
@@ -397,8 +396,8 @@ impl ClassModel {
 /// P(Y = 1 | votes) for one class; one half where the tables hold the votes impossible.
 fn posterior(log_ratios: &[[[f64; 2]; 2]], probability: f64, class: usize, votes: &[u8]) -> f64 {
     let mut logs = [(1.0 - probability).ln(), probability.ln()];
-    for (&vote, of_votes) in votes.iter().zip(log_ratios).filter(|(vote, _)| **vote != ABSTAIN) {
-        let of_vote = of_votes[usize::from(usize::from(vote) == class)];
+    for (signal, vote) in cast_votes(votes) {
+        let of_vote = log_ratios[signal][usize::from(vote == class)];
         logs[0] += of_vote[0];
         logs[1] += of_vote[1];
     }

@@ -32,7 +32,7 @@ use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
 use crate::stop_reason::until_settled;
-use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, vote_shares};
+use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes, vote_shares};
 use crate::{Error, Result, StopReason};
 
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
@@ -264,11 +264,9 @@ impl Confusions {
         class: usize,
         weight: f64,
     ) -> impl Iterator<Item = CastVote<'a>> {
-        let spoken = votes.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-        spoken.map(move |(signal, &vote)| CastVote {
-            vote: usize::from(vote),
-            weight,
-            offsets: self.labeler(signal, class),
+        cast_votes(votes).map(move |(signal, vote)| {
+            let offsets = self.labeler(signal, class);
+            CastVote { vote, weight, offsets }
         })
     }
 
@@ -376,10 +374,8 @@ impl Fit<'_> {
         let mut patterns_of = vec![Vec::new(); self.shape.n_signals];
         for (pattern, (votes, _)) in self.patterns.iter().enumerate() {
             let pattern = u32::try_from(pattern).expect("fewer than 2³² distinct rows");
-            for (of_labeler, _) in
-                patterns_of.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN)
-            {
-                of_labeler.push(pattern);
+            for (signal, _) in cast_votes(votes) {
+                patterns_of[signal].push(pattern);
             }
         }
         patterns_of

@@ -99,7 +99,7 @@ impl LabelModel for PerformanceGuaranteedVote {
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
-    ) -> Result<FittedPerformanceGuaranteedVote> {
+    ) -> Result<Self::Fitted> {
         let shape = counted.shape();
         self.check(shape.n_signals)?;
         errors.check_shape(shape)?;

@@ -70,12 +70,9 @@ pub(crate) fn explained_overlaps(
 }
 
 fn singular() -> Error {
-    Error::data(
-        "signals",
-        "labelers that differ, when dependencies are given",
-        "votes of a labeler that follow from those of others",
-    )
-    .with_hint("leave out copies of labelers")
+    let expected = "labelers that differ, when dependencies are given";
+    Error::data("signals", expected, "votes of a labeler that follow from those of others")
+        .with_hint("leave out copies of labelers")
 }
 
 /// A⁻¹, or nothing if A is not positive definite.

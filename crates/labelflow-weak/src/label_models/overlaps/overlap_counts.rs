@@ -11,7 +11,7 @@
 use ndarray::Array2;
 
 use crate::label_models::SignalShape;
-use crate::votes::{ABSTAIN, VotePatterns};
+use crate::votes::{VotePatterns, cast_votes};
 
 /// O, `[n_signals · n_classes, n_signals · n_classes]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,9 @@ impl Overlaps {
             let mut cast = Vec::with_capacity(shape.n_signals);
             for (votes, count) in patterns {
                 cast.clear();
-                cast.extend(votes_cast(votes, shape.n_classes));
+                cast.extend(
+                    cast_votes(votes).map(|(signal, class)| signal * shape.n_classes + class),
+                );
                 for (position, &vote) in cast.iter().enumerate() {
                     let sums = &mut sums[vote * width..][..width];
                     // Labelers come in order, so this is the upper triangle. Whole numbers add up exactly in a float.
@@ -63,12 +65,6 @@ impl Overlaps {
     }
 }
 
-/// The places in ψ of the votes that a row has.
-fn votes_cast(row: &[u8], n_classes: usize) -> impl Iterator<Item = usize> {
-    let cast = row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-    cast.map(move |(signal, &vote)| signal * n_classes + usize::from(vote))
-}
-
 #[cfg(test)]
 impl Overlaps {
     /// Those of rows.
@@ -84,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::votes::Votes;
+    use crate::votes::{ABSTAIN, Votes};
 
     #[test]
     fn a_small_matrix_is_counted_by_hand() {

@@ -116,10 +116,7 @@ impl VoteRates {
         let answers: Vec<f64> = per_signal
             .flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes)))
             .collect();
-        let logs = LogParameters::new(&self.class_balance, &answers);
-        self.shape.label_votes(signals, |votes, posterior| {
-            logs.posterior(votes, posterior);
-        })
+        LogParameters::new(&self.class_balance, &answers).labels(self.shape, signals)
     }
 }
 
