@@ -162,6 +162,7 @@ impl<T: Float> FirstLayer<T> {
 }
 
 impl<T: Float> Head<'_, T> {
+    /// `condition` is what the features say: the gain before its exponential, and the offset.
     pub(super) fn forward(
         &self,
         kept: &KeptLabels<T>,
@@ -394,7 +395,8 @@ struct BeforeSecond<T> {
 }
 
 impl<T: Float> Head<'_, T> {
-    /// Adds up what some rows give, and turns the gradient of U into that of V W₂ in place.
+    /// Some rows between the kept labels and the second layer. `of_second` is the gradient of the normalised second layer and
+    /// becomes that of the second layer.
     fn backward_rows(
         &self,
         first: &FirstLayer<T>,

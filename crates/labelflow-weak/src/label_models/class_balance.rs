@@ -86,7 +86,7 @@ impl ClassBalance {
     pub fn resolve_counts(&self, counted: &CountedVotes) -> Result<Vec<f64>> {
         let shape = counted.shape();
         self.check(shape.n_classes)?;
-        self.fixed(shape.n_classes).map_or_else(|| estimate(counted.patterns(), shape), Ok)
+        self.fixed(shape.n_classes).map_or_else(|| estimate(&counted.patterns, shape), Ok)
     }
 
     /// The probability of each class where it does not depend on the votes.

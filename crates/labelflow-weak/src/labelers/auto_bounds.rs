@@ -76,7 +76,7 @@ impl Bounds {
         let fit = |merged: &WeakSignals| {
             DawidSkene::default().fit_counts(&CountedVotes::new(merged, &counts)?)
         };
-        estimate(&counted.signals(), counted.patterns(), |row| counts[row] as usize, fit)
+        estimate(&counted.signals(), &counted.patterns, |row| counts[row] as usize, fit)
     }
 }
 

@@ -51,7 +51,7 @@ pub fn labeler_pairs(signals: &WeakSignals) -> Vec<LabelerPair> {
 /// The same from counted votes.
 pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
     let (overlaps, names) =
-        (&Overlaps::of_patterns(counted.patterns(), counted.shape()), counted.labelers());
+        (&Overlaps::of_patterns(&counted.patterns, counted.shape()), counted.labelers());
     let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
     pairs
         .map(|(a, b)| {

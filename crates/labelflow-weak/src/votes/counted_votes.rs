@@ -29,7 +29,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedVotes {
-    patterns: VotePatterns,
+    pub(crate) patterns: VotePatterns,
     labelers: Vec<String>,
     classes: Vec<String>,
 }
@@ -190,10 +190,6 @@ impl CountedVotes {
 
     pub(crate) fn shape(&self) -> SignalShape {
         SignalShape { n_signals: self.n_signals(), n_classes: self.n_classes() }
-    }
-
-    pub(crate) fn patterns(&self) -> &VotePatterns {
-        &self.patterns
     }
 
     /// Checks that not all is abstentions: nothing can be learned from those.

@@ -26,7 +26,8 @@ const SAMPLE: usize = 1 << 16;
 pub(crate) struct VotePatterns {
     n_signals: usize,
     bytes: Vec<u8>,
-    counts: Vec<f64>,
+    /// For how many rows each pattern stands.
+    pub(crate) counts: Vec<f64>,
     /// Whether no pattern is there twice. All rows in their own order may repeat.
     is_distinct: bool,
 }
@@ -177,11 +178,6 @@ impl VotePatterns {
         let shape = (self.len(), self.n_signals);
         let bytes = ArrayView2::from_shape(shape, &self.bytes).expect("as many bytes as votes");
         SignalView::Votes { bytes, n_classes }
-    }
-
-    /// For how many rows each pattern stands.
-    pub(crate) fn counts(&self) -> &[f64] {
-        &self.counts
     }
 
     /// Sums `n_sums` numbers over the patterns, in parallel: `add` adds those of some patterns to sums of their own.

@@ -223,7 +223,8 @@ impl GeneralizedExpectation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedGeneralizedExpectation {
     classifier: LinearClassifier,
-    stop: StopReason,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
 impl FittedGeneralizedExpectation {
@@ -235,11 +236,6 @@ impl FittedGeneralizedExpectation {
     /// The weights, one row per score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
     pub fn weights(&self) -> ArrayView2<'_, f64> {
         self.classifier.weights()
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
     }
 }
 
@@ -436,7 +432,7 @@ mod tests {
             let reference =
                 ReferenceProportions::from_class1(array![[f64::NAN, r]].view()).unwrap();
             let fitted = settings.fit(&features, &signals, &reference).unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             let p = fitted.predict_proba(&features).unwrap().values()[[0, 1]];
             (fitted.weights()[[0, 0]], p)
         };
@@ -503,7 +499,7 @@ mod tests {
             let fitted = GeneralizedExpectation::default()
                 .fit(&planted.features, &planted.signals, &reference)
                 .unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             let found = fitted.predict_proba(&planted.features).unwrap().argmax();
             let accuracy = planted.truth.accuracy(&found);
             assert!(accuracy > planted.best_accuracy - 0.06, "{n_classes} classes: {accuracy}");

@@ -155,7 +155,8 @@ pub(crate) fn check_label_rows(features: &Features, labels: &SoftLabels) -> Resu
 pub struct FittedMultilayerPerceptron {
     n_classes: usize,
     network: Network<f32>,
-    losses: Vec<f64>,
+    /// The mean loss of each epoch.
+    pub losses: Vec<f64>,
 }
 
 checked_when_read!(FittedMultilayerPerceptron);
@@ -183,11 +184,6 @@ impl FittedMultilayerPerceptron {
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         check_columns(features, self.network.widths[0])?;
         Ok(SoftLabels::normalized(self.network.predict(features.values(), self.n_classes)))
-    }
-
-    /// The mean loss of each epoch.
-    pub fn losses(&self) -> &[f64] {
-        &self.losses
     }
 }
 
@@ -590,7 +586,7 @@ mod tests {
             let fitted = model.fit(&features, &labels).unwrap();
             let found = fitted.predict_proba(&features).unwrap().argmax();
             assert!(accuracy(&found, &classes) > 0.9, "{optimizer:?}");
-            let losses = fitted.losses();
+            let losses = fitted.losses;
             assert!(losses.len() == 20 && losses[19] < 0.6 * losses[0], "{losses:?}");
         }
     }

@@ -18,7 +18,8 @@ pub struct FlatModule<M> {
     statistics: Option<Tensor<1>>,
     /// 1 for weights that shrink, 0 for those that stay; none before any has.
     shrinking: Option<Tensor<1>>,
-    adam: Adam,
+    /// The optimiser.
+    pub(crate) adam: Adam,
 }
 
 impl<M: Module> FlatModule<M> {
@@ -47,11 +48,6 @@ impl<M: Module> FlatModule<M> {
             Some(statistics) => with_flat_statistics(module, statistics.clone()),
             None => module,
         }
-    }
-
-    /// The optimiser.
-    pub(crate) fn adam(&self) -> &Adam {
-        &self.adam
     }
 
     /// One step of the optimiser along a gradient.

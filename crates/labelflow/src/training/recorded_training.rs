@@ -222,7 +222,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
             .map(|memory| (TRACKED_LABELS.to_owned(), memory.labels.value().into_data()));
         TrainingState {
             weights: state(&self.flow.module()),
-            optimizers: vec![self.flow.adam().state()],
+            optimizers: vec![self.flow.adam.state()],
             memory: memory.collect(),
         }
     }

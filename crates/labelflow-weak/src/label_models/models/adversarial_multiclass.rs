@@ -61,7 +61,7 @@ const ACCURACY: f64 = 0.3;
 /// let errors = LabelerErrors::per_labeler(&[0.1, 0.9], 2)?;
 /// let model = AdversarialMulticlass::default();
 /// let fitted = model.fit_with(&WeakSignals::from_votes(votes)?, &errors)?;
-/// assert!((fitted.weights()[0] - 0.9).abs() < 1e-6);
+/// assert!((fitted.weights[0] - 0.9).abs() < 1e-6);
 /// assert!((fitted.worst_case - 0.09).abs() < 1e-6);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
@@ -96,7 +96,7 @@ impl LabelModel for AdversarialMulticlass {
         let shape = counted.shape();
         errors.check_shape(shape)?;
         shape.check_pairs()?;
-        let game = Game::new(counted.patterns(), shape, &errors.rates());
+        let game = Game::new(&counted.patterns, shape, &errors.rates());
         let mut adversary = Adversary::new(&game, self.slack(counted))?;
         let (weights, worst_case) = self.descend(&game, &mut adversary)?;
         Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
@@ -148,18 +148,12 @@ impl AdversarialMulticlass {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedAdversarialMulticlass {
     shape: SignalShape,
-    weights: Vec<f64>,
+    /// The weight of each labeler, θ; they sum to one.
+    pub weights: Vec<f64>,
     /// The mean loss with these weights under the worst labels.
     pub worst_case: f64,
     /// By how much a labeler's mean loss may be off.
     pub slack: f64,
-}
-
-impl FittedAdversarialMulticlass {
-    /// The weight of each labeler, θ; they sum to one.
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
 }
 
 impl FittedLists for FittedAdversarialMulticlass {
@@ -506,7 +500,7 @@ mod tests {
     #[test]
     fn opposite_labelers_are_weighted_by_their_accuracy() {
         let fitted = fit(&signals(array![[0, 1], [1, 0], [1, 0]], 2), &[0.1, 0.9]);
-        assert_abs_diff_eq!(fitted.weights(), &[0.9, 0.1][..], epsilon = 1e-8);
+        assert_abs_diff_eq!(&fitted.weights[..], &[0.9, 0.1][..], epsilon = 1e-8);
         assert_abs_diff_eq!(fitted.worst_case, 0.09, epsilon = 1e-8);
         assert_eq!(fitted.slack, 0.0);
     }
@@ -515,7 +509,7 @@ mod tests {
     fn one_labeler_costs_its_error_and_so_do_two_copies() {
         for n_classes in [2, 4] {
             let one = fit(&signals(array![[0], [1], [0]], n_classes), &[0.3]);
-            assert_eq!(one.weights(), [1.0]);
+            assert_eq!(one.weights, [1.0]);
             assert_abs_diff_eq!(one.worst_case, 0.3, epsilon = 1e-12);
             let two = fit(&signals(array![[0, 0], [1, 1], [0, 0]], n_classes), &[0.3, 0.3]);
             assert_abs_diff_eq!(two.worst_case, 0.3, epsilon = 1e-12);
@@ -617,7 +611,7 @@ mod tests {
         let fitted = fit(&signals(array![[0, 1], [1, 0]], 2), &[0.0, 0.0]);
         assert_abs_diff_eq!(fitted.slack, 0.64, epsilon = 1e-12);
         assert!(fitted.worst_case.is_finite());
-        assert_abs_diff_eq!(fitted.weights(), &[0.5, 0.5][..], epsilon = 1e-6);
+        assert_abs_diff_eq!(&fitted.weights[..], &[0.5, 0.5][..], epsilon = 1e-6);
     }
 
     #[test]
@@ -649,7 +643,7 @@ mod tests {
             for rates in [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]] {
                 let fitted = fit(&signals(votes.clone(), 2), &rates);
                 assert!(fitted.worst_case.is_finite(), "{votes} {rates:?}");
-                assert_abs_diff_eq!(fitted.weights().iter().sum::<f64>(), 1.0, epsilon = 1e-12);
+                assert_abs_diff_eq!(fitted.weights.iter().sum::<f64>(), 1.0, epsilon = 1e-12);
             }
         }
     }

@@ -97,7 +97,7 @@ impl LabelModel for ConstrainedLabels {
         self.check()?;
         counted.check_any_vote()?;
         self.fit_rows(
-            Rows::of_patterns(counted.patterns(), counted.n_classes()),
+            Rows::of_patterns(&counted.patterns, counted.n_classes()),
             counted.shape(),
             bounds,
         )
@@ -249,7 +249,7 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn of_patterns(patterns: &'a VotePatterns, n_classes: usize) -> Self {
-        Self { signals: patterns.view(n_classes), counts: Some(patterns.counts()) }
+        Self { signals: patterns.view(n_classes), counts: Some(&patterns.counts) }
     }
 
     fn each_once(signals: &'a WeakSignals) -> Self {

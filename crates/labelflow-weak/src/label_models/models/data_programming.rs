@@ -134,7 +134,7 @@ impl LabelModel for DataProgramming {
     type Known = ();
 
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDataProgramming> {
-        let (shape, patterns) = (counted.shape(), counted.patterns());
+        let (shape, patterns) = (counted.shape(), &counted.patterns);
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
         let balance = self.class_balance.resolve_counts(counted)?;
@@ -160,7 +160,8 @@ impl LabelModel for DataProgramming {
 pub struct FittedDataProgramming {
     shape: SignalShape,
     model: OneCoin,
-    coverages: Vec<f64>,
+    /// How often each labeler votes, `[n_signals]`.
+    pub coverages: Vec<f64>,
     /// The log-likelihood at the beginning of each round: of the votes, given who votes. With coupled coverage: one value,
     /// that of votes and abstentions at the end.
     pub log_likelihoods: Vec<f64>,
@@ -177,11 +178,6 @@ impl FittedDataProgramming {
     /// How often each labeler is right where it votes, `[n_signals]`.
     pub fn accuracies(&self) -> &[f64] {
         &self.model.accuracies
-    }
-
-    /// How often each labeler votes, `[n_signals]`.
-    pub fn coverages(&self) -> &[f64] {
-        &self.coverages
     }
 }
 
@@ -290,7 +286,7 @@ mod tests {
             assert_eq!(fitted.stop, StopReason::Converged);
             assert_abs_diff_eq!(fitted.accuracies(), &[0.9, 0.75, 0.6][..], epsilon = 1e-8);
             assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-8);
-            assert_eq!(fitted.coverages(), [1.0; 3]);
+            assert_eq!(fitted.coverages, [1.0; 3]);
         }
     }
 

@@ -126,7 +126,7 @@ impl LabelModel for DawidSkene {
 
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDawidSkene> {
         counted.check_any_vote()?;
-        self.fit_patterns(counted.patterns(), counted.shape())
+        self.fit_patterns(&counted.patterns, counted.shape())
     }
 
     /// It learns the class balance together with the accuracies.

@@ -177,7 +177,7 @@ impl LabelModel for FlyingSquid {
         shape.check_triplets()?;
         counted.check_any_vote()?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let moments = Moments::of(counted.patterns(), shape);
+        let moments = Moments::of(&counted.patterns, shape);
         let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
         Ok(FittedFlyingSquid {
             shape,

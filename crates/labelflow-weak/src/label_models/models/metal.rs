@@ -128,7 +128,7 @@ impl LabelModel for MeTaL {
         counted.check_any_vote()?;
         let cliques = self.cliques(shape.n_signals)?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
+        let overlaps = Overlaps::of_patterns(&counted.patterns, shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,

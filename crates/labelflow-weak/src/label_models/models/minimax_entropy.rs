@@ -133,7 +133,7 @@ impl LabelModel for MinimaxEntropy {
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
         // Rows without votes have the class balance for labels and no other part in the fit.
-        let patterns = counted.patterns().without_silence();
+        let patterns = counted.patterns.without_silence();
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
         let model = Confusions {

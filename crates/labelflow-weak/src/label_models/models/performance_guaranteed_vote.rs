@@ -107,7 +107,7 @@ impl LabelModel for PerformanceGuaranteedVote {
             .classes_against_rest()
             .map(|class| {
                 let errors = errors.one_versus_rest().column(class).to_vec();
-                ClassVote::new(self, counted.patterns(), class, errors).best_subset()
+                ClassVote::new(self, &counted.patterns, class, errors).best_subset()
             })
             .collect::<Result<_>>()?;
         Ok(FittedPerformanceGuaranteedVote { shape, subsets })

@@ -169,7 +169,7 @@ impl LabelModel for SnorkelLabelModel {
         counted.check_any_vote()?;
         let precisions = self.precision.resolve(shape.n_signals)?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
+        let overlaps = Overlaps::of_patterns(&counted.patterns, shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,
