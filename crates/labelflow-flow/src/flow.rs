@@ -11,9 +11,8 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AffineMap, AffineMapConfig, Bijection, Chain, ConditionerBank,
-    ConditionerBankConfig, Coupling, CouplingConfig, Initializer, Mapped, Mode, PointCoupling,
-    PointCouplingConfig, SecondLayerInit,
+    Activation, AffineMap, Bijection, Chain, ConditionerBank, Coupling, Initializer, Mapped, Mode,
+    PointCoupling, SecondLayerInit,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
@@ -87,10 +86,9 @@ impl CouplingFlowConfig {
     pub fn init(&self, seed: u64, device: &Device) -> Flow<Coupling> {
         let mut init = Initializer::new(seed, device);
         let &Self { d_features, d_labels, d_hidden, n_steps } = self;
-        let maps = (0..n_steps * d_labels).map(|index| {
-            CouplingConfig { d_labels, warped: index % d_labels, d_hidden }.init(&mut init)
-        });
-        let maps = maps.collect();
+        let maps = (0..n_steps * d_labels)
+            .map(|index| Coupling::new(d_labels, index % d_labels, d_hidden, &mut init))
+            .collect();
         let second = SecondLayerInit::NearlyZero;
         Flow::of_maps(maps, [d_features, d_hidden], second, Activation::NormalizedSilu, &mut init)
     }
@@ -101,8 +99,9 @@ impl AffineFlowConfig {
     pub fn init(&self, seed: u64, device: &Device) -> Flow<AffineMap> {
         let mut init = Initializer::new(seed, device);
         let &Self { d_features, d_labels, d_hidden, n_steps, activation } = self;
-        let config = AffineMapConfig { d_labels, d_hidden, activation };
-        let maps = (0..n_steps).map(|_| config.init(&mut init)).collect();
+        let maps = (0..n_steps)
+            .map(|_| AffineMap::new(d_labels, d_hidden, activation, &mut init))
+            .collect();
         let second = SecondLayerInit::FanIn;
         Flow::of_maps(maps, [d_features, d_hidden], second, activation, &mut init)
     }
@@ -117,7 +116,7 @@ impl PointFlowConfig {
         let &Self { d_features, d_hidden, n_steps } = self;
         let maps = (0..n_steps)
             .flat_map(|step| Self::WARPED[step % 2])
-            .map(|warped| PointCouplingConfig { warped: warped.to_vec(), d_hidden }.init(&mut init))
+            .map(|warped| PointCoupling::new(warped, d_hidden, &mut init))
             .collect();
         let second = SecondLayerInit::NearlyZero;
         Flow::of_maps(maps, [d_features, d_hidden], second, Activation::NormalizedSilu, &mut init)
@@ -134,8 +133,9 @@ impl<B: Bijection> Flow<B> {
         init: &mut Initializer,
     ) -> Self {
         let n_networks = maps.iter().map(Bijection::n_conditioners).sum();
-        let bank = ConditionerBankConfig { n_networks, d_features, d_hidden, second, activation };
-        Self { bank: bank.init(init), chain: Chain { maps } }
+        let shape = [n_networks, d_features, d_hidden];
+        let bank = ConditionerBank::new(shape, second, activation, init);
+        Self { bank, chain: Chain { maps } }
     }
 
     /// What the features say to each map: computed once, it serves any number of samples of the same rows.

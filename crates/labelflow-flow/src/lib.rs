@@ -22,17 +22,16 @@ mod recording;
 mod state;
 
 pub use bijections::{
-    AffineMap, AffineMapConfig, Bijection, Chain, Composed, Coupling, CouplingConfig, Mapped, Mode,
-    N_AXES, PointCoupling, PointCouplingConfig, bounded_scale, fold_inverse,
+    AffineMap, Bijection, Chain, Composed, Coupling, Mapped, Mode, N_AXES, PointCoupling,
+    bounded_scale, fold_inverse,
 };
 pub use flow::{
     AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,
 };
 pub use fused::release_buffers;
 pub use layers::{
-    Activation, ConditionerBank, ConditionerBankConfig, Initializer, Linear, MOMENTUM,
-    Normalization, PointLayer, PointLayerConfig, PointNorm, SecondLayerInit, StatisticsRecorder,
-    absorb, max_points,
+    Activation, ConditionerBank, Initializer, Linear, MOMENTUM, Normalization, PointLayer,
+    PointLayerConfig, PointNorm, SecondLayerInit, StatisticsRecorder, absorb, max_points,
 };
 pub use recording::{
     NOT_RECORDED, PointGradients, PointTape, Recording, Slot, SlotKind, flat_batch_statistics,

@@ -5,8 +5,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointCouplingConfig,
-    PointFlowConfig, State, StatisticsRecorder, load_state, n_parameters, state,
+    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig, State,
+    StatisticsRecorder, load_state, n_parameters, state,
 };
 
 fn f64_device() -> Device {
@@ -86,7 +86,7 @@ fn nothing_learned_changes_nothing_but_the_floor() {
 #[test]
 fn one_coupling_by_hand() {
     let mut init = Initializer::new(0, &f64_device());
-    let coupling = PointCouplingConfig { warped: vec![0], d_hidden: 3 }.init(&mut init);
+    let coupling = PointCoupling::new(&[0], 3, &mut init);
     let coupling = with_only(coupling, &[("merge.bias", &[1.0, 0.25])]);
     let condition = Tensor::zeros([4, 1, 3], &f64_device());
     let (moved, log_det) = coupling.inverse(points(&[2.0, 3.0, 4.0]), condition, Mode::Predict);

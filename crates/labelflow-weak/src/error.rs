@@ -45,22 +45,14 @@ fn hint_suffix(hint: &Option<String>) -> String {
 impl Error {
     /// A setting outside what the method allows.
     pub fn config(setting: impl Display, expected: impl Display, found: impl Display) -> Self {
-        Self::Config {
-            setting: setting.to_string(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-            hint: None,
-        }
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::Config { setting: setting.to_string(), expected, found, hint: None }
     }
 
     /// Data that cannot be used.
     pub fn data(place: impl Display, expected: impl Display, found: impl Display) -> Self {
-        Self::Data {
-            place: place.to_string(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-            hint: None,
-        }
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::Data { place: place.to_string(), expected, found, hint: None }
     }
 
     /// The same error with advice.

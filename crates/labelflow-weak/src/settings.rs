@@ -1,4 +1,4 @@
-//! Checks that many settings have in common.
+//! Checks that many settings and tables have in common.
 
 use crate::{Error, Result};
 
@@ -25,4 +25,48 @@ fn check(settings: &[(&str, f64)], expected: &str, is_good: impl Fn(f64) -> bool
         None => Ok(()),
         Some((setting, value)) => Err(Error::config(setting, expected, value)),
     }
+}
+
+/// Checks that something has as many rows as something else.
+pub fn check_rows(what: &str, found: usize, expected: usize, others: &str) -> Result<()> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Error::data(what, format!("{expected} rows, as many as {others}"), found)),
+    }
+}
+
+/// Checks that something is about as many labelers and classes, in this order, as something else.
+pub fn check_labelers(
+    what: &str,
+    found: (usize, usize),
+    expected: (usize, usize),
+    others: &str,
+) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let shown = |(labelers, classes)| format!("{labelers} labelers and {classes} classes");
+    Err(Error::data(what, format!("{}, as {others}", shown(expected)), shown(found)))
+}
+
+/// Reads a type that is derived with `#[serde(remote = "Self")]`, and checks it by its method `check`: a file may
+/// contradict itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! checked_when_read {
+    ($Type:ty) => {
+        impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
+                Self::serialize(self, into)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let read = Self::deserialize(from)?;
+                read.check().map_err(serde::de::Error::custom)?;
+                Ok(read)
+            }
+        }
+    };
 }

@@ -9,9 +9,8 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use serde::{Deserialize, Serialize};
 
-use super::bounded_scale::scale_and_shift;
+use super::bijection::scale_and_shift;
 use crate::{
     Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale,
     fused,
@@ -19,17 +18,6 @@ use crate::{
 
 /// Scale and shift.
 const N_HEADS: usize = 2;
-
-/// Configuration of an [`AffineMap`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AffineMapConfig {
-    /// Number of labels.
-    pub d_labels: usize,
-    /// Width of the hidden layers.
-    pub d_hidden: usize,
-    /// What follows the hidden layers.
-    pub activation: Activation,
-}
 
 /// An affine map of all labels given the features.
 #[derive(Module, Debug)]
@@ -43,18 +31,19 @@ pub struct AffineMap {
     pub activation: Activation,
 }
 
-impl AffineMapConfig {
-    /// Initial weights, with which the map is the identity up to about 1e-2.
-    pub fn init(&self, init: &mut Initializer) -> AffineMap {
-        AffineMap {
-            norm: self.activation.normalization(N_HEADS, self.d_hidden, init),
-            merge: Linear::nearly_zero([N_HEADS, self.d_hidden, self.d_labels], init),
-            activation: self.activation,
-        }
-    }
-}
-
 impl AffineMap {
+    /// Initial weights, with which the map is the identity up to about 1e-2.
+    pub fn new(
+        d_labels: usize,
+        d_hidden: usize,
+        activation: Activation,
+        init: &mut Initializer,
+    ) -> Self {
+        let norm = activation.normalization(N_HEADS, d_hidden, init);
+        let merge = Linear::nearly_zero([N_HEADS, d_hidden, d_labels], init);
+        Self { norm, merge, activation }
+    }
+
     /// What scale and shift are made of, `[2, n_rows, d_labels]`.
     fn heads(&self, condition: Tensor<3>, mode: Mode<'_>) -> Tensor<3> {
         self.merge.forward(self.activation.forward(condition, self.norm.as_ref(), mode))

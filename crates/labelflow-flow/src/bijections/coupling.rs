@@ -18,9 +18,8 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
-use serde::{Deserialize, Serialize};
 
-use super::bounded_scale::scale_and_shift;
+use super::bijection::scale_and_shift;
 use crate::{
     Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, fold_inverse, fused,
 };
@@ -29,17 +28,6 @@ use crate::{
 pub(crate) const GAIN_FLOOR: f64 = 1e-6;
 /// Scale and shift.
 pub(crate) const N_HEADS: usize = 2;
-
-/// Configuration of a [`Coupling`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CouplingConfig {
-    /// Number of labels; at least two.
-    pub d_labels: usize,
-    /// The label that is warped; the others are kept.
-    pub warped: usize,
-    /// Width of the hidden layers.
-    pub d_hidden: usize,
-}
 
 /// An affine map of one label given all others and the features.
 #[derive(Module, Debug)]
@@ -59,28 +47,25 @@ pub struct Coupling {
     pub warped: usize,
 }
 
-impl CouplingConfig {
-    /// Initial weights, with which the map is the identity up to about 1e-2.
+impl Coupling {
+    /// Initial weights, with which the map of the label `warped` is the identity up to about 1e-2.
     ///
     /// # Panics
     ///
     /// If there are fewer than two labels, or `warped` is none of them.
-    pub fn init(&self, init: &mut Initializer) -> Coupling {
-        assert!(self.d_labels >= 2, "a coupling needs a label to keep");
-        assert!(self.warped < self.d_labels, "the warped label is one of the labels");
-        let d_hidden = self.d_hidden;
-        Coupling {
-            first: Linear::without_bias([N_HEADS, self.d_labels - 1, d_hidden], init),
+    pub fn new(d_labels: usize, warped: usize, d_hidden: usize, init: &mut Initializer) -> Self {
+        assert!(d_labels >= 2, "a coupling needs a label to keep");
+        assert!(warped < d_labels, "the warped label is one of the labels");
+        Self {
+            first: Linear::without_bias([N_HEADS, d_labels - 1, d_hidden], init),
             first_norm: Normalization::affine(N_HEADS, d_hidden, init),
             second: Linear::with_bias([N_HEADS, d_hidden, d_hidden], init),
             second_norm: Normalization::plain(N_HEADS, d_hidden, init),
             merge: Linear::nearly_zero([N_HEADS, d_hidden, 1], init),
-            warped: self.warped,
+            warped,
         }
     }
-}
 
-impl Coupling {
     /// The scale, its logarithm and the shift of the warped label, each `[n_rows, 1]`.
     fn scale_and_shift(
         &self,

@@ -2,17 +2,15 @@
 
 mod affine_map;
 mod bijection;
-mod bounded_scale;
 mod chain;
 mod coupling;
 mod point_coupling;
 
-pub use affine_map::{AffineMap, AffineMapConfig, Composed};
-pub use bijection::{Bijection, Mapped, Mode};
-pub(crate) use bounded_scale::FLOOR;
-pub use bounded_scale::bounded_scale;
+pub use affine_map::{AffineMap, Composed};
+pub(crate) use bijection::FLOOR;
+pub use bijection::{Bijection, Mapped, Mode, bounded_scale};
 pub use chain::{Chain, fold_inverse};
-pub use coupling::{Coupling, CouplingConfig};
+pub use coupling::Coupling;
 pub(crate) use coupling::{GAIN_FLOOR, N_HEADS};
 pub(crate) use point_coupling::{Axes, add, to_axes, to_points, to_rows};
-pub use point_coupling::{N_AXES, PointCoupling, PointCouplingConfig};
+pub use point_coupling::{N_AXES, PointCoupling};

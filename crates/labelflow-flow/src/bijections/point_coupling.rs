@@ -16,7 +16,6 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
-use serde::{Deserialize, Serialize};
 
 use crate::bijections::{GAIN_FLOOR, N_HEADS};
 use crate::layers::per_point;
@@ -27,15 +26,6 @@ use crate::{
 
 /// The axes of a point.
 pub const N_AXES: usize = 3;
-
-/// Configuration of a [`PointCoupling`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PointCouplingConfig {
-    /// The axes that are warped, one or two of 0, 1 and 2 in ascending order; the others are kept.
-    pub warped: Vec<usize>,
-    /// Width of the hidden layers.
-    pub d_hidden: usize,
-}
 
 /// An affine map of one or two axes given the others and the cloud's condition.
 #[derive(Module, Debug)]
@@ -49,34 +39,6 @@ pub struct PointCoupling {
     /// The axes that are warped.
     #[module(skip)]
     pub warped: Vec<usize>,
-}
-
-impl PointCouplingConfig {
-    /// Initial weights, with which the map is the identity up to about 1e-2.
-    ///
-    /// # Panics
-    ///
-    /// If `warped` is not one or two axes in ascending order.
-    pub fn init(&self, init: &mut Initializer) -> PointCoupling {
-        let Self { warped, d_hidden } = self.clone();
-        let n_kept = N_AXES.checked_sub(warped.len()).expect("at most two axes are warped");
-        assert!((1..N_AXES).contains(&n_kept), "one or two axes are warped");
-        assert!(warped.is_sorted_by(|a, b| a < b), "axes are in ascending order");
-        assert!(warped.iter().all(|&axis| axis < N_AXES), "axes are 0, 1 and 2");
-        let layer = |d_input, norm| PointLayerConfig {
-            n_groups: N_HEADS,
-            d_input,
-            d_output: d_hidden,
-            bias: false,
-            norm,
-        };
-        PointCoupling {
-            first: layer(n_kept, PointNorm::Affine).init(init),
-            second: layer(d_hidden, PointNorm::Plain).init(init),
-            merge: Linear::nearly_zero([N_HEADS, d_hidden, warped.len()], init),
-            warped,
-        }
-    }
 }
 
 /// The axes of the points of clouds, one tensor `[1, n_clouds, n_points, 1]` each. Couplings change one or two of them and leave the
@@ -104,6 +66,27 @@ pub(crate) fn to_rows(log_det: Tensor<4>) -> Tensor<1> {
 }
 
 impl PointCoupling {
+    /// Initial weights, with which the map of the axes `warped`, one or two in ascending order, is the identity up to about
+    /// 1e-2.
+    ///
+    /// # Panics
+    ///
+    /// If `warped` is not one or two axes in ascending order.
+    pub fn new(warped: &[usize], d_hidden: usize, init: &mut Initializer) -> Self {
+        let n_kept = N_AXES.checked_sub(warped.len()).expect("at most two axes are warped");
+        assert!((1..N_AXES).contains(&n_kept), "one or two axes are warped");
+        assert!(warped.is_sorted_by(|a, b| a < b), "axes are in ascending order");
+        assert!(warped.iter().all(|&axis| axis < N_AXES), "axes are 0, 1 and 2");
+        let (n_groups, d_output, bias) = (N_HEADS, d_hidden, false);
+        let layer = |d_input, norm| PointLayerConfig { n_groups, d_input, d_output, bias, norm };
+        Self {
+            first: layer(n_kept, PointNorm::Affine).init(init),
+            second: layer(d_hidden, PointNorm::Plain).init(init),
+            merge: Linear::nearly_zero([N_HEADS, d_hidden, warped.len()], init),
+            warped: warped.to_vec(),
+        }
+    }
+
     /// For each warped axis its scale, the logarithm of it and the shift, each `[1, n_clouds, n_points, 1]`.
     fn scales_and_shifts(
         &self,

@@ -56,18 +56,15 @@ operations! {
 #[derive(Debug, Clone)]
 struct BankOperation;
 
-fn bank_of<T: Float>(inputs: &[FlexTensor; 6]) -> Bank<'_, T> {
-    let [features, first, scale, shift, second, second_bias] = inputs;
-    let [_, d_features, d_hidden] = first.shape().dims();
-    Bank {
-        n_rows: features.shape()[0],
-        d_features,
-        d_hidden,
-        first: values(first),
-        scale: values(scale),
-        shift: values(shift),
-        second: values(second),
-        second_bias: values(second_bias),
+fn bank_of<T: Float>(n_rows: usize, weights: [&FlexTensor; 5]) -> Bank<'_, T> {
+    let [_, d_features, d_hidden] = weights[0].shape().dims();
+    let [first, scale, shift, second, second_bias] = weights.map(values);
+    Bank { n_rows, d_features, d_hidden, first, scale, shift, second, second_bias }
+}
+
+impl BankOperation {
+    fn bank<T: Float>([features, weights @ ..]: &[FlexTensor; 6]) -> Bank<'_, T> {
+        bank_of(features.shape()[0], weights.each_ref())
     }
 }
 
@@ -75,7 +72,7 @@ impl Operation<6> for BankOperation {
     type Saved<T: Float> = bank::Saved<T>;
 
     fn forward<T: Float>(&self, inputs: &[FlexTensor; 6]) -> (Vec<FlexTensor>, bank::Saved<T>) {
-        let bank = bank_of::<T>(inputs);
+        let bank = Self::bank::<T>(inputs);
         let (condition, saved) = in_pool(|| bank.forward(values(&inputs[0])));
         let n_networks = condition.len() / (bank.n_rows * bank.d_hidden);
         let condition = tensor(condition, [n_networks, bank.n_rows, bank.d_hidden]);
@@ -90,13 +87,9 @@ impl Operation<6> for BankOperation {
         gradient: FlexTensor,
         wants_features: bool,
     ) -> [Vec<T>; 6] {
-        let (bank, features) = (bank_of::<T>(&inputs), values(&inputs[0]));
+        let (bank, features) = (Self::bank::<T>(&inputs), values(&inputs[0]));
         let gradient = into_values(gradient);
         in_pool(|| bank.backward(features, saved, gradient, wants_features))
-    }
-
-    fn give_back<T: Float>(saved: bank::Saved<T>) {
-        saved.give_back();
     }
 }
 
@@ -105,22 +98,21 @@ struct CouplingsOperation {
     warped: Vec<usize>,
 }
 
+/// Of labels `[n_rows, d_labels]`.
+fn couplings_of<'a, T: Float>(
+    [n_rows, d_labels]: [usize; 2],
+    warped: &'a [usize],
+    weights: [&'a FlexTensor; 6],
+) -> Couplings<'a, T> {
+    let d_hidden = weights[3].shape()[2];
+    let [first, scale, shift, second, merge, merge_bias] = weights.map(values);
+    Couplings { n_rows, d_labels, d_hidden, warped, first, scale, shift, second, merge, merge_bias }
+}
+
 impl CouplingsOperation {
     fn couplings<'a, T: Float>(&'a self, inputs: &'a [FlexTensor; 8]) -> Couplings<'a, T> {
-        let [noise, _, first, scale, shift, second, merge, merge_bias] = inputs;
-        let [n_rows, d_labels] = noise.shape().dims();
-        Couplings {
-            n_rows,
-            d_labels,
-            d_hidden: second.shape()[2],
-            warped: &self.warped,
-            first: values(first),
-            scale: values(scale),
-            shift: values(shift),
-            second: values(second),
-            merge: values(merge),
-            merge_bias: values(merge_bias),
-        }
+        let [noise, _, weights @ ..] = inputs;
+        couplings_of(noise.shape().dims(), &self.warped, weights.each_ref())
     }
 }
 
@@ -155,10 +147,6 @@ impl Operation<8> for CouplingsOperation {
         let couplings = self.couplings::<T>(&inputs);
         let gradient = values(&gradient);
         in_pool(|| couplings.backward(saved, condition, gradient))
-    }
-
-    fn give_back<T: Float>(saved: couplings::Saved<T>) {
-        saved.give_back();
     }
 }
 
@@ -208,10 +196,6 @@ impl Operation<7> for NetworksOperation {
         let networks = self.networks::<T>(&inputs);
         let (features, gradient) = (values(&inputs[0]), values(&gradient));
         in_pool(|| networks.backward(features, saved, gradient, wants_features))
-    }
-
-    fn give_back<T: Float>(saved: networks::Saved<T>) {
-        saved.give_back();
     }
 }
 
@@ -278,26 +262,21 @@ fn sample<T: Float>(
     warped: &[usize],
 ) -> FlexTensor {
     let [n_samples, n_rows, d_labels] = noise.shape().dims();
-    let affine = |mean, variance| Affine::new(values(mean), values(variance));
+    let norm = |mean, variance| Affine::new(values(mean), values(variance));
     let w = weights;
+    let of_bank =
+        [&w.bank_first, &w.bank_scale, &w.bank_shift, &w.bank_second, &w.bank_second_bias];
+    let bank = bank_of(n_rows, of_bank);
+    let of_couplings =
+        [&w.first, &w.first_scale, &w.first_shift, &w.second, &w.merge, &w.merge_bias];
+    let couplings = couplings_of([n_rows, d_labels], warped, of_couplings);
     let sampler = Sampler {
-        d_features: features.shape()[1],
-        d_labels,
-        d_hidden: w.second.shape()[2],
-        warped,
-        bank_first: values(&w.bank_first),
-        bank_norm: affine(&w.bank_mean, &w.bank_variance)
-            .then(values(&w.bank_scale), values(&w.bank_shift)),
-        bank_second: values(&w.bank_second),
-        bank_second_bias: values(&w.bank_second_bias),
-        first: values(&w.first),
-        first_norm: affine(&w.first_mean, &w.first_variance)
-            .then(values(&w.first_scale), values(&w.first_shift)),
-        second: values(&w.second),
+        bank_norm: norm(&w.bank_mean, &w.bank_variance).then(bank.scale, bank.shift),
+        bank,
+        first_norm: norm(&w.first_mean, &w.first_variance).then(couplings.scale, couplings.shift),
+        couplings,
         second_bias: values(&w.second_bias),
-        second_norm: affine(&w.second_mean, &w.second_variance),
-        merge: values(&w.merge),
-        merge_bias: values(&w.merge_bias),
+        second_norm: norm(&w.second_mean, &w.second_variance),
     };
     let samples = sampler.sample(values::<T>(features), values(noise));
     tensor(samples, [n_samples, n_rows, d_labels])

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
 use super::matmul::{Matrix, Target, features_gradient, matmul};
-use super::rows::{BackwardNormalization, Moments, add_rows, tile_len};
+use super::rows::{BackwardNormalization, Moments, add_rows, concat, tile_len};
 
 /// The weights of all networks, one after another.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) struct Bank<'a, T> {
 
 /// What the way back needs of the way forward.
 #[derive(Debug, Clone)]
-pub(super) struct Saved<T> {
+pub(super) struct Saved<T: Float> {
     /// `[n_networks, n_rows, d_hidden]`
     pre: Vec<T>,
     /// `[n_networks][d_hidden]`
@@ -41,7 +41,7 @@ pub(super) struct Saved<T> {
 }
 
 /// Mean and unbiased variance of each channel of each network.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Statistics<T> {
     pub(super) mean: Vec<T>,
     pub(super) variance: Vec<T>,
@@ -51,10 +51,11 @@ impl<T: Float> Saved<T> {
     pub(super) fn statistics(&self) -> Statistics<T> {
         Statistics::of(&self.networks)
     }
+}
 
-    /// When there is no way back.
-    pub(super) fn give_back(self) {
-        give_back(self.pre);
+impl<T: Float> Drop for Saved<T> {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.pre));
     }
 }
 
@@ -65,32 +66,25 @@ impl<T: Float> Statistics<T> {
             variance: moments.iter().flat_map(Moments::unbiased_variance).collect(),
         }
     }
-}
 
-/// One network: its part of every weight.
-#[derive(Debug, Clone, Copy)]
-struct Network<'a, T> {
-    d_features: usize,
-    d_hidden: usize,
-    first: &'a [T],
-    scale: &'a [T],
-    shift: &'a [T],
-    second: &'a [T],
-    second_bias: &'a [T],
+    pub(super) fn extend(&mut self, others: &Self) {
+        self.mean.extend_from_slice(&others.mean);
+        self.variance.extend_from_slice(&others.variance);
+    }
 }
 
 impl<'a, T: Float> Bank<'a, T> {
-    fn network(&self, index: usize) -> Network<'a, T> {
+    /// One network: its part of every weight.
+    pub(super) fn network(&self, index: usize) -> Self {
         let (d, h) = (self.d_features, self.d_hidden);
-        let channels = index * h..(index + 1) * h;
-        Network {
-            d_features: d,
-            d_hidden: h,
-            first: &self.first[index * d * h..][..d * h],
-            scale: &self.scale[channels.clone()],
-            shift: &self.shift[channels.clone()],
-            second: &self.second[index * h * h..][..h * h],
-            second_bias: &self.second_bias[channels],
+        let part = |all: &'a [T], len: usize| &all[index * len..][..len];
+        Self {
+            first: part(self.first, d * h),
+            scale: part(self.scale, h),
+            shift: part(self.shift, h),
+            second: part(self.second, h * h),
+            second_bias: part(self.second_bias, h),
+            ..*self
         }
     }
 
@@ -107,7 +101,9 @@ impl<'a, T: Float> Bank<'a, T> {
             .par_chunks_mut(n_values)
             .zip(condition.par_chunks_mut(n_values))
             .enumerate()
-            .map(|(index, (pre, condition))| self.network(index).forward(features, pre, condition))
+            .map(|(index, (pre, condition))| {
+                self.network(index).forward_one(features, pre, condition)
+            })
             .collect();
         (condition, Saved { pre, networks })
     }
@@ -132,17 +128,13 @@ impl<'a, T: Float> Bank<'a, T> {
             .enumerate()
             .map(|(index, ((gradient, pre), (first, second)))| {
                 let network = self.network(index);
-                network.backward(features, pre, &saved.networks[index], gradient, first, second)
+                network.backward_one(features, pre, &saved.networks[index], gradient, first, second)
             })
             .collect();
         let features = wants_features.then(|| features_gradient(self.first, d, h, &gradient));
-        give_back(saved.pre);
         give_back(gradient);
-        let collect = |part: fn(&NetworkSums<T>) -> &[T]| -> Vec<T> {
-            sums.iter().map(part).collect::<Vec<_>>().concat()
-        };
-        let [scale, shift] = [collect(|sums| &sums.scale), collect(|sums| &sums.shift)];
-        let second_bias = collect(|sums| &sums.second_bias);
+        let [scale, shift] = [concat(&sums, |of| &of.scale), concat(&sums, |of| &of.shift)];
+        let second_bias = concat(&sums, |of| &of.second_bias);
         [features.unwrap_or_default(), first, scale, shift, second, second_bias]
     }
 }
@@ -155,7 +147,7 @@ struct NetworkSums<T> {
     second_bias: Vec<T>,
 }
 
-impl<T: Float> Network<'_, T> {
+impl<T: Float> Bank<'_, T> {
     /// h = pre · slope + offset: normalisation and its affine part in one.
     fn slopes_and_offsets(&self, moments: &Moments<T>) -> (Vec<T>, Vec<T>) {
         let slopes: Vec<T> = moments
@@ -170,7 +162,7 @@ impl<T: Float> Network<'_, T> {
         (slopes, offsets)
     }
 
-    fn forward(&self, features: &[T], pre: &mut [T], condition: &mut [T]) -> Moments<T> {
+    fn forward_one(&self, features: &[T], pre: &mut [T], condition: &mut [T]) -> Moments<T> {
         let h = self.d_hidden;
         let tile_len = tile_len(pre.len() / h, h);
         let mut moments = Moments::new(h);
@@ -192,14 +184,14 @@ impl<T: Float> Network<'_, T> {
     }
 
     /// hidden · W₂ + c₂
-    fn second_layer(&self, hidden: &[T], output: &mut [T]) {
+    pub(super) fn second_layer(&self, hidden: &[T], output: &mut [T]) {
         let h = self.d_hidden;
         output.chunks_exact_mut(h).for_each(|row| row.copy_from_slice(self.second_bias));
         matmul(output, Target::AddTo, Matrix::new(hidden, h), Matrix::new(self.second, h));
     }
 
     /// Turns the gradient of the condition into that of `pre`, in place.
-    fn backward(
+    fn backward_one(
         &self,
         features: &[T],
         pre: &[T],
@@ -231,8 +223,9 @@ impl<T: Float> Network<'_, T> {
                 matmul(second, Target::AddTo, hidden, Matrix::new(gradient, h));
                 vectorized!({
                     add_rows(&mut sums.second_bias, gradient);
-                    let tile = Tile { pre, hidden_slope, of_hidden, gradient };
-                    tile.through_activation(&moments.mean, &mut products, &mut sums.shift);
+                    let known = [pre, &*hidden_slope, &*of_hidden];
+                    let (products, sums) = (&mut products, &mut sums.shift);
+                    through_activation(gradient, known, &moments.mean, products, sums);
                 });
             }
         });
@@ -284,36 +277,30 @@ fn activate_with_slope<T: Float>(
     }
 }
 
-/// A tile on the way back.
-struct Tile<'a, T> {
-    pre: &'a [T],
-    hidden_slope: &'a [T],
-    /// The gradient of SiLU's value.
-    of_hidden: &'a [T],
-    /// Becomes the gradient of SiLU's argument.
-    gradient: &'a mut [T],
-}
-
-impl<T: Float> Tile<'_, T> {
-    /// Adds up Σ dh · (pre − mean) and Σ dh.
-    #[inline(always)]
-    fn through_activation(self, mean: &[T], products: &mut [T], sums: &mut [T]) {
-        let d_hidden = mean.len();
-        let rows = self.gradient.chunks_exact_mut(d_hidden).zip(self.pre.chunks_exact(d_hidden));
-        let slopes = self.hidden_slope.chunks_exact(d_hidden);
-        for ((gradient, pre), (slope, of_hidden)) in
-            rows.zip(slopes.zip(self.of_hidden.chunks_exact(d_hidden)))
+/// Turns the gradient of SiLU's results into that of its arguments, and adds up its sums and its products with pre − mean.
+#[inline(always)]
+fn through_activation<T: Float>(
+    gradient: &mut [T],
+    [pre, slope, of_hidden]: [&[T]; 3],
+    mean: &[T],
+    products: &mut [T],
+    sums: &mut [T],
+) {
+    let d_hidden = mean.len();
+    let rows = gradient.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden));
+    let slopes = slope.chunks_exact(d_hidden);
+    for ((gradient, pre), (slope, of_hidden)) in
+        rows.zip(slopes.zip(of_hidden.chunks_exact(d_hidden)))
+    {
+        let known = of_hidden.iter().zip(slope).zip(pre.iter().zip(mean));
+        let totals = sums.iter_mut().zip(products.iter_mut());
+        for (gradient, (((&of_hidden, &slope), (&pre, &mean)), (sum, product))) in
+            gradient.iter_mut().zip(known.zip(totals))
         {
-            let known = of_hidden.iter().zip(slope).zip(pre.iter().zip(mean));
-            let totals = sums.iter_mut().zip(products.iter_mut());
-            for (gradient, (((&of_hidden, &slope), (&pre, &mean)), (sum, product))) in
-                gradient.iter_mut().zip(known.zip(totals))
-            {
-                let dh = of_hidden * slope;
-                *gradient = dh;
-                *sum += dh;
-                *product = dh.mul_add(pre - mean, *product);
-            }
+            let dh = of_hidden * slope;
+            *gradient = dh;
+            *sum += dh;
+            *product = dh.mul_add(pre - mean, *product);
         }
     }
 }

@@ -9,8 +9,8 @@
 use super::bank::Statistics;
 use super::buffers::{give_back, take};
 use super::float::Float;
-use super::head::{Condition, Head, HeadGradients, HeadRows, KeptLabels};
-use super::rows::{Moments, dot};
+use super::head::{Head, HeadGradients, HeadRows, KeptLabels};
+use super::rows::{Moments, concat, dot};
 use crate::bijections::{FLOOR, N_HEADS};
 
 /// The weights of all couplings, one after another, in each of them scale before shift.
@@ -36,7 +36,7 @@ pub(super) struct Couplings<'a, T> {
 
 /// What the way back needs of the way forward.
 #[derive(Debug, Clone)]
-pub(super) struct Saved<T> {
+pub(super) struct Saved<T: Float> {
     /// U of all couplings, `[2 · n_couplings, n_rows, d_hidden]`
     second: Vec<T>,
     couplings: Vec<SavedCoupling<T>>,
@@ -61,15 +61,14 @@ pub(super) struct Output<T> {
     pub(super) second: Statistics<T>,
 }
 
-impl<T: Float> Saved<T> {
-    /// When there is no way back.
-    pub(super) fn give_back(self) {
-        give_back(self.second);
+impl<T: Float> Drop for Saved<T> {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.second));
     }
 }
 
 impl<'a, T: Float> Couplings<'a, T> {
-    fn head(&self, coupling: usize, head: usize) -> Head<'a, T> {
+    pub(super) fn head(&self, coupling: usize, head: usize) -> Head<'a, T> {
         let (h, d_kept) = (self.d_hidden, self.d_labels - 1);
         let index = N_HEADS * coupling + head;
         let channels = index * h..(index + 1) * h;
@@ -93,8 +92,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         let n_couplings = self.warped.len();
         let mut labels = noise.to_vec();
         let mut log_det = vec![T::ZERO; self.n_rows];
-        let mut first = Statistics { mean: Vec::new(), variance: Vec::new() };
-        let mut second = Statistics { mean: Vec::new(), variance: Vec::new() };
+        let (mut first, mut second) = (Statistics::default(), Statistics::default());
         let mut couplings = Vec::with_capacity(n_couplings);
         let n_values = N_HEADS * self.n_rows * self.d_hidden;
         let mut seconds = take(n_couplings * n_values);
@@ -104,9 +102,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         {
             let labels = (&mut labels[..], &mut log_det[..]);
             let saved = self.couple(index, condition, values, labels, &mut first);
-            let statistics = Statistics::of(&saved.second_moments);
-            second.mean.extend(statistics.mean);
-            second.variance.extend(statistics.variance);
+            second.extend(&Statistics::of(&saved.second_moments));
             couplings.push(saved);
         }
         let mut labels_and_log_det = Vec::with_capacity(self.n_rows * (self.d_labels + 1));
@@ -131,14 +127,11 @@ impl<'a, T: Float> Couplings<'a, T> {
         let (scale_second, shift_second) = second.split_at_mut(n_rows * h);
         let run = |head: usize, second: &mut [T]| {
             let part = |group: usize| &condition[group * n_rows * h..][..n_rows * h];
-            let condition = Condition { log_gain: part(head), offset: part(N_HEADS + head) };
+            let condition = [part(head), part(N_HEADS + head)];
             self.head(index, head).forward(&kept, condition, second)
         };
         let (scale, shift) = rayon::join(|| run(0, scale_second), || run(1, shift_second));
-        for head in [&scale, &shift] {
-            statistics.mean.extend_from_slice(&head.first_mean);
-            statistics.variance.extend_from_slice(&head.first_variance);
-        }
+        [&scale, &shift].into_iter().for_each(|head| statistics.extend(&head.first));
         let (raw_scale, shifts) = (scale.outputs, shift.outputs);
         let mut noise = Vec::with_capacity(n_rows);
         vectorized!({
@@ -186,19 +179,15 @@ impl<'a, T: Float> Couplings<'a, T> {
             heads.push(self.uncouple(index, coupling, condition, seconds, gradients));
         }
         give_back(of_second);
-        give_back(saved.second);
         let heads: Vec<HeadGradients<T>> = heads.into_iter().rev().flatten().collect();
-        let collect = |part: fn(&HeadGradients<T>) -> &[T]| -> Vec<T> {
-            heads.iter().map(part).collect::<Vec<_>>().concat()
-        };
         [
             of_labels,
             condition,
-            collect(|head| &head.path.of_first),
-            collect(|head| &head.path.of_scale),
-            collect(|head| &head.shift),
-            collect(|head| &head.second),
-            collect(|head| &head.merge),
+            concat(&heads, |head| &head.path.of_first),
+            concat(&heads, |head| &head.path.of_scale),
+            concat(&heads, |head| &head.shift),
+            concat(&heads, |head| &head.second),
+            concat(&heads, |head| &head.merge),
             heads.iter().map(|head| head.merge_bias).collect(),
         ]
     }

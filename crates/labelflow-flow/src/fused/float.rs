@@ -1,7 +1,6 @@
 //! The numbers that the fused operations compute with: f32, and f64 for tests and exact work.
 
 use std::cell::Cell;
-use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::sync::Mutex;
@@ -13,11 +12,6 @@ use burn::backend::Element;
 pub(super) trait Float:
     Element
     + bytemuck::Pod
-    + Copy
-    + Default
-    + Debug
-    + Send
-    + Sync
     + PartialOrd
     + Sum
     + Add<Output = Self>
@@ -26,7 +20,6 @@ pub(super) trait Float:
     + Mul<Output = Self>
     + Div<Output = Self>
     + Neg<Output = Self>
-    + 'static
 {
     const ZERO: Self;
     const ONE: Self;

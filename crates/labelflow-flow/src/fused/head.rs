@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 
+use super::bank::Statistics;
 use super::buffers::with_scratch;
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
@@ -52,18 +53,9 @@ struct FirstLayer<T> {
     variance: Vec<T>,
 }
 
-/// What a coupling's networks hear of the features: a head's gain before its exponential, and its offset.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Condition<'a, T> {
-    pub(super) log_gain: &'a [T],
-    pub(super) offset: &'a [T],
-}
-
 /// What one head gives on the way forward.
 pub(super) struct HeadOutputs<T> {
-    pub(super) first_mean: Vec<T>,
-    /// Unbiased.
-    pub(super) first_variance: Vec<T>,
+    pub(super) first: Statistics<T>,
     pub(super) second_moments: Moments<T>,
     /// o, of each row.
     pub(super) outputs: Vec<T>,
@@ -157,29 +149,31 @@ impl<T: Float> FirstLayer<T> {
     }
 
     /// Mean and unbiased variance of every channel.
-    fn statistics(&self, head: &Head<'_, T>, kept: &KeptLabels<T>) -> (Vec<T>, Vec<T>) {
+    fn statistics(&self, head: &Head<'_, T>, kept: &KeptLabels<T>) -> Statistics<T> {
         let mut mean = vec![T::ZERO; head.d_hidden];
         for (&label, weights) in kept.mean.iter().zip(head.first.chunks_exact(head.d_hidden)) {
             add_scaled(&mut mean, label, weights);
         }
         let n_rows = kept.n_rows() as f64;
         let unbiased = T::from_f64(n_rows / (n_rows - 1.0).max(1.0));
-        (mean, self.variance.iter().map(|&variance| variance * unbiased).collect())
+        let variance = self.variance.iter().map(|&variance| variance * unbiased).collect();
+        Statistics { mean, variance }
     }
 }
 
 impl<T: Float> Head<'_, T> {
+    /// `condition` is what the features say: the gain before its exponential, and the offset.
     pub(super) fn forward(
         &self,
         kept: &KeptLabels<T>,
-        condition: Condition<'_, T>,
+        condition: [&[T]; 2],
         second: &mut [T],
     ) -> HeadOutputs<T> {
         let first = vectorized!(FirstLayer::new(self, kept));
-        let (first_mean, first_variance) = vectorized!(first.statistics(self, kept));
+        let statistics = vectorized!(first.statistics(self, kept));
         let second_moments = self.second_layer(&first, kept, second);
         let outputs = self.outputs(&second_moments, second, condition);
-        HeadOutputs { first_mean, first_variance, second_moments, outputs }
+        HeadOutputs { first: statistics, second_moments, outputs }
     }
 
     /// U = SiLU(ỹ α + β) W₂, and its moments.
@@ -211,7 +205,7 @@ impl<T: Float> Head<'_, T> {
     }
 
     /// o = SiLU(gain · norm₀(U) + offset) · m + c
-    fn outputs(&self, moments: &Moments<T>, second: &[T], condition: Condition<'_, T>) -> Vec<T> {
+    fn outputs(&self, moments: &Moments<T>, second: &[T], condition: [&[T]; 2]) -> Vec<T> {
         let h = self.d_hidden;
         let part_rows = part_rows(second.len() / h);
         let mut outputs = vec![T::ZERO; second.len() / h];
@@ -219,16 +213,15 @@ impl<T: Float> Head<'_, T> {
         outputs.par_chunks_mut(part_rows).enumerate().for_each(|(part, outputs)| {
             let start = part * part_rows * h;
             let range = start..start + outputs.len() * h;
-            let normalized = Normalized {
-                second: &second[range.clone()],
-                mean: &moments.mean,
-                factors: &factors,
-            };
-            let condition = Condition {
-                log_gain: &condition.log_gain[range.clone()],
-                offset: &condition.offset[range],
-            };
-            vectorized!(merged(outputs, self, normalized, condition));
+            let [second, log_gain, offset] =
+                [second, condition[0], condition[1]].map(|all| &all[range.clone()]);
+            vectorized!(merged(
+                outputs,
+                self,
+                second,
+                [&moments.mean, &factors],
+                [log_gain, offset]
+            ));
         });
         outputs
     }
@@ -285,34 +278,27 @@ impl<T: Float> Head<'_, T> {
         let len = part_rows * self.d_hidden;
         let seconds = second.par_chunks(len).zip(of_second.par_chunks_mut(len));
         let kept = kept.centred.par_chunks(part_rows * kept.d_kept());
-        let parts = seconds.zip(kept).map(|((second, of_second), kept)| {
-            HiddenRows { second, of_second, kept }.backward(self, first, &normalization)
-        });
+        let parts = seconds
+            .zip(kept)
+            .map(|(rows, kept)| self.backward_rows(first, &normalization, rows, kept));
         BeforeSecond::joined(parts.collect())
     }
-}
-
-/// U with what normalises it.
-#[derive(Debug, Clone, Copy)]
-struct Normalized<'a, T> {
-    second: &'a [T],
-    mean: &'a [T],
-    factors: &'a [T],
 }
 
 #[inline(always)]
 fn merged<T: Float>(
     outputs: &mut [T],
     head: &Head<'_, T>,
-    normalized: Normalized<'_, T>,
-    condition: Condition<'_, T>,
+    second: &[T],
+    [mean, factors]: [&[T]; 2],
+    [log_gain, offset]: [&[T]; 2],
 ) {
     let h = head.d_hidden;
     let floor = T::from_f64(GAIN_FLOOR);
     let mut activation = vec![T::ZERO; h];
-    let (mean, factors) = (&normalized.mean[..h], &normalized.factors[..h]);
-    let rows = normalized.second.chunks_exact(h);
-    let condition = condition.log_gain.chunks_exact(h).zip(condition.offset.chunks_exact(h));
+    let (mean, factors) = (&mean[..h], &factors[..h]);
+    let rows = second.chunks_exact(h);
+    let condition = log_gain.chunks_exact(h).zip(offset.chunks_exact(h));
     for ((output, second), (log_gain, offset)) in outputs.iter_mut().zip(rows).zip(condition) {
         for channel in 0..h {
             let normal = (second[channel] - mean[channel]) * factors[channel];
@@ -385,15 +371,14 @@ impl<T: Float> HeadRows<'_, T> {
 
 impl<T: Float> AfterSecond<T> {
     fn joined(parts: Vec<Self>) -> Self {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().expect("there are rows");
-        for part in parts {
+        let join = |mut all: Self, part: Self| {
             add_scaled(&mut all.of_merge, T::ONE, &part.of_merge);
             add_scaled(&mut all.sum, T::ONE, &part.sum);
             add_scaled(&mut all.products, T::ONE, &part.products);
             all.of_merge_bias += part.of_merge_bias;
-        }
-        all
+            all
+        };
+        parts.into_iter().reduce(join).expect("there are rows")
     }
 }
 
@@ -409,34 +394,29 @@ struct BeforeSecond<T> {
     of_kept: Vec<T>,
 }
 
-/// Some rows of a head between the kept labels and its second layer.
-struct HiddenRows<'a, T> {
-    second: &'a [T],
-    /// The gradient of the normalised second layer; becomes that of the second layer.
-    of_second: &'a mut [T],
-    kept: &'a [T],
-}
-
-impl<T: Float> HiddenRows<'_, T> {
-    fn backward(
-        self,
-        head: &Head<'_, T>,
+impl<T: Float> Head<'_, T> {
+    /// Some rows between the kept labels and the second layer. `of_second` is the gradient of the normalised second layer and
+    /// becomes that of the second layer.
+    fn backward_rows(
+        &self,
         first: &FirstLayer<T>,
         normalization: &BackwardNormalization<T>,
+        (second, of_second): (&[T], &mut [T]),
+        kept: &[T],
     ) -> BeforeSecond<T> {
-        let h = head.d_hidden;
+        let h = self.d_hidden;
         let d_kept = first.slopes.len() / h;
-        let tile_len = tile_len(self.second.len() / h, h);
+        let tile_len = tile_len(second.len() / h, h);
         let kept_len = tile_len / h * d_kept;
         let mut result = BeforeSecond {
             of_second_weight: vec![T::ZERO; h * h],
             sum: vec![T::ZERO; h],
             products: vec![T::ZERO; d_kept * h],
-            of_kept: vec![T::ZERO; self.kept.len()],
+            of_kept: vec![T::ZERO; kept.len()],
         };
         let BeforeSecond { of_second_weight, sum, products, of_kept } = &mut result;
-        let tiles = self.second.chunks(tile_len).zip(self.of_second.chunks_mut(tile_len));
-        let kept_tiles = self.kept.chunks(kept_len).zip(of_kept.chunks_mut(kept_len));
+        let tiles = second.chunks(tile_len).zip(of_second.chunks_mut(tile_len));
+        let kept_tiles = kept.chunks(kept_len).zip(of_kept.chunks_mut(kept_len));
         with_scratch(tile_len, |[hidden, slope, of_hidden]| {
             for ((second, of_second), (kept, of_kept)) in tiles.zip(kept_tiles) {
                 let n_values = second.len();
@@ -444,9 +424,9 @@ impl<T: Float> HiddenRows<'_, T> {
                 let of_hidden = &mut of_hidden[..n_values];
                 vectorized!({
                     normalization.apply(second, of_second);
-                    hidden_layer_with_slope(hidden, slope, kept, &first.slopes, head.shift);
+                    hidden_layer_with_slope(hidden, slope, kept, &first.slopes, self.shift);
                 });
-                let weights = Matrix::new(head.second, h).transposed();
+                let weights = Matrix::new(self.second, h).transposed();
                 matmul(of_hidden, Target::Replace, Matrix::new(of_second, h), weights);
                 let hidden = Matrix::new(hidden, h).transposed();
                 matmul(of_second_weight, Target::AddTo, hidden, Matrix::new(of_second, h));
@@ -473,15 +453,14 @@ impl<T: Float> HiddenRows<'_, T> {
 
 impl<T: Float> BeforeSecond<T> {
     fn joined(parts: Vec<Self>) -> Self {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().expect("there are rows");
-        for part in parts {
+        let join = |mut all: Self, part: Self| {
             add_scaled(&mut all.of_second_weight, T::ONE, &part.of_second_weight);
             add_scaled(&mut all.sum, T::ONE, &part.sum);
             add_scaled(&mut all.products, T::ONE, &part.products);
             all.of_kept.extend(part.of_kept);
-        }
-        all
+            all
+        };
+        parts.into_iter().reduce(join).expect("there are rows")
     }
 }
 

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::buffers::{give_back, take, with_scratch};
 use super::float::Float;
 use super::matmul::{Matrix, Target, features_gradient, matmul};
-use super::rows::{add_rows, add_scaled, dot, tile_len};
+use super::rows::{add_rows, add_scaled, concat, dot, tile_len};
 use crate::Activation;
 
 /// The weights of all networks, one after another.
@@ -39,15 +39,15 @@ pub(super) struct Networks<'a, T> {
 
 /// What the way back needs of the way forward, both `[n_networks, n_rows, d_hidden]`.
 #[derive(Debug, Clone)]
-pub(super) struct Saved<T> {
+pub(super) struct Saved<T: Float> {
     first: Vec<T>,
     second: Vec<T>,
 }
 
-impl<T: Float> Saved<T> {
-    pub(super) fn give_back(self) {
-        give_back(self.first);
-        give_back(self.second);
+impl<T: Float> Drop for Saved<T> {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.first));
+        give_back(std::mem::take(&mut self.second));
     }
 }
 
@@ -148,18 +148,14 @@ impl<'a, T: Float> Networks<'a, T> {
             .collect();
         let features = wants_features
             .then(|| features_gradient(self.first, self.d_features, self.d_hidden, &saved.first));
-        saved.give_back();
-        let collect = |part: fn(&OfWeights<T>) -> &[T]| -> Vec<T> {
-            of_weights.iter().map(part).collect::<Vec<_>>().concat()
-        };
         [
             features.unwrap_or_default(),
-            collect(|of| &of.first),
-            collect(|of| &of.first_bias),
-            collect(|of| &of.second),
-            collect(|of| &of.second_bias),
-            collect(|of| &of.last),
-            collect(|of| &of.last_bias),
+            concat(&of_weights, |of| &of.first),
+            concat(&of_weights, |of| &of.first_bias),
+            concat(&of_weights, |of| &of.second),
+            concat(&of_weights, |of| &of.second_bias),
+            concat(&of_weights, |of| &of.last),
+            concat(&of_weights, |of| &of.last_bias),
         ]
     }
 
@@ -174,7 +170,15 @@ impl<'a, T: Float> Networks<'a, T> {
     ) -> OfWeights<T> {
         let (d, h, m) = (self.d_features, self.d_hidden, self.d_heads);
         let rows = tile_len(self.n_rows, 1);
-        let mut of = OfWeights::zeros(d, h, m);
+        let zeros = |len| vec![T::ZERO; len];
+        let mut of = OfWeights {
+            first: zeros(d * h),
+            first_bias: zeros(h),
+            second: zeros(h * h),
+            second_bias: zeros(h),
+            last: Vec::new(),
+            last_bias: zeros(m),
+        };
         let second_weights = Matrix::new(self.second, h).transposed();
         let last = transposed(self.last, m);
         let mut of_last = vec![T::ZERO; h * m];
@@ -228,20 +232,6 @@ struct OfWeights<T> {
     second_bias: Vec<T>,
     last: Vec<T>,
     last_bias: Vec<T>,
-}
-
-impl<T: Float> OfWeights<T> {
-    fn zeros(d_features: usize, d_hidden: usize, d_heads: usize) -> Self {
-        let zeros = |len| vec![T::ZERO; len];
-        Self {
-            first: zeros(d_features * d_hidden),
-            first_bias: zeros(d_hidden),
-            second: zeros(d_hidden * d_hidden),
-            second_bias: zeros(d_hidden),
-            last: zeros(d_hidden * d_heads),
-            last_bias: zeros(d_heads),
-        }
-    }
 }
 
 /// Rows of `n_columns` values as columns.

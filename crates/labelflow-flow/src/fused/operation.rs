@@ -29,9 +29,6 @@ pub(super) trait Operation<const N: usize>: Clone + Debug + Send + 'static {
         gradient: FlexTensor,
         wants_first: bool,
     ) -> [Vec<T>; N];
-
-    /// Frees what was saved, when there is no way back.
-    fn give_back<T: Float>(saved: Self::Saved<T>);
 }
 
 /// The outputs of an operation without a way back.
@@ -39,18 +36,10 @@ pub(super) fn without_gradient<O: Operation<N>, const N: usize>(
     operation: &O,
     inputs: &[FlexTensor; N],
 ) -> Vec<FlexTensor> {
-    fn run<T: Float, O: Operation<N>, const N: usize>(
-        operation: &O,
-        inputs: &[FlexTensor; N],
-    ) -> Vec<FlexTensor> {
-        let (outputs, saved) = operation.forward::<T>(inputs);
-        O::give_back(saved);
-        outputs
-    }
     let inputs = inputs.each_ref().map(FlexTensor::to_contiguous);
     match inputs[0].dtype() {
-        DType::F64 => run::<f64, O, N>(operation, &inputs),
-        _ => run::<f32, O, N>(operation, &inputs),
+        DType::F64 => operation.forward::<f64>(&inputs).0,
+        _ => operation.forward::<f32>(&inputs).0,
     }
 }
 
@@ -71,10 +60,7 @@ pub(super) fn with_gradient<O: Operation<N>, C: CheckpointStrategy, const N: usi
         let result = outputs.pop().expect("an operation has a result");
         let result = match prepared.compute_bound().stateful() {
             OpsKind::Tracked(prepared) => prepared.finish((inputs, operation, saved), result),
-            OpsKind::UnTracked(prepared) => {
-                O::give_back(saved);
-                prepared.finish(result)
-            }
+            OpsKind::UnTracked(prepared) => prepared.finish(result),
         };
         let others = without_gradient.map(FloatTensor::<Autodiff<Flex, C>>::new);
         std::iter::once(result).chain(others).collect()

@@ -28,6 +28,11 @@ pub(super) fn tile_len(n_rows: usize, d_hidden: usize) -> usize {
     TILE_ROWS.min(n_rows) * d_hidden
 }
 
+/// A part of each of several gradients, one after another.
+pub(super) fn concat<S, T: Copy>(all: &[S], part: fn(&S) -> &[T]) -> Vec<T> {
+    all.iter().map(part).collect::<Vec<_>>().concat()
+}
+
 /// sum[j] += Σ_rows values[row][j]
 #[inline(always)]
 pub(super) fn add_rows<T: Float>(sum: &mut [T], values: &[T]) {
@@ -115,10 +120,11 @@ impl<T: Float> Moments<T> {
 
     /// Of all parts in order.
     pub(super) fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().expect("there are rows");
-        parts.for_each(|part| all.join(&part));
-        all
+        let join = |mut all: Self, part: Self| {
+            all.join(&part);
+            all
+        };
+        parts.into_iter().reduce(join).expect("there are rows")
     }
 
     /// 1 / √(variance + ε) of each channel.

@@ -5,7 +5,8 @@
 
 use rayon::prelude::*;
 
-use super::couplings::Scale;
+use super::bank::Bank;
+use super::couplings::{Couplings, Scale};
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
 use super::rows::{dot, hidden_layer, normalizer};
@@ -40,26 +41,16 @@ impl<T: Float> Affine<T> {
     }
 }
 
-/// A trained flow, its networks one after another.
+/// A trained flow.
 #[derive(Debug)]
 pub(super) struct Sampler<'a, T> {
-    pub(super) d_features: usize,
-    pub(super) d_labels: usize,
-    pub(super) d_hidden: usize,
-    pub(super) warped: &'a [usize],
-    /// Of the bank: `[n_networks, …]`.
-    pub(super) bank_first: &'a [T],
+    pub(super) bank: Bank<'a, T>,
     pub(super) bank_norm: Affine<T>,
-    pub(super) bank_second: &'a [T],
-    pub(super) bank_second_bias: &'a [T],
-    /// Of the couplings: `[2 · n_couplings, …]`.
-    pub(super) first: &'a [T],
+    pub(super) couplings: Couplings<'a, T>,
     pub(super) first_norm: Affine<T>,
-    pub(super) second: &'a [T],
+    /// `[2 · n_couplings, d_hidden]`
     pub(super) second_bias: &'a [T],
     pub(super) second_norm: Affine<T>,
-    pub(super) merge: &'a [T],
-    pub(super) merge_bias: &'a [T],
 }
 
 impl<T: Float> Sampler<'_, T> {
@@ -70,7 +61,7 @@ impl<T: Float> Sampler<'_, T> {
         if noise.is_empty() {
             return Vec::new();
         }
-        let (d, k) = (self.d_features, self.d_labels);
+        let (d, k) = (self.bank.d_features, self.couplings.d_labels);
         let n_rows = features.len() / d;
         let n_samples = noise.len() / (n_rows * k);
         let tiles: Vec<Vec<T>> = features
@@ -102,7 +93,7 @@ impl<T: Float> Sampler<'_, T> {
 
     /// Noise of all samples of a tile becomes labels.
     fn warp_tile(&self, features: &[T], labels: &mut [T]) {
-        let (h, k) = (self.d_hidden, self.d_labels);
+        let (h, k) = (self.bank.d_hidden, self.couplings.d_labels);
         let n_values = TILE_ROWS * h;
         let n_draws = labels.len() / k;
         let mut scratch = Scratch {
@@ -112,7 +103,7 @@ impl<T: Float> Sampler<'_, T> {
         };
         let mut condition = vec![T::ZERO; 2 * N_HEADS * n_values];
         let mut outputs = [vec![T::ZERO; n_draws], vec![T::ZERO; n_draws]];
-        for (coupling, &warped) in self.warped.iter().enumerate() {
+        for (coupling, &warped) in self.couplings.warped.iter().enumerate() {
             for (index, condition) in condition.chunks_exact_mut(n_values).enumerate() {
                 let network = coupling * 2 * N_HEADS + index;
                 self.condition(network, features, &mut scratch.hidden[..n_values], condition);
@@ -130,7 +121,7 @@ impl<T: Float> Sampler<'_, T> {
             for (head, outputs) in outputs.iter_mut().enumerate() {
                 let gain = &log_gains[head * n_values..][..n_values];
                 let offset = &offsets[head * n_values..][..n_values];
-                self.head(N_HEADS * coupling + head, gain, offset, &mut scratch, outputs);
+                self.head([coupling, head], gain, offset, &mut scratch, outputs);
             }
             vectorized!({
                 let outputs = outputs[0].iter().zip(&outputs[1]);
@@ -142,13 +133,14 @@ impl<T: Float> Sampler<'_, T> {
     }
 
     /// What one network of the bank says of a tile.
-    fn condition(&self, network: usize, features: &[T], hidden: &mut [T], condition: &mut [T]) {
-        let (d, h) = (self.d_features, self.d_hidden);
-        let channels = network * h..(network + 1) * h;
-        let first = Matrix::new(&self.bank_first[network * d * h..][..d * h], h);
-        matmul(hidden, Target::Replace, Matrix::new(features, d), first);
+    fn condition(&self, index: usize, features: &[T], hidden: &mut [T], condition: &mut [T]) {
+        let h = self.bank.d_hidden;
+        let channels = index * h..(index + 1) * h;
+        let network = self.bank.network(index);
+        let features = Matrix::new(features, self.bank.d_features);
+        matmul(hidden, Target::Replace, features, Matrix::new(network.first, h));
         let slopes = &self.bank_norm.slopes[channels.clone()];
-        let offsets = &self.bank_norm.offsets[channels.clone()];
+        let offsets = &self.bank_norm.offsets[channels];
         vectorized!({
             for row in hidden.chunks_exact_mut(h) {
                 for channel in 0..h {
@@ -156,25 +148,23 @@ impl<T: Float> Sampler<'_, T> {
                 }
             }
         });
-        let bias = &self.bank_second_bias[channels];
-        condition.chunks_exact_mut(h).for_each(|row| row.copy_from_slice(bias));
-        let second = Matrix::new(&self.bank_second[network * h * h..][..h * h], h);
-        matmul(condition, Target::AddTo, Matrix::new(hidden, h), second);
+        network.second_layer(hidden, condition);
     }
 
     /// The output of one head for all samples of a tile.
     fn head(
         &self,
-        index: usize,
+        [coupling, head]: [usize; 2],
         gain: &[T],
         offset: &[T],
         scratch: &mut Scratch<T>,
         outputs: &mut [T],
     ) {
-        let (h, d_kept) = (self.d_hidden, self.d_labels - 1);
+        let (h, index) = (self.bank.d_hidden, N_HEADS * coupling + head);
         let channels = index * h..(index + 1) * h;
+        let head = self.couplings.head(coupling, head);
         let first_slopes = &self.first_norm.slopes[channels.clone()];
-        let mut slopes = self.first[index * d_kept * h..][..d_kept * h].to_vec();
+        let mut slopes = head.first.to_vec();
         for row in slopes.chunks_exact_mut(h) {
             for (slope, &normal) in row.iter_mut().zip(first_slopes) {
                 *slope = *slope * normal;
@@ -184,21 +174,19 @@ impl<T: Float> Sampler<'_, T> {
         vectorized!({
             hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()])
         });
-        let weights = Matrix::new(&self.second[index * h * h..][..h * h], h);
-        matmul(second, Target::Replace, Matrix::new(hidden, h), weights);
+        matmul(second, Target::Replace, Matrix::new(hidden, h), Matrix::new(head.second, h));
         let slopes = &self.second_norm.slopes[channels.clone()];
         let mut offsets = self.second_norm.offsets[channels.clone()].to_vec();
         for ((offset, &bias), &slope) in
-            offsets.iter_mut().zip(&self.second_bias[channels.clone()]).zip(slopes)
+            offsets.iter_mut().zip(&self.second_bias[channels]).zip(slopes)
         {
             *offset += bias * slope;
         }
-        let merge = &self.merge[channels];
         let samples = second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
         for (second, outputs) in samples {
             vectorized!(activate(second, gain, offset, slopes, &offsets));
             vectorized!(for (row, output) in second.chunks_exact(h).zip(outputs) {
-                *output = dot(row, merge) + self.merge_bias[index];
+                *output = dot(row, head.merge) + head.merge_bias;
             });
         }
     }

@@ -10,27 +10,11 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Initializer, Linear, Mode, Normalization, fused};
 
-/// Configuration of a [`ConditionerBank`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ConditionerBankConfig {
-    /// Number of networks.
-    pub n_networks: usize,
-    /// Width of the input.
-    pub d_features: usize,
-    /// Width of the hidden layer and of the output.
-    pub d_hidden: usize,
-    /// How the second layer starts.
-    pub second: SecondLayerInit,
-    /// What follows the first layer.
-    pub activation: Activation,
-}
-
 /// How the second layer of the bank starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondLayerInit {
     /// N(0, 0.01²) and zero bias: the bank's output is the networks' last word.
     NearlyZero,
@@ -52,28 +36,31 @@ pub struct ConditionerBank {
     pub activation: Activation,
 }
 
-impl ConditionerBankConfig {
-    /// Initial weights.
-    pub fn init(&self, init: &mut Initializer) -> ConditionerBank {
-        let (n, d_hidden) = (self.n_networks, self.d_hidden);
-        ConditionerBank {
-            first: match self.activation {
-                Activation::NormalizedSilu => {
-                    Linear::without_bias([n, self.d_features, d_hidden], init)
-                }
-                _ => Linear::with_bias([n, self.d_features, d_hidden], init),
+impl ConditionerBank {
+    /// Initial weights of networks whose first layer has the shape `[n_networks, d_features, d_hidden]`, and this activation
+    /// after it.
+    pub fn new(
+        first_shape: [usize; 3],
+        second: SecondLayerInit,
+        activation: Activation,
+        init: &mut Initializer,
+    ) -> Self {
+        let [n_networks, _, d_hidden] = first_shape;
+        let second_shape = [n_networks, d_hidden, d_hidden];
+        Self {
+            first: match activation {
+                Activation::NormalizedSilu => Linear::without_bias(first_shape, init),
+                _ => Linear::with_bias(first_shape, init),
             },
-            norm: self.activation.normalization(n, d_hidden, init),
-            second: match self.second {
-                SecondLayerInit::NearlyZero => Linear::nearly_zero([n, d_hidden, d_hidden], init),
-                SecondLayerInit::FanIn => Linear::with_bias([n, d_hidden, d_hidden], init),
+            norm: activation.normalization(n_networks, d_hidden, init),
+            second: match second {
+                SecondLayerInit::NearlyZero => Linear::nearly_zero(second_shape, init),
+                SecondLayerInit::FanIn => Linear::with_bias(second_shape, init),
             },
-            activation: self.activation,
+            activation,
         }
     }
-}
 
-impl ConditionerBank {
     /// # Shapes
     ///
     /// - features: `[n_rows, d_features]`

@@ -9,7 +9,7 @@ mod parts;
 mod point_layer;
 
 pub use activation::Activation;
-pub use conditioner_bank::{ConditionerBank, ConditionerBankConfig, SecondLayerInit};
+pub use conditioner_bank::{ConditionerBank, SecondLayerInit};
 pub use initializer::Initializer;
 pub use linear::Linear;
 pub(crate) use normalization::EPSILON;

@@ -15,8 +15,8 @@ pub use conformal_sets::{ConformalSets, SetMetrics};
 pub use isotonic::Isotonic;
 pub use temperature::Temperature;
 
+use crate::Result;
 use crate::rows::{SoftLabels, Truth};
-use crate::{Error, Result};
 
 /// A way to learn a calibration from true labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,19 +94,8 @@ fn check_rows(labels: &SoftLabels, truth: &Truth) -> Result<()> {
 }
 
 /// Checks that there is a true label for each row, of a class that is known.
-fn check_shape([n_rows, n_classes]: [usize; 2], truth: &Truth) -> Result<()> {
-    if truth.n_rows() != n_rows {
-        let expected = format!("{n_rows} rows, as many as were predicted");
-        return Err(Error::data("true labels", expected, truth.n_rows()));
-    }
-    if n_rows == 0 {
-        return Err(Error::data("true labels", "at least one row to calibrate on", 0));
-    }
-    if truth.n_classes() > n_classes {
-        let expected = format!("{n_classes} classes at most, as the model has");
-        return Err(Error::data("true labels", expected, truth.n_classes()));
-    }
-    Ok(())
+fn check_shape(shape: [usize; 2], truth: &Truth) -> Result<()> {
+    truth.check_shape("true labels", shape, ["were predicted", ", as the model has"])
 }
 
 #[cfg(test)]

@@ -137,8 +137,7 @@ macro_rules! label_models {
             pub fn check(&self, n_labelers: usize, n_classes: usize) -> Result<()> {
                 match self {
                     $(Self::$Model(fitted) => {
-                        fitted.shape().check_names(n_labelers, n_classes)?;
-                        fitted.check_lists()
+                        fitted.checked_shape()?.check_names(n_labelers, n_classes)
                     })*
                 }
             }

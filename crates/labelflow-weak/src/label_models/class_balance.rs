@@ -26,10 +26,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::one_coin::OneCoinFit;
-use super::signal_shape::SignalShape;
-use crate::label_models::DawidSkene;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::label_models::{DawidSkene, SignalShape};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result};
 
 /// Rounds after which an estimate is good enough to be used inside another model.
@@ -88,7 +86,7 @@ impl ClassBalance {
     pub fn resolve_counts(&self, counted: &CountedVotes) -> Result<Vec<f64>> {
         let shape = counted.shape();
         self.check(shape.n_classes)?;
-        self.fixed(shape.n_classes).map_or_else(|| estimate(counted.patterns(), shape), Ok)
+        self.fixed(shape.n_classes).map_or_else(|| estimate(&counted.patterns, shape), Ok)
     }
 
     /// The probability of each class where it does not depend on the votes.
@@ -165,7 +163,7 @@ fn estimate_from_all(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<
 fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>, f64)> {
     let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default() };
     let fitted = model.fit_patterns(patterns, shape)?;
-    let log_likelihood = fitted.log_likelihoods().last().copied();
+    let log_likelihood = fitted.log_likelihoods.last().copied();
     Ok((fitted.class_balance().to_vec(), log_likelihood.unwrap_or(f64::NEG_INFINITY)))
 }
 
@@ -178,9 +176,8 @@ fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
         max_iterations: MAX_ITERATIONS,
         tolerance: TOLERANCE,
     };
-    let fitted = fit.run();
-    let log_likelihood = fitted.log_likelihoods.last().copied();
-    (fitted.model.class_balance, log_likelihood.unwrap_or(f64::NEG_INFINITY))
+    let (model, log_likelihoods, _) = fit.run();
+    (model.class_balance, log_likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY))
 }
 
 /// The balance with one row more in each class.

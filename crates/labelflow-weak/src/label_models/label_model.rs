@@ -4,9 +4,8 @@
 //! fit: signals → counted votes → fitted label model,   predict_proba: signals → p(label | signals), [n_rows, n_classes]
 //! ```
 
-use super::signal_shape::SignalShape;
 use crate::Result;
-use crate::label_models::{ClassBalance, Knowledge};
+use crate::label_models::{ClassBalance, Knowledge, SignalShape};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
 
@@ -77,11 +76,7 @@ pub trait FittedLabelModel {
 
 /// What a fitted label model that was read from a file is asked before it labels: a file may contradict itself.
 pub(crate) trait FittedLists {
-    /// How many labelers and classes it was fitted with.
-    fn shape(&self) -> SignalShape;
-
-    /// Checks that every list is as long as the shape says, and that what names a labeler names one of them.
-    fn check_lists(&self) -> Result<()> {
-        Ok(())
-    }
+    /// How many labelers and classes it was fitted with. Checks that every list is as long as this says, and that what
+    /// names a labeler names one of them.
+    fn checked_shape(&self) -> Result<SignalShape>;
 }

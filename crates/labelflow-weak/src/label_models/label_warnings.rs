@@ -13,14 +13,12 @@
 //! nobody gets, labelers of whom most are held to be worse than chance, rows without votes that all get a class which
 //! few others have, a class balance that the votes cannot tell, and too few labelers to learn from.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::Result;
 use crate::label_models::{AnyLabelModel, ClassBalance};
 use crate::rows::SoftLabels;
-use crate::votes::{ABSTAIN, CountedVotes, VoteTally, WeakSignals};
+use crate::votes::{CountedVotes, VoteTally, WeakSignals, cast_votes};
 
 /// Labels may differ from the majority on this share of the rows where it is clear.
 const MAX_AGAINST: f64 = 0.02;
@@ -30,11 +28,16 @@ const MIN_SILENT: f64 = 0.02;
 const MIN_LABELERS: usize = 3;
 
 /// A reason to doubt labels. Shown, it is a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LabelWarning {
     /// Labels differ from the majority on more than 2 % of the rows where one class has the most votes.
+    #[error(
+        "the labels differ from a clear majority of the votes on {n_against} of {n_clear} rows ({:.1} %); \
+         they may be worse than a majority vote: judge some of these rows yourself",
+        100.0 * *n_against as f64 / *n_clear as f64
+    )]
     AgainstMajority {
         /// Number of such rows with another label.
         n_against: usize,
@@ -42,6 +45,10 @@ pub enum LabelWarning {
         n_clear: usize,
     },
     /// A class that has the most votes on some rows is the most probable one on none.
+    #[error(
+        "no row is labelled '{class}', though it has the most votes on {n_rows} rows; \
+         the labels may be worse than a majority vote"
+    )]
     ClassWithoutRows {
         /// Its name.
         class: String,
@@ -49,6 +56,10 @@ pub enum LabelWarning {
         n_rows: usize,
     },
     /// Rows without votes, at least 2 % of all, get another class than the most frequent one of the other rows.
+    #[error(
+        "the {n_rows} rows without a vote are all labelled '{class}', though most rows with votes are \
+         '{majority}' by majority; the labels may be worse than a majority vote"
+    )]
     SilentRows {
         /// The class they get.
         class: String,
@@ -58,6 +69,10 @@ pub enum LabelWarning {
         n_rows: usize,
     },
     /// More than half of the labelers are held to be right less often than by guessing.
+    #[error(
+        "{n_worse} of {n_labelers} labelers are held to be right less often than by guessing; \
+         the classes may be swapped"
+    )]
     WorseThanChance {
         /// Number of such labelers.
         n_worse: usize,
@@ -65,49 +80,17 @@ pub enum LabelWarning {
         n_labelers: usize,
     },
     /// The class balance was to be estimated, but the votes cannot tell it, and it is uniform.
+    #[error(
+        "the votes cannot tell how common the classes are, so all are taken to be equally common; \
+         give the class balance if you know it"
+    )]
     UniformBalance,
     /// Whom to trust was to be learned, from fewer than three labelers.
+    #[error("{n_labelers} labelers with votes are too few to learn whom to trust; it takes three")]
     FewLabelers {
         /// Number of labelers with votes.
         n_labelers: usize,
     },
-}
-
-impl fmt::Display for LabelWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AgainstMajority { n_against, n_clear } => write!(
-                f,
-                "the labels differ from a clear majority of the votes on {n_against} of {n_clear} rows ({:.1} %); \
-                 they may be worse than a majority vote: judge some of these rows yourself",
-                100.0 * *n_against as f64 / *n_clear as f64
-            ),
-            Self::ClassWithoutRows { class, n_rows } => write!(
-                f,
-                "no row is labelled '{class}', though it has the most votes on {n_rows} rows; \
-                 the labels may be worse than a majority vote"
-            ),
-            Self::SilentRows { class, majority, n_rows } => write!(
-                f,
-                "the {n_rows} rows without a vote are all labelled '{class}', though most rows with votes are \
-                 '{majority}' by majority; the labels may be worse than a majority vote"
-            ),
-            Self::WorseThanChance { n_worse, n_labelers } => write!(
-                f,
-                "{n_worse} of {n_labelers} labelers are held to be right less often than by guessing; \
-                 the classes may be swapped"
-            ),
-            Self::UniformBalance => write!(
-                f,
-                "the votes cannot tell how common the classes are, so all are taken to be equally common; \
-                 give the class balance if you know it"
-            ),
-            Self::FewLabelers { n_labelers } => write!(
-                f,
-                "{n_labelers} labelers with votes are too few to learn whom to trust; it takes three"
-            ),
-        }
-    }
 }
 
 /// What speaks against labels of the rows of `signals`, without knowing the truth. `fitted` is the label model that gave
@@ -156,7 +139,7 @@ pub(crate) fn doubts_of_fit(
 }
 
 /// Labels beside the majority of the votes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison {
     n_rows: usize,
     n_clear: usize,
@@ -174,15 +157,8 @@ pub(crate) struct Comparison {
 impl Comparison {
     pub(crate) fn new(n_classes: usize) -> Self {
         let none = vec![0; n_classes];
-        Self {
-            n_rows: 0,
-            n_clear: 0,
-            n_against: 0,
-            n_won: none.clone(),
-            n_labelled: none.clone(),
-            n_silent: none.clone(),
-            votes_for: none,
-        }
+        let (n_won, n_labelled) = (none.clone(), none.clone());
+        Self { n_won, n_labelled, n_silent: none.clone(), votes_for: none, ..Self::default() }
     }
 
     /// Adds `count` rows with these votes and this label.
@@ -190,9 +166,7 @@ impl Comparison {
         self.n_rows += count;
         self.n_labelled[label] += count;
         self.votes_for.fill(0);
-        for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-            self.votes_for[usize::from(vote)] += 1;
-        }
+        cast_votes(votes).for_each(|(_, class)| self.votes_for[class] += 1);
         match majority(&self.votes_for) {
             Majority::Silent => self.n_silent[label] += count,
             Majority::Tied => {}

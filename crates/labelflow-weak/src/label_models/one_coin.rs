@@ -9,17 +9,13 @@
 //! With two classes P(Y = 1) is the logistic function of a weighted vote. Coverages separate from all this: how often a
 //! labeler votes says nothing of the class.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 use super::class_balance::uniform;
-use super::signal_shape::SignalShape;
-use crate::StopReason;
-use crate::numerics::vectors::largest_change;
-use crate::numerics::{RowChunks, normalize_logs};
-use crate::votes::ABSTAIN;
-use crate::votes::vote_patterns::VotePatterns;
+use crate::label_models::SignalShape;
+use crate::numerics::{largest_change, normalize_logs};
+use crate::stop_reason::{StopReason, until_settled};
+use crate::votes::{VotePatterns, cast_votes};
 
 /// The accuracies of all labelers at the start: better than chance, which is what makes class 0 mean class 0.
 const FIRST_ACCURACY: f64 = 0.7;
@@ -62,11 +58,9 @@ impl VoteWeights {
     pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         posterior.copy_from_slice(&self.base);
         let mut log_wrong = 0.0;
-        for ((&vote, gain), wrong) in votes.iter().zip(&self.gains).zip(&self.wrongs) {
-            if vote != ABSTAIN {
-                posterior[usize::from(vote)] += gain;
-                log_wrong += wrong;
-            }
+        for (signal, class) in cast_votes(votes) {
+            posterior[class] += self.gains[signal];
+            log_wrong += self.wrongs[signal];
         }
         log_wrong + normalize_logs(posterior)
     }
@@ -83,36 +77,23 @@ pub(crate) struct OneCoinFit<'a> {
     pub(crate) tolerance: f64,
 }
 
-/// Where expectation maximisation ended.
-pub(crate) struct FittedOneCoin {
-    pub(crate) model: OneCoin,
-    /// The log-likelihood of the votes, given who votes, at the beginning of each round.
-    pub(crate) log_likelihoods: Vec<f64>,
-    pub(crate) stop: StopReason,
-}
-
 impl OneCoinFit<'_> {
-    pub(crate) fn run(&self) -> FittedOneCoin {
+    /// The model, and the log-likelihood at the beginning of each round.
+    pub(crate) fn run(&self) -> (OneCoin, Vec<f64>, StopReason) {
         let mut model = OneCoin {
             class_balance: self
                 .class_balance
                 .map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
             accuracies: vec![FIRST_ACCURACY; self.shape.n_signals],
         };
-        let mut log_likelihoods = Vec::new();
-        let mut stop = StopReason::MaxIterations;
-        for _ in 0..self.max_iterations {
+        let (log_likelihoods, stop) = until_settled(self.max_iterations, self.tolerance, || {
             let (log_likelihood, next) = self.round(&model);
-            log_likelihoods.push(log_likelihood);
             let change = largest_change(&next.accuracies, &model.accuracies)
                 .max(largest_change(&next.class_balance, &model.class_balance));
             model = next;
-            if change < self.tolerance {
-                stop = StopReason::Converged;
-                break;
-            }
-        }
-        FittedOneCoin { model, log_likelihoods, stop }
+            (log_likelihood, change)
+        });
+        (model, log_likelihoods, stop)
     }
 
     /// The log-likelihood of a model, and the model after one round.
@@ -121,23 +102,18 @@ impl OneCoinFit<'_> {
         let weights = model.weights();
         // Expected right votes and votes of each labeler, rows of each class, log-likelihood.
         let length = 2 * n_signals + n_classes + 1;
-        let add_patterns = |patterns: Range<usize>, sums: &mut [f64]| {
+        let sums = self.patterns.sum(length, |patterns, sums| {
             let mut posterior = vec![0.0; n_classes];
-            for pattern in patterns {
-                let (votes, count) = (self.patterns.row(pattern), self.patterns.count(pattern));
+            for (votes, count) in patterns {
                 sums[length - 1] += count * weights.posterior(votes, &mut posterior);
                 let (of_labelers, of_classes) = sums.split_at_mut(2 * n_signals);
-                for (&vote, sums) in votes.iter().zip(of_labelers.chunks_exact_mut(2)) {
-                    if vote != ABSTAIN {
-                        sums[0] += count * posterior[usize::from(vote)];
-                        sums[1] += count;
-                    }
+                for (signal, class) in cast_votes(votes) {
+                    of_labelers[2 * signal] += count * posterior[class];
+                    of_labelers[2 * signal + 1] += count;
                 }
                 of_classes.iter_mut().zip(&posterior).for_each(|(sum, p)| *sum += count * p);
             }
-        };
-        let chunks = RowChunks::new(self.patterns.len(), n_signals, length);
-        let sums = chunks.sum(add_patterns);
+        });
         let (of_labelers, rest) = sums.split_at(2 * n_signals);
         let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies);
         let next = OneCoin {

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::one_coin::OneCoin;
-use crate::numerics::row_chunks::fill_rows;
+use crate::numerics::fill_rows;
 use crate::rows::{SoftLabels, Truth};
 use crate::votes::{ABSTAIN, Votes, WeakSignals};
 

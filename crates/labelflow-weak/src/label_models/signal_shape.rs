@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::row_chunks::fill_rows;
+use crate::numerics::fill_rows;
 use crate::rows::SoftLabels;
-use crate::votes::WeakSignals;
-use crate::votes::votes::check_n_classes;
+use crate::settings::check_labelers;
+use crate::votes::{WeakSignals, check_n_classes};
 use crate::{Error, Result};
 
 /// Fewer labelers can be explained in more than one way.
@@ -31,15 +31,8 @@ impl SignalShape {
 
     /// Checks that `signals` have the shape of the fit.
     pub(crate) fn check(self, signals: &WeakSignals) -> Result<()> {
-        let found = Self::of(signals);
-        if found == self {
-            return Ok(());
-        }
-        Err(Error::data(
-            "signals",
-            format!("{} labelers and {} classes, as in the fit", self.n_signals, self.n_classes),
-            format!("{} labelers and {} classes", found.n_signals, found.n_classes),
-        ))
+        let found = (signals.n_signals(), signals.n_classes());
+        check_labelers("signals", found, (self.n_signals, self.n_classes), "in the fit")
     }
 
     /// Labels of rows with the shape of the fit. `write` is given a row's votes and zeros, one for each class, and writes
@@ -58,10 +51,10 @@ impl SignalShape {
 
     /// Checks that a list of a fit that was read from a file has as many entries as its dimensions say. What they
     /// say is no reason to believe that so many fit into memory, nor into a number.
-    pub(crate) fn check_list(self, list: &str, found: usize, dimensions: &[usize]) -> Result<()> {
+    pub(crate) fn check_list(self, list: &str, found: usize, dimensions: &[usize]) -> Result<Self> {
         let expected = dimensions.iter().try_fold(1, |n: usize, &size| n.checked_mul(size));
         if expected == Some(found) {
-            return Ok(());
+            return Ok(self);
         }
         let sizes: Vec<String> = dimensions.iter().map(usize::to_string).collect();
         let expected = format!(

@@ -10,8 +10,7 @@
 use crate::label_models::{DawidSkene, FittedDawidSkene, FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, Votes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, Votes, WeakSignals, cast_votes};
 use crate::{Error, Result, StopReason};
 
 /// Labelers with at least this chance-corrected agreement count as one.
@@ -77,7 +76,7 @@ impl Bounds {
         let fit = |merged: &WeakSignals| {
             DawidSkene::default().fit_counts(&CountedVotes::new(merged, &counts)?)
         };
-        estimate(&counted.signals(), counted.patterns(), |row| counts[row] as usize, fit)
+        estimate(&counted.signals(), &counted.patterns, |row| counts[row] as usize, fit)
     }
 }
 
@@ -93,17 +92,13 @@ fn estimate(
     let groups = Groups::find(patterns, signals, &mut warnings);
     let overlaps = Overlaps::count(&votes, &groups, &count);
     if overlaps.n_pairs == 0 {
-        return Err(Error::data(
-            "signals",
-            "rows on which two labelers vote, to estimate bounds from their agreement",
-            "none",
-        )
-        .with_hint("give the bounds instead"));
+        let expected = "rows on which two labelers vote, to estimate bounds from their agreement";
+        return Err(Error::data("signals", expected, "none").with_hint("give the bounds instead"));
     }
     overlaps.warn(&groups, signals.labelers(), &mut warnings);
     let merged = WeakSignals::from_votes(merge(&votes, &groups, &overlaps)?)?;
     let fitted = fit(&merged)?;
-    if fitted.stop() != StopReason::Converged {
+    if fitted.stop != StopReason::Converged {
         warnings.push("the estimate of the labelers' errors did not converge".to_owned());
     }
     let labels = fitted.predict_proba(&merged)?;
@@ -203,12 +198,11 @@ impl PairCounts {
 
     fn add(&mut self, row: &[u8], count: f64) {
         self.n_rows += count;
-        let given = || row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-        for (a, &vote) in given() {
-            self.votes[a * self.n_classes + usize::from(vote)] += count;
-            for (b, &other) in given() {
+        for (a, vote) in cast_votes(row) {
+            self.votes[a * self.n_classes + vote] += count;
+            for (b, other) in cast_votes(row) {
                 let pair = a * self.n_signals + b;
-                self.common[pair * self.n_classes + usize::from(vote)] += count;
+                self.common[pair * self.n_classes + vote] += count;
                 if vote == other {
                     self.agree[pair] += count;
                 }

@@ -8,11 +8,12 @@
 
 use std::ops::Range;
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 
 use crate::numerics::RowChunks;
 use crate::rows::{SoftLabels, Truth};
-use crate::votes::{ABSTAIN, SignalValues, WeakSignals};
+use crate::settings::check_labelers;
+use crate::votes::WeakSignals;
 use crate::{Error, Result};
 
 /// Upper bounds on the soft errors, `[n_signals, n_classes]`, each from 0 to 1.
@@ -25,11 +26,8 @@ impl Bounds {
         if let Some(((signal, class), bound)) =
             bounds.indexed_iter().find(|(_, bound)| !(0.0..=1.0).contains(*bound))
         {
-            return Err(Error::data(
-                format!("bounds, labeler {signal}, class {class}"),
-                "an error rate from 0 to 1",
-                bound,
-            ));
+            let place = format!("bounds, labeler {signal}, class {class}");
+            return Err(Error::data(place, "an error rate from 0 to 1", bound));
         }
         Ok(Self(bounds))
     }
@@ -46,20 +44,8 @@ impl Bounds {
 
     /// The soft errors measured on labelled rows, such as a simulation set.
     pub fn measured(signals: &WeakSignals, truth: &Truth) -> Result<Self> {
-        if truth.n_rows() != signals.n_rows() {
-            return Err(Error::data(
-                "true labels for the bounds",
-                format!("{} rows, as many as the signals have", signals.n_rows()),
-                truth.n_rows(),
-            ));
-        }
-        if truth.n_classes() > signals.n_classes() {
-            return Err(Error::data(
-                "true labels for the bounds",
-                format!("{} classes at most", signals.n_classes()),
-                truth.n_classes(),
-            ));
-        }
+        let shape = [signals.n_rows(), signals.n_classes()];
+        truth.check_shape("true labels for the bounds", shape, ["the signals have", ""])?;
         let one_hot = |row: usize, labels: &mut [f64]| {
             labels.fill(0.0);
             labels[truth.labels()[row]] = 1.0;
@@ -98,14 +84,7 @@ impl Bounds {
 
     /// Checks that there is one bound for each labeler and class.
     pub(crate) fn check_shape(&self, n_signals: usize, n_classes: usize) -> Result<()> {
-        if self.0.dim() == (n_signals, n_classes) {
-            return Ok(());
-        }
-        Err(Error::data(
-            "bounds",
-            format!("{n_signals} labelers and {n_classes} classes, as the signals have"),
-            format!("{} labelers and {} classes", self.0.nrows(), self.0.ncols()),
-        ))
+        check_labelers("bounds", self.0.dim(), (n_signals, n_classes), "the signals have")
     }
 }
 
@@ -117,7 +96,8 @@ fn soft_errors(
     count: impl Fn(usize) -> f64 + Sync,
 ) -> Array2<f64> {
     let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
-    let n_cells = n_signals * n_classes;
+    let (n_rows, n_cells) = (signals.n_rows(), n_signals * n_classes);
+    let signals = signals.view();
     // The sums of errors [n_signals, n_classes], then the numbers of rows given, laid out alike.
     let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
         let mut labels = vec![0.0; n_classes];
@@ -125,48 +105,18 @@ fn soft_errors(
         for row in rows {
             read_labels(row, &mut labels);
             let count = count(row);
-            match signals.values() {
-                SignalValues::Votes(votes) => {
-                    add_vote_errors(votes.row_bytes(row), count, &labels, errors, n_given);
-                }
-                SignalValues::Probabilities(p) => {
-                    let p = p.index_axis(Axis(0), row);
-                    for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
-                        errors[cell] += count * soft_error(labels[cell % n_classes], f64::from(q));
-                        n_given[cell] += count;
-                    }
-                }
-            }
+            signals.for_each_given(row, |cell, class, q| {
+                errors[cell] += count * soft_error(labels[class], f64::from(q));
+                n_given[cell] += count;
+            });
         }
     };
-    let chunks = RowChunks::new(signals.n_rows(), n_signals, 2 * n_cells);
-    let sums = chunks.sum(add_rows);
+    let sums = RowChunks::new(n_rows, n_signals, 2 * n_cells).sum(add_rows);
     Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
         let cell = signal * n_classes + class;
         // Rounding may carry a mean of ones above one.
         (sums[cell] / sums[n_cells + cell].max(1.0)).min(1.0)
     })
-}
-
-/// A vote speaks of all classes: it is wrong about its own as far as that class is improbable, about the others as
-/// far as they are probable.
-fn add_vote_errors(
-    votes: &[u8],
-    count: f64,
-    labels: &[f64],
-    errors: &mut [f64],
-    n_given: &mut [f64],
-) {
-    let n_classes = labels.len();
-    let cells = errors.chunks_exact_mut(n_classes).zip(n_given.chunks_exact_mut(n_classes));
-    for (&vote, (errors, n_given)) in votes.iter().zip(cells).filter(|(vote, _)| **vote != ABSTAIN)
-    {
-        for (class, error) in errors.iter_mut().enumerate() {
-            let p = labels[class];
-            *error += count * if class == usize::from(vote) { 1.0 - p } else { p };
-        }
-        n_given.iter_mut().for_each(|n_given| *n_given += count);
-    }
 }
 
 /// The expected |1[y = c] − q| when P(y = c) = p.

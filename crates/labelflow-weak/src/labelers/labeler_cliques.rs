@@ -16,11 +16,8 @@ pub(crate) fn shared_cliques(
     let mut joined = Array2::from_elem((n_signals, n_signals), false);
     for &(one, other) in dependencies {
         if one.max(other) >= n_signals || one == other {
-            return Err(Error::config(
-                "dependencies",
-                format!("pairs of different labelers from 0 to {}", n_signals - 1),
-                format!("({one}, {other})"),
-            ));
+            let expected = format!("pairs of different labelers from 0 to {}", n_signals - 1);
+            return Err(Error::config("dependencies", expected, format!("({one}, {other})")));
         }
         join(&mut joined, one, other);
     }

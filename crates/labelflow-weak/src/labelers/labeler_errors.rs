@@ -10,9 +10,10 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::SignalShape;
 use crate::labelers::Bounds;
 use crate::rows::{SoftLabels, Truth};
+use crate::settings::check_labelers;
 use crate::votes::WeakSignals;
 use crate::{Error, Result};
 
@@ -39,11 +40,8 @@ impl LabelerErrors {
     /// The rate of each labeler, its errors spread evenly over the classes.
     pub fn per_labeler(rates: &[f64], n_classes: usize) -> Result<Self> {
         if let Some(labeler) = rates.iter().position(|rate| !(0.0..=1.0).contains(rate)) {
-            return Err(Error::data(
-                format!("labeler errors, labeler {labeler}"),
-                "an error rate from 0 to 1",
-                rates[labeler],
-            ));
+            let place = format!("labeler errors, labeler {labeler}");
+            return Err(Error::data(place, "an error rate from 0 to 1", rates[labeler]));
         }
         if n_classes < 2 {
             return Err(Error::data("labeler errors", "at least two classes", n_classes));
@@ -97,14 +95,7 @@ impl LabelerErrors {
     /// Checks that there are errors for each labeler and class.
     pub(crate) fn check_shape(&self, shape: SignalShape) -> Result<()> {
         let expected = (shape.n_signals, shape.n_classes);
-        if self.0.dim() == expected {
-            return Ok(());
-        }
-        Err(Error::data(
-            "labeler errors",
-            format!("{} labelers and {} classes, as the signals have", expected.0, expected.1),
-            format!("{} labelers and {} classes", self.0.nrows(), self.0.ncols()),
-        ))
+        check_labelers("labeler errors", self.0.dim(), expected, "the signals have")
     }
 }
 

@@ -13,7 +13,7 @@
 
 use serde::Serialize;
 
-use crate::label_models::overlaps::overlap_counts::Overlaps;
+use crate::label_models::overlaps::Overlaps;
 use crate::votes::{CountedVotes, WeakSignals};
 
 /// What two labelers do together.
@@ -45,15 +45,13 @@ pub struct LabelerPair {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 pub fn labeler_pairs(signals: &WeakSignals) -> Vec<LabelerPair> {
-    pairs(&Overlaps::of(&signals.votes()), signals.labelers())
+    labeler_pairs_of_counts(&CountedVotes::of(signals))
 }
 
 /// The same from counted votes.
 pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
-    pairs(&Overlaps::of_patterns(counted.patterns(), counted.shape()), counted.labelers())
-}
-
-fn pairs(overlaps: &Overlaps, names: &[String]) -> Vec<LabelerPair> {
+    let (overlaps, names) =
+        (&Overlaps::of_patterns(&counted.patterns, counted.shape()), counted.labelers());
     let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
     pairs
         .map(|(a, b)| {
@@ -80,7 +78,7 @@ struct JointVotes {
 
 impl JointVotes {
     fn new(overlaps: &Overlaps, a: usize, b: usize) -> Self {
-        let (counts, n_classes) = (overlaps.counts(), overlaps.shape().n_classes);
+        let (counts, n_classes) = (&overlaps.counts, overlaps.shape.n_classes);
         let mut joint = Self {
             n_both: 0.0,
             n_agree: 0.0,

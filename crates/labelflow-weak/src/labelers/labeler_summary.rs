@@ -11,9 +11,10 @@
 
 use serde::Serialize;
 
+use crate::Result;
 use crate::rows::Truth;
-use crate::votes::{ABSTAIN, WeakSignals};
-use crate::{Error, Result};
+use crate::settings::check_rows;
+use crate::votes::{ABSTAIN, WeakSignals, cast_votes};
 
 /// What one labeler does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,14 +70,10 @@ pub(crate) fn true_classes<'a>(
     signals: &WeakSignals,
     truth: Option<&'a Truth>,
 ) -> Result<Option<&'a [usize]>> {
-    let expected = signals.n_rows();
-    match truth.map(Truth::labels) {
-        Some(truth) if truth.len() != expected => {
-            let expected = format!("{expected} rows, as many as the signals have");
-            Err(Error::data("true labels", expected, truth.len()))
-        }
-        truth => Ok(truth),
+    if let Some(truth) = truth {
+        check_rows("true labels", truth.n_rows(), signals.n_rows(), "the signals have")?;
     }
+    Ok(truth.map(Truth::labels))
 }
 
 /// What is counted of all labelers, row by row.
@@ -105,9 +102,8 @@ impl VoteCounts {
     pub(crate) fn add(&mut self, votes: &[u8], count: usize, truth: Option<usize>) {
         self.n_rows += count;
         let (overlap, conflict) = company(votes);
-        let voting = votes.iter().zip(&mut self.labelers).filter(|(vote, _)| **vote != ABSTAIN);
-        for (&vote, counts) in voting {
-            let class = usize::from(vote);
+        for (signal, class) in cast_votes(votes) {
+            let counts = &mut self.labelers[signal];
             counts.votes_for[class] += count;
             counts.overlaps += if overlap { count } else { 0 };
             counts.conflicts += if conflict { count } else { 0 };

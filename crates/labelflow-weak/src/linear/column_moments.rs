@@ -8,7 +8,7 @@
 use ndarray::{ArrayView2, Axis};
 
 use crate::linear::{RangeScaler, StandardScaler};
-use crate::rows::features::{check_columns, check_table};
+use crate::rows::{check_columns, check_table};
 use crate::{Error, Result};
 
 /// Means, deviations and ends of columns, part after part.

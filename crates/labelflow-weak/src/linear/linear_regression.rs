@@ -12,8 +12,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::linear::StandardScaler;
-use crate::numerics::cholesky::Cholesky;
-use crate::rows::features::check_columns;
+use crate::numerics::Cholesky;
+use crate::rows::check_columns;
 use crate::{Error, Result};
 
 /// The weight of |w|², in units of the features' variance.
@@ -40,8 +40,10 @@ pub struct LinearRegression;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedLinearRegression {
     scaler: StandardScaler,
-    weights: Vec<f64>,
-    intercept: f64,
+    /// The weight of each standardised column, `[d_features]`.
+    pub weights: Vec<f64>,
+    /// The prediction where every column has its mean.
+    pub intercept: f64,
 }
 
 impl LinearRegression {
@@ -109,16 +111,6 @@ fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f32>) -> Array
 }
 
 impl FittedLinearRegression {
-    /// The weight of each standardised column, `[d_features]`.
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
-    /// The prediction where every column has its mean.
-    pub fn intercept(&self) -> f64 {
-        self.intercept
-    }
-
     /// The prediction for each row of `features`, `[n_rows, d_features]`.
     pub fn predict(&self, features: ArrayView2<'_, f32>) -> Result<Vec<f64>> {
         check_columns(features, self.weights.len())?;
@@ -146,8 +138,8 @@ mod tests {
         // By hand: the slope is the sum of (x − 2.5) y over that of (x − 2.5)², 3.4 / 5; the mean label is 3.4.
         let features = array![[1.0], [2.0], [3.0], [4.0]];
         let fitted = LinearRegression.fit(features.view(), &[2.0, 4.0, 3.0, 4.6]).unwrap();
-        let slope = fitted.weights()[0] / fitted.scaler.std()[0];
-        assert_near(&[slope, fitted.intercept()], &[0.68, 3.4], 1e-8);
+        let slope = fitted.weights[0] / fitted.scaler.std()[0];
+        assert_near(&[slope, fitted.intercept], &[0.68, 3.4], 1e-8);
     }
 
     #[test]
@@ -162,7 +154,7 @@ mod tests {
         let fitted = LinearRegression.fit(features.view(), &labels).unwrap();
         assert_near(&fitted.predict(features.view()).unwrap(), &labels, 1e-6);
         // The shortest weights share the slope alike.
-        let weights = fitted.weights();
+        let weights = fitted.weights;
         assert_near(&[weights[1], weights[3]], &[weights[0]; 2], 1e-4);
         assert_eq!(weights[2], 0.0);
     }

@@ -20,14 +20,12 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::cholesky::Cholesky;
-use crate::numerics::row_chunks::fill_rows;
-use crate::numerics::vectors::largest;
-use crate::numerics::{Lbfgs, RowChunks, normalize_logs};
-use crate::rows::SoftLabels;
-use crate::rows::features::{check_columns, check_table};
-use crate::settings::{check_at_least_one, check_positive};
-use crate::{Error, Result, StopReason};
+use crate::numerics::{
+    Cholesky, Lbfgs, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs,
+};
+use crate::rows::{SoftLabels, check_columns, check_table};
+use crate::settings::{check_at_least_one, check_positive, check_rows};
+use crate::{Error, Result, StopReason, checked_when_read};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
 const MAX_NEWTON_FEATURES: usize = 1000;
@@ -121,10 +119,7 @@ impl LogisticRegression {
 }
 
 fn check_labels(labels: &[usize], n_rows: usize, n_classes: usize) -> Result<()> {
-    if labels.len() != n_rows {
-        let expected = format!("{n_rows} rows, as many as the features have");
-        return Err(Error::data("labels", expected, labels.len()));
-    }
+    check_rows("labels", labels.len(), n_rows, "the features have")?;
     match labels.iter().position(|&label| label >= n_classes) {
         None => Ok(()),
         Some(row) => Err(Error::data(
@@ -137,7 +132,7 @@ fn check_labels(labels: &[usize], n_rows: usize, n_classes: usize) -> Result<()>
 
 /// A fitted logistic regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(remote = "Self")]
 pub struct FittedLogisticRegression {
     n_classes: usize,
     d_features: usize,
@@ -145,42 +140,30 @@ pub struct FittedLogisticRegression {
     classes: Vec<usize>,
     /// One row per output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
     parameters: Vec<f64>,
-    stop: StopReason,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
-/// What a file holds, not yet checked.
-#[derive(Deserialize)]
-struct Stored {
-    n_classes: usize,
-    d_features: usize,
-    classes: Vec<usize>,
-    parameters: Vec<f64>,
-    stop: StopReason,
-}
+checked_when_read!(FittedLogisticRegression);
 
-impl TryFrom<Stored> for FittedLogisticRegression {
-    type Error = Error;
-
-    fn try_from(stored: Stored) -> Result<Self> {
-        let Stored { n_classes, d_features, classes, parameters, stop } = stored;
+impl FittedLogisticRegression {
+    /// Checks what was read.
+    fn check(&self) -> Result<()> {
+        let Self { n_classes, d_features, classes, .. } = self;
         let ascending = classes.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || classes.last().is_none_or(|&last| last >= n_classes) {
+        if !ascending || classes.last().is_none_or(|last| last >= n_classes) {
             let expected = format!("ascending classes below {n_classes}");
             let found = format!("{classes:?}");
             return Err(Error::data("stored logistic regression", expected, found));
         }
-        let fitted = Self { n_classes, d_features, classes, parameters, stop };
-        let expected = fitted.n_outputs() * (d_features + 1);
-        if fitted.parameters.len() != expected || fitted.parameters.iter().any(|p| !p.is_finite()) {
+        let expected = self.n_outputs() * (d_features + 1);
+        if self.parameters.len() != expected || self.parameters.iter().any(|p| !p.is_finite()) {
             let expected = format!("{expected} finite parameters");
-            let found = fitted.parameters.len();
+            let found = self.parameters.len();
             return Err(Error::data("stored logistic regression", expected, found));
         }
-        Ok(fitted)
+        Ok(())
     }
-}
-
-impl FittedLogisticRegression {
     /// One score tells two classes apart, none is needed for one, and more classes have one each.
     fn n_outputs(&self) -> usize {
         match self.classes.len() {
@@ -228,11 +211,6 @@ impl FittedLogisticRegression {
     pub fn parameters(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.n_outputs(), self.d_features + 1), &self.parameters)
             .expect("the number of parameters is checked")
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
     }
 }
 
@@ -431,18 +409,8 @@ fn as_rows<'a>(features: &'a CowArray<'_, f32, Ix2>) -> &'a [f32] {
 
 /// w·x + w₀, with the intercept last in `parameters`. Eight sums at once let the compiler use vector instructions.
 fn score(x: &[f32], parameters: &[f64]) -> f64 {
-    const LANES: usize = 8;
     let (weights, intercept) = parameters.split_at(x.len());
-    let mut sums = [0.0; LANES];
-    let (x_lanes, w_lanes) = (x.chunks_exact(LANES), weights.chunks_exact(LANES));
-    let rest = x_lanes.remainder().iter().zip(w_lanes.remainder());
-    let rest: f64 = rest.map(|(&x, w)| f64::from(x) * w).sum();
-    for (x, w) in x_lanes.zip(w_lanes) {
-        for lane in 0..LANES {
-            sums[lane] += f64::from(x[lane]) * w[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest + intercept[0]
+    dot_in_lanes::<8, f32>(x, weights) + intercept[0]
 }
 
 /// One score an output.
@@ -528,7 +496,7 @@ mod tests {
         for (inverse_penalty, expected) in golden {
             let settings = LogisticRegression { inverse_penalty, ..precise() };
             let fitted = settings.fit(golden_features().view(), &labels, 2).unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             assert_near(fitted.parameters(), &expected, 1e-7);
         }
     }
@@ -542,7 +510,7 @@ mod tests {
             [0.9021001600446539, 0.2293199369961443, -0.4978042914671948],
             [-0.4815828004851045, -0.32837943999286917, 0.3103421518981881],
         ];
-        assert_eq!(fitted.stop(), StopReason::Converged);
+        assert_eq!(fitted.stop, StopReason::Converged);
         assert_near(fitted.parameters(), &expected, 1e-7);
     }
 
@@ -574,7 +542,7 @@ mod tests {
             let (features, labels) = random(n_rows, d, n_classes, 1);
             let settings = LogisticRegression::default();
             let fitted = settings.fit(features.view(), &labels, n_classes).unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged, "{d} features");
+            assert_eq!(fitted.stop, StopReason::Converged, "{d} features");
             assert!(gradient_size(&features, &labels, &fitted) <= settings.tolerance);
         }
     }
@@ -670,13 +638,13 @@ mod tests {
         let settings = LogisticRegression { inverse_penalty: 0.0, ..precise() };
         let error = settings.fit(features.view(), &[0, 1], 2).unwrap_err().to_string();
         assert_eq!(error, "inverse_penalty: expected a positive number, found 0");
-        let stored = Stored {
+        let stored = FittedLogisticRegression {
             n_classes: 2,
             d_features: 1,
             classes: vec![0, 1],
             parameters: vec![1.0],
             stop: StopReason::Converged,
         };
-        assert!(FittedLogisticRegression::try_from(stored).is_err());
+        assert!(stored.check().is_err());
     }
 }

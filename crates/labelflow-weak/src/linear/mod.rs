@@ -1,16 +1,13 @@
 //! Linear models of features, and scalers.
 
 mod column_moments;
-mod column_scaler;
 mod learning_rate;
 mod linear_regression;
 mod logistic_regression;
-mod range_scaler;
-mod standard_scaler;
+mod scalers;
 
 pub use column_moments::ColumnMoments;
 pub use learning_rate::LearningRateSchedule;
 pub use linear_regression::{FittedLinearRegression, LinearRegression};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
-pub use range_scaler::RangeScaler;
-pub use standard_scaler::StandardScaler;
+pub use scalers::{RangeScaler, StandardScaler};

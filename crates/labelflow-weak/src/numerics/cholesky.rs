@@ -4,7 +4,7 @@
 //! A = L Lᵀ with L lower triangular,   L u = b,   Lᵀ x = u
 //! ```
 
-use super::vectors::dot;
+use crate::numerics::dot;
 
 /// L of a matrix A = L Lᵀ.
 #[derive(Debug, Clone)]

@@ -14,8 +14,8 @@
 
 use std::collections::VecDeque;
 
-use super::vectors::{dot, largest};
 use crate::StopReason;
+use crate::numerics::{dot, largest};
 
 const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
@@ -87,7 +87,7 @@ impl Lbfgs {
         precondition: impl Fn(&mut [f64]),
     ) -> Minimum {
         let mut here = Point::evaluate(start, &mut objective);
-        let mut history = History::new(self.memory);
+        let mut history = History { memory: self.memory, pairs: VecDeque::new() };
         let mut n_iterations = 0;
         let stop = loop {
             if largest(&here.gradient) <= self.tolerance {
@@ -155,10 +155,6 @@ struct Pair {
 }
 
 impl History {
-    fn new(memory: usize) -> Self {
-        Self { memory, pairs: VecDeque::with_capacity(memory) }
-    }
-
     fn push(&mut self, before: &Point, after: &Point, precondition: &impl Fn(&mut [f64])) {
         let point_change = difference(&after.x, &before.x);
         let gradient_change = difference(&after.gradient, &before.gradient);

@@ -2,14 +2,18 @@
 
 /// The sum of products. Eight sums at once let the compiler use vector instructions.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let (a_lanes, b_lanes) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a_lanes.remainder().iter().zip(b_lanes.remainder());
-    let rest: f64 = rest.map(|(a, b)| a * b).sum();
+    dot_in_lanes::<8, f64>(a, b)
+}
+
+/// The sum of products, as so many sums at once.
+#[inline]
+pub fn dot_in_lanes<const LANES: usize, T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(&a, b)| a.into() * b).sum();
     let mut sums = [0.0; LANES];
-    for (a, b) in a_lanes.zip(b_lanes) {
+    for (a, b) in a.iter().zip(b) {
         for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
+            sums[lane] += a[lane].into() * b[lane];
         }
     }
     sums.iter().sum::<f64>() + rest

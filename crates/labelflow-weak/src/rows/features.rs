@@ -36,8 +36,9 @@ impl Features {
     /// Checks the values; `names` are the column names.
     pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
         if names.len() != values.ncols() {
+            let place = "features";
             return Err(Error::data(
-                "features",
+                place,
                 format!("{} column names", values.ncols()),
                 names.len(),
             ));
@@ -138,12 +139,11 @@ pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) ->
 fn check_finite(features: ArrayView2<'_, f32>, shown: impl Fn(usize) -> String) -> Result<()> {
     match features.indexed_iter().find(|(_, value)| !value.is_finite()) {
         None => Ok(()),
-        Some(((row, column), value)) => Err(Error::data(
-            format!("features, row {row}, column {}", shown(column)),
-            "a finite number",
-            value,
-        )
-        .with_hint("fill or drop missing values first")),
+        Some(((row, column), value)) => {
+            let place = format!("features, row {row}, column {}", shown(column));
+            Err(Error::data(place, "a finite number", value)
+                .with_hint("fill or drop missing values first"))
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, checked_when_read};
 
 /// The range of real-valued labels. Learning happens on [0, 1], people write and read the label's own units.
 ///
@@ -20,34 +20,27 @@ use crate::{Error, Result};
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct LabelRange {
     lower: f64,
     upper: f64,
 }
 
-/// What a file holds, not yet checked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    lower: f64,
-    upper: f64,
-}
-
-impl TryFrom<Stored> for LabelRange {
-    type Error = Error;
-
-    fn try_from(Stored { lower, upper }: Stored) -> Result<Self> {
-        Self::new(lower, upper)
-    }
-}
+checked_when_read!(LabelRange);
 
 impl LabelRange {
     /// Checks that both ends are finite, that `lower` is below `upper`, and that the width is finite too.
     pub fn new(lower: f64, upper: f64) -> Result<Self> {
-        let width = upper - lower;
+        let range = Self { lower, upper };
+        range.check()?;
+        Ok(range)
+    }
+
+    fn check(&self) -> Result<()> {
+        let &Self { lower, upper } = self;
+        let width = self.width();
         if lower.is_finite() && upper.is_finite() && width > 0.0 && width.is_finite() {
-            return Ok(Self { lower, upper });
+            return Ok(());
         }
         let expected = "two finite numbers, the lower one first";
         Err(Error::data("label range", expected, format!("{lower} to {upper}")))

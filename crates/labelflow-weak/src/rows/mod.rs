@@ -9,6 +9,7 @@ mod truth;
 mod weak_dataset;
 
 pub use features::Features;
+pub(crate) use features::{check_columns, check_table};
 pub use label_range::LabelRange;
 pub use soft_labels::SoftLabels;
 pub use ties::Ties;

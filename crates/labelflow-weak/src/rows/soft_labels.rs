@@ -14,11 +14,8 @@ impl SoftLabels {
         for (row, p) in probabilities.axis_iter(Axis(0)).enumerate() {
             let sum = p.sum();
             if !(sum - 1.0).abs().le(&1e-6) || p.iter().any(|&p| p < 0.0) {
-                return Err(Error::data(
-                    format!("soft labels, row {row}"),
-                    "probabilities that sum to 1",
-                    p,
-                ));
+                let place = format!("soft labels, row {row}");
+                return Err(Error::data(place, "probabilities that sum to 1", p));
             }
         }
         Ok(Self(probabilities))

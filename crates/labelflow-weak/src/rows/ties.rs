@@ -5,7 +5,7 @@ use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::scramble::scramble;
+use crate::numerics::scramble;
 use crate::rows::SoftLabels;
 
 /// Probabilities that differ by less than this are equal.

@@ -1,5 +1,6 @@
 //! True labels, kept apart from everything that training can see.
 
+use crate::settings::check_rows;
 use crate::{Error, Result};
 
 /// True classes of the rows of a dataset. Only evaluation and the simulation of weak signals accept it.
@@ -16,13 +17,28 @@ impl Truth {
             return Err(Error::data("true labels", "at least one row", 0));
         }
         if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
-            return Err(Error::data(
-                format!("true labels, row {row}"),
-                format!("a class from 0 to {}", n_classes.saturating_sub(1)),
-                labels[row],
-            ));
+            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
+            return Err(Error::data(format!("true labels, row {row}"), expected, labels[row]));
         }
         Ok(Self { labels, n_classes })
+    }
+
+    /// Checks that there is a class for each of `n_rows` rows, and that `n_classes` classes are enough. `owners` says whose
+    /// rows and classes they are.
+    pub fn check_shape(
+        &self,
+        what: &str,
+        [n_rows, n_classes]: [usize; 2],
+        owners: [&str; 2],
+    ) -> Result<()> {
+        check_rows(what, self.n_rows(), n_rows, owners[0])?;
+        match self.n_classes <= n_classes {
+            true => Ok(()),
+            false => {
+                let expected = format!("{n_classes} classes at most{}", owners[1]);
+                Err(Error::data(what, expected, self.n_classes))
+            }
+        }
     }
 
     /// The class of each row.

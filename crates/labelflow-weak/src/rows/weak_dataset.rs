@@ -17,11 +17,8 @@ impl WeakDataset {
     /// Checks that the three speak of the same rows, labelers and classes.
     pub fn new(features: Features, signals: WeakSignals, bounds: Bounds) -> Result<Self> {
         if features.n_rows() != signals.n_rows() {
-            return Err(Error::data(
-                "signals",
-                format!("{} rows, as many as the features have", features.n_rows()),
-                format!("{} rows", signals.n_rows()),
-            ));
+            let expected = format!("{} rows, as many as the features have", features.n_rows());
+            return Err(Error::data("signals", expected, format!("{} rows", signals.n_rows())));
         }
         bounds.check_shape(signals.n_signals(), signals.n_classes())?;
         signals.check_any_vote()?;

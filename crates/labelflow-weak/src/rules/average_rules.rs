@@ -40,7 +40,8 @@ pub struct AverageRules;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedAverageRules {
     rules: Vec<Rule>,
-    unused: Vec<String>,
+    /// Names of the rules that are not used.
+    pub unused: Vec<String>,
 }
 
 impl AverageRules {
@@ -60,11 +61,6 @@ impl AverageRules {
 }
 
 impl FittedAverageRules {
-    /// Names of the rules that are not used.
-    pub fn unused(&self) -> &[String] {
-        &self.unused
-    }
-
     /// The prediction for each row, in the label's own units.
     pub fn predict(&self, features: &Features) -> Result<Vec<f64>> {
         let mut sums = vec![(0.0, 0usize); features.n_rows()];
@@ -140,7 +136,7 @@ mod tests {
         let dataset =
             RuleDataset::new(rows.clone(), vec![given.clone(), median, all], range).unwrap();
         let fitted = AverageRules.fit(&dataset).unwrap();
-        assert_eq!(fitted.unused(), ["mask", "median"]);
+        assert_eq!(fitted.unused, ["mask", "median"]);
         assert_eq!(fitted.predict(&features(array![[1.0], [2.0], [3.0]])).unwrap(), [3.0; 3]);
         let dataset = RuleDataset::new(rows, vec![given], range).unwrap();
         assert!(AverageRules.fit(&dataset).unwrap_err().to_string().contains("none among 1"));

@@ -33,15 +33,10 @@ pub(crate) fn check_contradictions(
     let claims: Vec<UnitClaim> = groups.iter().map(|group| UnitClaim::new(group, range)).collect();
     for (group, claim) in groups.iter().zip(&claims) {
         if claim.upper < -tolerance || claim.lower > 1.0 + tolerance {
-            return Err(Error::data(
-                format!("rule '{}'", group.rule.name),
-                format!(
-                    "a claim within the range of the labels, {} to {}",
-                    range.lower(),
-                    range.upper()
-                ),
-                group.rule.claim,
-            ));
+            let place = format!("rule '{}'", group.rule.name);
+            let (lower, upper) = (range.lower(), range.upper());
+            let expected = format!("a claim within the range of the labels, {lower} to {upper}");
+            return Err(Error::data(place, expected, group.rule.claim));
         }
     }
     for later in 1..groups.len() {
@@ -57,12 +52,10 @@ pub(crate) fn check_contradictions(
 
 fn contradiction(one: &CountedRule, other: &CountedRule, n_shared: u64) -> Error {
     let shown = |group: &CountedRule| format!("{} on {} rows", group.rule.claim, group.n_members);
-    Error::data(
-        format!("rules '{}' and '{}'", one.rule.name, other.rule.name),
-        "claims that some labels in their range satisfy together",
-        format!("{} and {}, {n_shared} of them shared", shown(one), shown(other)),
-    )
-    .with_hint("correct one of the two, or give it a tolerance")
+    let place = format!("rules '{}' and '{}'", one.rule.name, other.rule.name);
+    let found = format!("{} and {}, {n_shared} of them shared", shown(one), shown(other));
+    Error::data(place, "claims that some labels in their range satisfy together", found)
+        .with_hint("correct one of the two, or give it a tolerance")
 }
 
 /// A claim on the scale from 0 to 1, and the number of rows it speaks of.

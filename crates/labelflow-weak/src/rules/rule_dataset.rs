@@ -1,7 +1,5 @@
 //! All that training from rules may see.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::rule_contradictions::check_contradictions;
@@ -47,37 +45,27 @@ pub struct RuleGroup {
 }
 
 /// Something about rules that the user should know. Shown, it is a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RuleWarning {
     /// A rule speaks of no row, and was skipped.
+    #[error("the rule '{rule}' speaks of no row and is skipped")]
     EmptyGroup {
         /// Its name.
         rule: String,
     },
     /// No range of the labels was given, and it was taken from the rules.
+    #[error(
+        "no range of the labels is given; from the rules, they are taken to lie between {lower} and {upper}: \
+         give the range if you know it"
+    )]
     RangeFromRules {
         /// The lowest label.
         lower: f64,
         /// The highest label.
         upper: f64,
     },
-}
-
-impl fmt::Display for RuleWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EmptyGroup { rule } => {
-                write!(f, "the rule '{rule}' speaks of no row and is skipped")
-            }
-            Self::RangeFromRules { lower, upper } => write!(
-                f,
-                "no range of the labels is given; from the rules, they are taken to lie between {lower} and {upper}: \
-                 give the range if you know it"
-            ),
-        }
-    }
 }
 
 impl RuleDataset {

@@ -9,10 +9,8 @@
 
 use ndarray::Array2;
 
-use super::vote_patterns::VotePatterns;
-use crate::label_models::signal_shape::SignalShape;
-use crate::votes::votes::check_n_classes;
-use crate::votes::{ABSTAIN, VoteCounter, Votes, WeakSignals};
+use crate::label_models::SignalShape;
+use crate::votes::{ABSTAIN, VoteCounter, VotePatterns, Votes, WeakSignals, check_n_classes};
 use crate::{Error, Result};
 
 /// Distinct rows of votes, ascending, and how many rows have each, with the names of labelers and classes.
@@ -31,7 +29,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedVotes {
-    patterns: VotePatterns,
+    pub(crate) patterns: VotePatterns,
     labelers: Vec<String>,
     classes: Vec<String>,
 }
@@ -62,17 +60,13 @@ impl CountedVotes {
     /// are left out.
     pub fn new(signals: &WeakSignals, counts: &[u64]) -> Result<Self> {
         if counts.len() != signals.n_rows() {
-            return Err(Error::data(
-                "counts",
-                format!("{}, one per row", signals.n_rows()),
-                counts.len(),
-            ));
+            let expected = format!("{}, one per row", signals.n_rows());
+            return Err(Error::data("counts", expected, counts.len()));
         }
         let votes = signals.votes();
         let mut counter = VoteCounter::new(signals.n_signals());
-        for (row, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            counter.add(votes.row_bytes(row), count);
-        }
+        let rows = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counter.extend(rows.map(|(row, &count)| (votes.row_bytes(row), count)));
         Self::named(&counter, signals.labelers(), signals.classes())
     }
 
@@ -119,9 +113,7 @@ impl CountedVotes {
                     return Err(Error::data("counts", expected, found.join(", ")));
                 }
             }
-            part.iter().for_each(|(row, count)| {
-                counter.add(row, count);
-            });
+            counter.extend(part.iter());
         }
         Self::named(&counter, &first.labelers, &first.classes)
     }
@@ -198,10 +190,6 @@ impl CountedVotes {
 
     pub(crate) fn shape(&self) -> SignalShape {
         SignalShape { n_signals: self.n_signals(), n_classes: self.n_classes() }
-    }
-
-    pub(crate) fn patterns(&self) -> &VotePatterns {
-        &self.patterns
     }
 
     /// Checks that not all is abstentions: nothing can be learned from those.

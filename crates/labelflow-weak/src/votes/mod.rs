@@ -8,7 +8,9 @@ mod vote_tally;
 pub(crate) mod votes;
 
 pub use counted_votes::CountedVotes;
-pub use signals::{SignalValues, WeakSignals};
+pub use signals::{SignalValues, SignalView, WeakSignals};
 pub use vote_counter::VoteCounter;
+pub(crate) use vote_patterns::{VotePatterns, vote_shares};
 pub use vote_tally::VoteTally;
 pub use votes::{ABSTAIN, Votes};
+pub(crate) use votes::{cast_votes, check_n_classes};

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ndarray::{Array2, Array3, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
-use crate::votes::votes::check_n_classes;
-use crate::votes::{ABSTAIN, Votes};
+use crate::votes::{ABSTAIN, Votes, check_n_classes};
 use crate::{Error, Result};
 
 /// Votes or probabilities of named labelers about named classes, `[n_rows, n_signals, n_classes]`.
@@ -28,6 +27,53 @@ pub enum SignalValues {
     Probabilities(Array3<f32>),
 }
 
+/// Signals of some rows, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub enum SignalView<'a> {
+    /// One class per row and labeler, or [`ABSTAIN`].
+    Votes {
+        /// The classes, `[n_rows, n_signals]`.
+        bytes: ArrayView2<'a, u8>,
+        /// How many classes there are.
+        n_classes: usize,
+    },
+    /// Probabilities of the classes, NaN where a labeler abstains: `[n_rows, n_signals, n_classes]`.
+    Probabilities(ArrayView3<'a, f32>),
+}
+
+impl SignalView<'_> {
+    /// How many rows they are.
+    pub fn n_rows(self) -> usize {
+        match self {
+            Self::Votes { bytes, .. } => bytes.nrows(),
+            Self::Probabilities(p) => p.len_of(Axis(0)),
+        }
+    }
+
+    /// Visits all that labelers say of a row: cell `signal * n_classes + class`, class and probability. A vote gives its
+    /// class a probability of 1, and the others 0.
+    pub fn for_each_given(self, row: usize, mut visit: impl FnMut(usize, usize, f32)) {
+        match self {
+            Self::Votes { bytes, n_classes } => {
+                let votes = bytes.index_axis_move(Axis(0), row);
+                for (signal, &vote) in votes.iter().enumerate().filter(|(_, v)| **v != ABSTAIN) {
+                    for class in 0..n_classes {
+                        let q = if class == usize::from(vote) { 1.0 } else { 0.0 };
+                        visit(signal * n_classes + class, class, q);
+                    }
+                }
+            }
+            Self::Probabilities(p) => {
+                let n_classes = p.len_of(Axis(2));
+                let p = p.index_axis_move(Axis(0), row);
+                for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
+                    visit(cell, cell % n_classes, q);
+                }
+            }
+        }
+    }
+}
+
 impl WeakSignals {
     /// Signals that are votes.
     pub fn from_votes(votes: Votes) -> Result<Self> {
@@ -44,11 +90,8 @@ impl WeakSignals {
         if let Some(((row, signal, class), p)) =
             probabilities.indexed_iter().find(|(_, p)| invalid(p))
         {
-            return Err(Error::data(
-                format!("signals, row {row}, labeler {signal}, class {class}"),
-                "a probability from 0 to 1",
-                p,
-            ));
+            let place = format!("signals, row {row}, labeler {signal}, class {class}");
+            return Err(Error::data(place, "a probability from 0 to 1", p));
         }
         Self::new(SignalValues::Probabilities(probabilities), n_signals, n_classes)
     }
@@ -70,27 +113,22 @@ impl WeakSignals {
             values,
         };
         if signals.n_rows() == 0 || n_signals == 0 {
-            return Err(Error::data(
-                "signals",
-                "at least one row and one labeler",
-                format!("{} rows and {n_signals} labelers", signals.n_rows()),
-            ));
+            let found = format!("{} rows and {n_signals} labelers", signals.n_rows());
+            return Err(Error::data("signals", "at least one row and one labeler", found));
         }
         Ok(signals)
     }
 
     /// The same signals with named labelers.
-    pub fn with_labelers(mut self, labelers: Vec<String>) -> Result<Self> {
+    pub fn with_labelers(self, labelers: Vec<String>) -> Result<Self> {
         check_names("labeler names", &labelers, self.n_signals())?;
-        self.labelers = labelers;
-        Ok(self)
+        Ok(Self { labelers, ..self })
     }
 
     /// The same signals with named classes.
-    pub fn with_classes(mut self, classes: Vec<String>) -> Result<Self> {
+    pub fn with_classes(self, classes: Vec<String>) -> Result<Self> {
         check_names("class names", &classes, self.n_classes())?;
-        self.classes = classes;
-        Ok(self)
+        Ok(Self { classes, ..self })
     }
 
     /// Names of the labelers.
@@ -106,6 +144,16 @@ impl WeakSignals {
     /// Votes or probabilities.
     pub fn values(&self) -> &SignalValues {
         &self.values
+    }
+
+    /// What the labelers say, borrowed.
+    pub fn view(&self) -> SignalView<'_> {
+        match &self.values {
+            SignalValues::Votes(votes) => {
+                SignalView::Votes { bytes: votes.bytes(), n_classes: votes.n_classes() }
+            }
+            SignalValues::Probabilities(p) => SignalView::Probabilities(p.view()),
+        }
     }
 
     /// Number of rows.
@@ -138,6 +186,13 @@ impl WeakSignals {
                 (!p.is_nan()).then_some(p)
             }
         }
+    }
+
+    /// The probability of class 1 of two that a labeler gives on a row, or nothing where it abstains. Where it speaks of
+    /// class 0 only, class 1 has the rest.
+    pub fn class1_probability(&self, row: usize, signal: usize) -> Option<f32> {
+        let of_class0 = || self.probability(row, signal, 0).map(|p| 1.0 - p);
+        self.probability(row, signal, 1).or_else(of_class0)
     }
 
     /// The class that labeler `signal` holds most probable on `row`; nothing where it abstains on every class.

@@ -58,9 +58,7 @@ impl VoteCounter {
     /// The patterns of counted votes, numbered in their order.
     pub fn of(counted: &CountedVotes) -> Self {
         let mut counter = Self::new(counted.n_signals());
-        counted.iter().for_each(|(row, count)| {
-            counter.add(row, count);
-        });
+        counter.extend(counted.iter());
         counter
     }
 
@@ -91,9 +89,14 @@ impl VoteCounter {
     ///
     /// If it was made for rows of another length.
     pub fn merge(&mut self, other: &Self) {
-        other.iter().for_each(|(row, count)| {
-            self.add(row, count);
-        });
+        self.extend(other.iter());
+    }
+
+    /// Adds all of these rows with their counts.
+    pub(crate) fn extend<R: AsRef<[u8]>>(&mut self, rows: impl Iterator<Item = (R, u64)>) {
+        for (row, count) in rows {
+            self.add(row.as_ref(), count);
+        }
     }
 
     /// The index of the pattern with these bytes, if it was counted.
@@ -119,8 +122,7 @@ impl VoteCounter {
 
     /// Patterns with their counts, in the order in which they came first.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        (0..self.n_patterns)
-            .map(|index| (self.row(index), self.blocks[index / BLOCK].counts[index % BLOCK]))
+        (0..self.n_patterns).map(|index| (self.row(index), self.count(index)))
     }
 
     /// The indices of the patterns in ascending order of their bytes.

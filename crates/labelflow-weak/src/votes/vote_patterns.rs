@@ -8,12 +8,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::iter::{Copied, Zip};
+use std::slice::{ChunksExact, Iter};
 
 use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
 
-use crate::numerics::row_chunks::fill_rows;
-use crate::votes::{ABSTAIN, VoteCounter, Votes};
+use crate::numerics::{RowChunks, fill_rows};
+use crate::votes::{ABSTAIN, SignalView, VoteCounter, Votes, cast_votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
 const MAX_TABLE: usize = 1 << 20;
@@ -25,10 +26,14 @@ const SAMPLE: usize = 1 << 16;
 pub(crate) struct VotePatterns {
     n_signals: usize,
     bytes: Vec<u8>,
-    counts: Vec<f64>,
+    /// For how many rows each pattern stands.
+    pub(crate) counts: Vec<f64>,
     /// Whether no pattern is there twice. All rows in their own order may repeat.
     is_distinct: bool,
 }
+
+/// Rows of votes, each with a count.
+pub(crate) type Rows<'a> = Zip<ChunksExact<'a, u8>, Copied<Iter<'a, f64>>>;
 
 impl VotePatterns {
     pub(crate) fn of(votes: &Votes) -> Self {
@@ -69,20 +74,14 @@ impl VotePatterns {
     }
 
     fn by_hash(votes: &Votes) -> Self {
-        let mut counts: HashMap<&[u8], u64> = HashMap::new();
+        let mut counter = VoteCounter::new(votes.n_signals());
         for (index, row) in votes.as_slice().chunks_exact(votes.n_signals()).enumerate() {
-            *counts.entry(row).or_default() += 1;
-            if index == SAMPLE && counts.len() > SAMPLE / 8 * 7 {
+            counter.add(row, 1);
+            if index == SAMPLE && counter.n_patterns() > SAMPLE / 8 * 7 {
                 return Self::all_rows(votes);
             }
         }
-        let mut sorted: Vec<_> = counts.into_iter().collect();
-        sorted.par_sort_unstable();
-        let mut patterns = Self::empty(votes.n_signals());
-        for (row, count) in sorted {
-            patterns.push(row, count as f64);
-        }
-        patterns
+        Self::from_counter(&counter)
     }
 
     pub(crate) fn all_rows(votes: &Votes) -> Self {
@@ -110,9 +109,7 @@ impl VotePatterns {
         let row_of = |row: &[u8]| -> Vec<u8> { chosen.iter().map(|&signal| row[signal]).collect() };
         if self.is_distinct {
             let mut counter = VoteCounter::new(chosen.len());
-            for (row, count) in self.iter() {
-                counter.add(&row_of(row), count as u64);
-            }
+            counter.extend(self.iter().map(|(row, count)| (row_of(row), count as u64)));
             return Self::from_counter(&counter);
         }
         let bytes: Vec<u8> = self.iter().flat_map(|(row, _)| row_of(row)).collect();
@@ -148,8 +145,8 @@ impl VotePatterns {
     pub(crate) fn n_classes_voted_for(&self, n_classes: usize) -> Vec<usize> {
         let mut seen = vec![false; self.n_signals * n_classes];
         for (row, _) in self.iter() {
-            for (signal, &vote) in row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN) {
-                seen[signal * n_classes + usize::from(vote)] = true;
+            for (signal, class) in cast_votes(row) {
+                seen[signal * n_classes + class] = true;
             }
         }
         seen.chunks_exact(n_classes).map(|seen| seen.iter().filter(|&&seen| seen).count()).collect()
@@ -159,8 +156,7 @@ impl VotePatterns {
     pub(crate) fn coverages(&self) -> Vec<f64> {
         let mut n_votes = vec![0.0; self.n_signals];
         for (votes, count) in self.iter() {
-            let spoken = n_votes.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN);
-            spoken.for_each(|(n_votes, _)| *n_votes += count);
+            cast_votes(votes).for_each(|(signal, _)| n_votes[signal] += count);
         }
         let n_rows = self.n_rows();
         n_votes.into_iter().map(|n_votes| n_votes / n_rows).collect()
@@ -174,6 +170,23 @@ impl VotePatterns {
         fill_rows(votes.n_rows(), of_patterns.ncols(), |row, values| {
             let found = of_patterns.row(places[votes.row_bytes(row)]);
             values.iter_mut().zip(found).for_each(|(value, &found)| *value = found);
+        })
+    }
+
+    /// The patterns as signals about `n_classes` classes.
+    pub(crate) fn view(&self, n_classes: usize) -> SignalView<'_> {
+        let shape = (self.len(), self.n_signals);
+        let bytes = ArrayView2::from_shape(shape, &self.bytes).expect("as many bytes as votes");
+        SignalView::Votes { bytes, n_classes }
+    }
+
+    /// Sums `n_sums` numbers over the patterns, in parallel: `add` adds those of some patterns to sums of their own.
+    pub(crate) fn sum(&self, n_sums: usize, add: impl Fn(Rows<'_>, &mut [f64]) + Sync) -> Vec<f64> {
+        let n_signals = self.n_signals;
+        RowChunks::new(self.len(), n_signals, n_sums).sum(|range, sums| {
+            let votes = &self.bytes[range.start * n_signals..range.end * n_signals];
+            let counts = self.counts[range].iter().copied();
+            add(votes.chunks_exact(n_signals).zip(counts), sums);
         })
     }
 
@@ -198,7 +211,7 @@ impl VotePatterns {
     }
 
     /// Patterns with their counts.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+    pub(crate) fn iter(&self) -> Rows<'_> {
         self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
     }
 }
@@ -207,8 +220,8 @@ impl VotePatterns {
 pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
     shares.fill(0.0);
     let mut n_votes = 0.0;
-    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-        shares[usize::from(vote)] += 1.0;
+    for (_, class) in cast_votes(votes) {
+        shares[class] += 1.0;
         n_votes += 1.0;
     }
     let n_classes = shares.len() as f64;

@@ -6,7 +6,7 @@ use crate::label_models::{AnyLabelModel, LabelWarning};
 use crate::labelers::LabelerSummary;
 use crate::labelers::labeler_summary::{VoteCounts, true_classes};
 use crate::rows::{SoftLabels, Truth};
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{CountedVotes, WeakSignals, cast_votes};
 use crate::{Error, Result};
 
 /// Sums over rows of votes with labels, from which labelers are described and doubts about the labels follow.
@@ -81,8 +81,9 @@ impl VoteTally {
             let (bytes, p) = (votes.row_bytes(row), values.row(row));
             self.counts.add(bytes, count, truth.map(|truth| truth[row]));
             self.comparison.add(bytes, count, label);
-            let voting = bytes.iter().zip(&mut self.right).filter(|(vote, _)| **vote != ABSTAIN);
-            voting.for_each(|(&vote, sum)| *sum += count as f64 * p[usize::from(vote)]);
+            for (signal, class) in cast_votes(bytes) {
+                self.right[signal] += count as f64 * p[class];
+            }
             self.labelled.iter_mut().zip(p).for_each(|(sum, p)| *sum += count as f64 * p);
         }
         Ok(())
@@ -128,7 +129,7 @@ impl VoteTally {
         let accuracies: Vec<f64> = self.learned_accuracies().into_iter().flatten().collect();
         warnings.extend(worse_than_chance(&accuracies, self.classes.len()));
         if let Some((model, counted)) = fitted {
-            let tells_balance = || votes_tell_balance(counted.patterns(), counted.n_classes());
+            let tells_balance = || votes_tell_balance(&counted.patterns, counted.n_classes());
             warnings.extend(doubts_of_fit(model, accuracies.len(), tells_balance));
         }
         warnings

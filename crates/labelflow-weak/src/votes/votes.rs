@@ -175,15 +175,18 @@ impl Votes {
     }
 }
 
+/// The labelers that vote in a row, each with the class it votes for.
+pub(crate) fn cast_votes(row: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+    let voting = row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
+    voting.map(|(signal, &vote)| (signal, usize::from(vote)))
+}
+
 /// The number of classes as named, or else as found: the largest vote plus one.
 fn n_classes_or_found(named: Option<usize>, found: usize) -> Result<usize> {
     if named.is_none() && found < 2 {
-        return Err(Error::data(
-            "signals",
-            "votes for at least two classes",
-            if found == 0 { "only abstentions" } else { "only votes for class 0" },
-        )
-        .with_hint("name the number of classes if other classes exist but got no vote"));
+        let found = if found == 0 { "only abstentions" } else { "only votes for class 0" };
+        return Err(Error::data("signals", "votes for at least two classes", found)
+            .with_hint("name the number of classes if other classes exist but got no vote"));
     }
     let n_classes = named.unwrap_or(found);
     check_n_classes(n_classes)?;
@@ -203,11 +206,8 @@ fn vote_out_of_range(
     vote: impl std::fmt::Display,
     n_classes: usize,
 ) -> Error {
-    Error::data(
-        format!("signals, row {row}, labeler {signal}"),
-        format!("a class from 0 to {}, or -1 for an abstention", n_classes - 1),
-        vote,
-    )
+    let expected = format!("a class from 0 to {}, or -1 for an abstention", n_classes - 1);
+    Error::data(format!("signals, row {row}, labeler {signal}"), expected, vote)
 }
 
 #[cfg(test)]

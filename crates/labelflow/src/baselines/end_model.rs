@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::multilayer_perceptron::check_label_rows;
 use crate::baselines::{FittedMultilayerPerceptron, MultilayerPerceptron};
-use crate::learners::Classifier;
-use crate::learners::classifier::impl_classifier;
+use crate::learners::{Classifier, impl_classifier};
 use crate::{Error, Result};
 
 /// The choice of a classifier on features.

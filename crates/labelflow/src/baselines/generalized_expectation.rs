@@ -16,7 +16,7 @@
 use labelflow_weak::StopReason;
 use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
-use labelflow_weak::settings::{check_at_least_one, check_positive};
+use labelflow_weak::settings::{check_at_least_one, check_labelers, check_positive, check_rows};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rand::RngExt;
@@ -24,11 +24,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::linear_classifier::{LinearClassifier, probabilities};
-use crate::evaluation::scores::n_scores;
-use crate::learners::Scaling;
-use crate::learners::classifier::impl_classifier;
-use crate::learners::scaling::scale;
-use crate::sources::two_class_signals::class1_probability;
+use crate::evaluation::n_scores;
+use crate::learners::{Scaling, impl_classifier, scale};
 use crate::training::stream;
 use crate::{Error, Result};
 
@@ -132,14 +129,8 @@ impl ReferenceProportions {
 
     /// The shares on labelled rows. A side without rows is not known.
     pub fn measured(signals: &WeakSignals, truth: &Truth) -> Result<Self> {
-        if truth.n_rows() != signals.n_rows() {
-            let expected = format!("{} rows, as many as the signals have", signals.n_rows());
-            return Err(Error::data("true labels for the reference", expected, truth.n_rows()));
-        }
-        if truth.n_classes() > signals.n_classes() {
-            let expected = format!("{} classes at most", signals.n_classes());
-            return Err(Error::data("true labels for the reference", expected, truth.n_classes()));
-        }
+        let shape = [signals.n_rows(), signals.n_classes()];
+        truth.check_shape("true labels for the reference", shape, ["the signals have", ""])?;
         let n_classes = signals.n_classes();
         let mut counts = Array3::zeros((signals.n_signals(), n_classes, n_classes));
         for (row, &label) in truth.labels().iter().enumerate() {
@@ -166,7 +157,7 @@ impl ReferenceProportions {
 /// The side that a labeler takes on a row, or none.
 fn side(signals: &WeakSignals, row: usize, signal: usize) -> Option<usize> {
     if signals.n_classes() == 2 {
-        return class1_probability(signals, row, signal).map(|q| usize::from(q >= 0.5));
+        return signals.class1_probability(row, signal).map(|q| usize::from(q >= 0.5));
     }
     signals.vote(row, signal)
 }
@@ -220,23 +211,11 @@ impl GeneralizedExpectation {
             let found = format!("half with {} classes", signals.n_classes());
             return Err(Error::config("form", "full for more than two classes", found));
         }
-        if signals.n_rows() != features.n_rows() {
-            let expected = format!("{} rows, as many as the features have", features.n_rows());
-            return Err(Error::data("signals", expected, signals.n_rows()));
-        }
+        check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         let (n_signals, _, n_classes) = reference.0.dim();
-        if (n_signals, n_classes) != (signals.n_signals(), signals.n_classes()) {
-            return Err(Error::data(
-                "reference",
-                format!(
-                    "{} labelers and {} classes, as the signals have",
-                    signals.n_signals(),
-                    signals.n_classes()
-                ),
-                format!("{n_signals} labelers and {n_classes} classes"),
-            ));
-        }
-        Ok(())
+        let expected = (signals.n_signals(), signals.n_classes());
+        let found = (n_signals, n_classes);
+        Ok(check_labelers("reference", found, expected, "the signals have")?)
     }
 }
 
@@ -244,7 +223,8 @@ impl GeneralizedExpectation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedGeneralizedExpectation {
     classifier: LinearClassifier,
-    stop: StopReason,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
 impl FittedGeneralizedExpectation {
@@ -256,11 +236,6 @@ impl FittedGeneralizedExpectation {
     /// The weights, one row per score, `[n_scores, d_features]`. Two classes have one score, that of class 1.
     pub fn weights(&self) -> ArrayView2<'_, f64> {
         self.classifier.weights()
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
     }
 }
 
@@ -318,10 +293,6 @@ impl Problem {
         Self { form, penalty, n_classes, features, groups, places, sides }
     }
 
-    fn n_rows(&self) -> usize {
-        self.features.nrows()
-    }
-
     fn row(&self, row: usize) -> &[f32] {
         let d_features = self.features.ncols();
         let values = self.features.as_slice().expect("rows lie side by side");
@@ -350,7 +321,7 @@ impl Problem {
 
     /// p, `[n_rows, n_classes]`, row after row.
     fn predict(&self, weights: &[f64]) -> Vec<f64> {
-        let mut p = vec![0.0; self.n_rows() * self.n_classes];
+        let mut p = vec![0.0; self.features.nrows() * self.n_classes];
         p.par_chunks_mut(self.n_classes)
             .enumerate()
             .for_each(|(row, p)| probabilities(self.row(row), weights, p));
@@ -360,7 +331,8 @@ impl Problem {
     /// e, the mean of p over each group, `[n_groups, n_classes]`.
     fn expectations(&self, p: &[f64]) -> Vec<f64> {
         let k = self.n_classes;
-        let chunks = RowChunks::new(self.n_rows(), self.sides.ncols(), self.groups.len() * k);
+        let chunks =
+            RowChunks::new(self.features.nrows(), self.sides.ncols(), self.groups.len() * k);
         let mut means = chunks.sum(|rows, sums| {
             for row in rows {
                 let p = &p[row * k..][..k];
@@ -397,7 +369,7 @@ impl Problem {
     fn descend(&self, p: &[f64], slopes: &[f64], n_weights: usize) -> Vec<f64> {
         let k = self.n_classes;
         let row_bytes = self.features.ncols() * size_of::<f32>();
-        RowChunks::new(self.n_rows(), row_bytes, n_weights).sum(|rows, sums| {
+        RowChunks::new(self.features.nrows(), row_bytes, n_weights).sum(|rows, sums| {
             let mut slope = vec![0.0; k];
             for row in rows {
                 slope.fill(0.0);
@@ -460,7 +432,7 @@ mod tests {
             let reference =
                 ReferenceProportions::from_class1(array![[f64::NAN, r]].view()).unwrap();
             let fitted = settings.fit(&features, &signals, &reference).unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             let p = fitted.predict_proba(&features).unwrap().values()[[0, 1]];
             (fitted.weights()[[0, 0]], p)
         };
@@ -527,7 +499,7 @@ mod tests {
             let fitted = GeneralizedExpectation::default()
                 .fit(&planted.features, &planted.signals, &reference)
                 .unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             let found = fitted.predict_proba(&planted.features).unwrap().argmax();
             let accuracy = planted.truth.accuracy(&found);
             assert!(accuracy > planted.best_accuracy - 0.06, "{n_classes} classes: {accuracy}");

@@ -5,19 +5,19 @@
 //! k classes     p(c | x) ∝ exp(W_c·x)
 //! ```
 
+use labelflow_weak::checked_when_read;
+use labelflow_weak::numerics::dot_in_lanes;
 use labelflow_weak::rows::{Features, SoftLabels};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::evaluation::scores::{n_scores, write_probabilities};
-use crate::learners::classifier::impl_classifier;
-use crate::learners::flow_learner::check_columns;
-use crate::learners::scaling::{Scaler, scale};
+use crate::evaluation::{n_scores, write_probabilities};
+use crate::learners::{Scaler, check_columns, impl_classifier, scale};
 use crate::{Error, Result};
 
 /// A fitted linear classifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(remote = "Self")]
 pub(crate) struct LinearClassifier {
     n_classes: usize,
     d_features: usize,
@@ -27,32 +27,22 @@ pub(crate) struct LinearClassifier {
     weights: Vec<f64>,
 }
 
-/// What a file holds, not yet checked.
-#[derive(Deserialize)]
-struct Stored {
-    n_classes: usize,
-    d_features: usize,
-    scaler: Option<Scaler>,
-    weights: Vec<f64>,
-}
+checked_when_read!(LinearClassifier);
 
-impl TryFrom<Stored> for LinearClassifier {
-    type Error = Error;
-
-    fn try_from(stored: Stored) -> Result<Self> {
-        let Stored { n_classes, d_features, scaler, weights } = stored;
+impl LinearClassifier {
+    /// Checks what was read.
+    fn check(&self) -> Result<()> {
+        let Self { n_classes, d_features, ref scaler, ref weights } = *self;
         let expected = n_scores(n_classes) * d_features;
         let scaler_fits = scaler.as_ref().is_none_or(|scaler| scaler.d_features() == d_features);
         let finite = weights.iter().all(|weight| weight.is_finite());
         if n_classes >= 2 && d_features > 0 && weights.len() == expected && scaler_fits && finite {
-            return Ok(Self { n_classes, d_features, scaler, weights });
+            return Ok(());
         }
         let expected = format!("{expected} finite weights, and a scaler of {d_features} columns");
         Err(Error::data("stored linear classifier", expected, format!("{} weights", weights.len())))
     }
-}
 
-impl LinearClassifier {
     pub(crate) fn new(
         n_classes: usize,
         d_features: usize,
@@ -85,19 +75,8 @@ impl_classifier!(LinearClassifier, |model| model.d_features, model.n_classes);
 
 /// The probability of each class of one row.
 pub(crate) fn probabilities(x: &[f32], weights: &[f64], labels: &mut [f64]) {
-    write_probabilities(labels, weights.chunks_exact(x.len()).map(|weights| dot(x, weights)));
-}
-
-fn dot(x: &[f32], weights: &[f64]) -> f64 {
-    // Four sums at a time: one alone would wait for each addition.
-    let mut sums = [0.0; 4];
-    let (x_blocks, w_blocks) = (x.chunks_exact(4), weights.chunks_exact(4));
-    let rest = x_blocks.remainder().iter().zip(w_blocks.remainder());
-    let rest: f64 = rest.map(|(&x, &w)| f64::from(x) * w).sum();
-    for (x, w) in x_blocks.zip(w_blocks) {
-        for lane in 0..4 {
-            sums[lane] += f64::from(x[lane]) * w[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
+    write_probabilities(
+        labels,
+        weights.chunks_exact(x.len()).map(|weights| dot_in_lanes::<4, f32>(x, weights)),
+    );
 }

@@ -15,8 +15,9 @@
 
 use std::ops::Range;
 
+use labelflow_weak::checked_when_read;
 use labelflow_weak::rows::{Features, SoftLabels};
-use labelflow_weak::settings::{check_at_least_one, check_positive};
+use labelflow_weak::settings::{check_at_least_one, check_positive, check_rows};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{
     Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s,
@@ -27,11 +28,9 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::evaluation::scores::{n_scores, write_probabilities};
-use crate::learners::classifier::impl_classifier;
-use crate::learners::flow_learner::check_columns;
-use crate::training::adam::SliceAdam;
-use crate::training::stream;
+use crate::evaluation::{n_scores, write_probabilities};
+use crate::learners::{check_columns, impl_classifier};
+use crate::training::{SliceAdam, stream};
 use crate::{Error, Result};
 
 /// The rows that a prediction works on at once.
@@ -147,35 +146,25 @@ pub(crate) fn check_label_rows(features: &Features, labels: &SoftLabels) -> Resu
     if labels.n_classes() < 2 {
         return Err(Error::data("labels", "at least two classes", labels.n_classes()));
     }
-    if labels.n_rows() == features.n_rows() {
-        return Ok(());
-    }
-    let expected = format!("{} rows, as many as the features have", features.n_rows());
-    Err(Error::data("labels", expected, labels.n_rows()))
+    Ok(check_rows("labels", labels.n_rows(), features.n_rows(), "the features have")?)
 }
 
 /// A trained multilayer perceptron.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored")]
+#[serde(remote = "Self")]
 pub struct FittedMultilayerPerceptron {
     n_classes: usize,
     network: Network<f32>,
-    losses: Vec<f64>,
+    /// The mean loss of each epoch.
+    pub losses: Vec<f64>,
 }
 
-/// What a file holds, not yet checked.
-#[derive(Deserialize)]
-struct Stored {
-    n_classes: usize,
-    network: Network<f32>,
-    losses: Vec<f64>,
-}
+checked_when_read!(FittedMultilayerPerceptron);
 
-impl TryFrom<Stored> for FittedMultilayerPerceptron {
-    type Error = Error;
-
-    fn try_from(stored: Stored) -> Result<Self> {
-        let Stored { n_classes, network, losses } = stored;
+impl FittedMultilayerPerceptron {
+    /// Checks what was read.
+    fn check(&self) -> Result<()> {
+        let Self { n_classes, ref network, .. } = *self;
         let widths = &network.widths;
         let fits = widths.len() >= 2
             && widths.iter().all(|&width| width > 0)
@@ -184,26 +173,17 @@ impl TryFrom<Stored> for FittedMultilayerPerceptron {
             && network.weights.len() == n_weights(widths)
             && network.weights.iter().all(|weight| weight.is_finite());
         if fits {
-            return Ok(Self { n_classes, network, losses });
+            return Ok(());
         }
-        Err(Error::data(
-            "stored multilayer perceptron",
-            format!("finite weights of layers that end in {n_classes} classes"),
-            format!("{} weights of layers {widths:?}", network.weights.len()),
-        ))
+        let expected = format!("finite weights of layers that end in {n_classes} classes");
+        let found = format!("{} weights of layers {widths:?}", network.weights.len());
+        Err(Error::data("stored multilayer perceptron", expected, found))
     }
-}
 
-impl FittedMultilayerPerceptron {
     /// The probability of each class for each row. A row on which the scores overflow has equally probable classes.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         check_columns(features, self.network.widths[0])?;
         Ok(SoftLabels::normalized(self.network.predict(features.values(), self.n_classes)))
-    }
-
-    /// The mean loss of each epoch.
-    pub fn losses(&self) -> &[f64] {
-        &self.losses
     }
 }
 
@@ -606,7 +586,7 @@ mod tests {
             let fitted = model.fit(&features, &labels).unwrap();
             let found = fitted.predict_proba(&features).unwrap().argmax();
             assert!(accuracy(&found, &classes) > 0.9, "{optimizer:?}");
-            let losses = fitted.losses();
+            let losses = fitted.losses;
             assert!(losses.len() == 20 && losses[19] < 0.6 * losses[0], "{losses:?}");
         }
     }

@@ -9,6 +9,7 @@
 
 use labelflow_weak::label_models::FittedLabelModel;
 use labelflow_weak::rows::{Features, SoftLabels, Ties};
+use labelflow_weak::settings::check_rows;
 use labelflow_weak::votes::WeakSignals;
 use serde::{Deserialize, Serialize};
 
@@ -80,10 +81,7 @@ impl TwoStage {
         signals: &WeakSignals,
         labeler: &impl FittedLabelModel,
     ) -> Result<FittedEndModel> {
-        if signals.n_rows() != features.n_rows() {
-            let expected = format!("{} rows, as many as the features have", features.n_rows());
-            return Err(Error::data("signals", expected, signals.n_rows()));
-        }
+        check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         signals.check_any_vote()?;
         let covered = signals.covered_rows();
         let labels = labeler.predict_proba(&signals.select_rows(&covered))?;

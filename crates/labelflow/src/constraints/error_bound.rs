@@ -14,14 +14,10 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::WeakDataset;
-use labelflow_weak::votes::{ABSTAIN, SignalValues};
-use ndarray::{ArrayView3, s};
+use labelflow_weak::votes::SignalView;
 
-use crate::constraints::{Constraint, Relation, Residual};
-use crate::sources::RowSignals;
-use crate::sources::signal_totals::SignalTotals;
+use crate::constraints::{Constraint, Residual};
 use crate::training::Batch;
-use crate::{Error, Result};
 
 /// Keeps the mean of a labeler that never speaks at zero instead of 0/0.
 const N_GIVEN_FLOOR: f64 = 1e-8;
@@ -40,109 +36,45 @@ impl ErrorBound {
     pub fn new(dataset: &WeakDataset, device: &Device) -> Self {
         let (signals, bounds) = (dataset.signals(), dataset.bounds());
         let mut totals = SignalTotals::new(signals.n_signals(), signals.n_classes());
-        match signals.values() {
-            SignalValues::Votes(votes) => {
-                totals.add_votes(votes.as_slice());
-                Self::of_votes(votes.as_slice(), &totals, bounds, device)
-            }
-            SignalValues::Probabilities(p) => {
-                totals.add_probabilities(p.view());
-                Self::of_probabilities(p.view(), &totals, bounds, device)
-            }
-        }
+        totals.add(signals.view());
+        Self::of_part(signals.view(), &totals, bounds, device)
     }
 
     /// The bounds of a dataset of which these are the signals of some rows, and these the sums over all.
     pub(crate) fn of_part(
-        signals: &RowSignals,
-        totals: &SignalTotals,
-        bounds: &Bounds,
-        device: &Device,
-    ) -> Result<Self> {
-        match signals {
-            RowSignals::Votes(votes) => {
-                let votes = votes.as_standard_layout();
-                let votes = votes.as_slice().expect("rows one after the other");
-                Ok(Self::of_votes(votes, totals, bounds, device))
-            }
-            RowSignals::Probabilities(p) => {
-                Ok(Self::of_probabilities(p.view(), totals, bounds, device))
-            }
-            RowSignals::None => Err(Error::data("signals", "those of labelers", "none")),
-        }
-    }
-
-    /// From votes, row after row.
-    fn of_votes(votes: &[u8], totals: &SignalTotals, bounds: &Bounds, device: &Device) -> Self {
-        let (n_signals, n_classes) = bounds.values().dim();
-        let n_rows = votes.len() / n_signals;
-        let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
-        for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
-            let (class, signal) = (cell / n_signals, cell % n_signals);
-            let n_given = n_given(totals, signal * n_classes + class);
-            let (for_class, for_others) = ((-1.0 / n_given) as f32, (1.0 / n_given) as f32);
-            let votes = votes.iter().skip(signal).step_by(n_signals);
-            for (slope, &vote) in slopes.iter_mut().zip(votes).filter(|(_, v)| **v != ABSTAIN) {
-                *slope = if usize::from(vote) == class { for_class } else { for_others };
-            }
-        }
-        Self::from_parts(slopes, totals, bounds, device)
-    }
-
-    /// From probabilities, `[n_rows, n_signals, n_classes]`.
-    fn of_probabilities(
-        p: ArrayView3<'_, f32>,
+        signals: SignalView<'_>,
         totals: &SignalTotals,
         bounds: &Bounds,
         device: &Device,
     ) -> Self {
-        let (n_rows, n_signals, n_classes) = p.dim();
-        let mut slopes = vec![0f32; n_classes * n_signals * n_rows];
-        for (cell, slopes) in slopes.chunks_exact_mut(n_rows).enumerate() {
-            let (class, signal) = (cell / n_signals, cell % n_signals);
-            let n_given = n_given(totals, signal * n_classes + class);
-            let column = p.slice(s![.., signal, class]);
-            for (slope, &q) in slopes.iter_mut().zip(column).filter(|(_, q)| !q.is_nan()) {
-                *slope = ((1.0 - 2.0 * f64::from(q)) / n_given) as f32;
-            }
+        let ((n_signals, n_classes), n_rows) = (bounds.values().dim(), signals.n_rows());
+        let n_given: Vec<f64> =
+            totals.n_given.iter().map(|&n_given| n_given as f64 + N_GIVEN_FLOOR).collect();
+        let n_cells = n_signals * n_classes;
+        let mut slopes = vec![0f32; n_cells * n_rows];
+        for row in 0..n_rows {
+            signals.for_each_given(row, |cell, class, q| {
+                let slope = (1.0 - 2.0 * f64::from(q)) / n_given[cell];
+                slopes[(class * n_signals + cell / n_classes) * n_rows + row] = slope as f32;
+            });
         }
-        Self::from_parts(slopes, totals, bounds, device)
-    }
-
-    fn from_parts(
-        slopes: Vec<f32>,
-        totals: &SignalTotals,
-        bounds: &Bounds,
-        device: &Device,
-    ) -> Self {
-        let (n_signals, n_classes) = bounds.values().dim();
-        let offset = |cell: usize| {
-            let (class, signal) = (cell / n_signals, cell % n_signals);
-            let of_totals = signal * n_classes + class;
-            totals.sums[of_totals] / n_given(totals, of_totals) - bounds.values()[[signal, class]]
+        let offset = |place: usize| {
+            let (class, signal) = (place / n_signals, place % n_signals);
+            let cell = signal * n_classes + class;
+            totals.sums[cell] / n_given[cell] - bounds.values()[[signal, class]]
         };
-        let n_offsets = n_signals * n_classes;
-        let offsets: Vec<f64> = (0..n_offsets).map(offset).collect();
-        let shape = [n_classes, n_signals, slopes.len() / n_offsets];
+        let offsets: Vec<f64> = (0..n_cells).map(offset).collect();
+        let slopes = TensorData::new(slopes, [n_classes, n_signals, n_rows]);
         Self {
-            slopes: Tensor::from_data(TensorData::new(slopes, shape), device),
-            offsets: Tensor::from_data(TensorData::new(offsets, [n_offsets]), device),
+            slopes: Tensor::from_data(slopes, device),
+            offsets: Tensor::from_data(TensorData::new(offsets, [n_cells]), device),
         }
     }
-}
-
-/// N of a labeler and a class.
-fn n_given(totals: &SignalTotals, cell: usize) -> f64 {
-    totals.n_given[cell] as f64 + N_GIVEN_FLOOR
 }
 
 impl Constraint for ErrorBound {
     fn name(&self) -> String {
         "error-bound".to_owned()
-    }
-
-    fn relation(&self) -> Relation {
-        Relation::AtMost
     }
 
     fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
@@ -155,11 +87,43 @@ impl Constraint for ErrorBound {
     }
 }
 
+/// Sums over all rows: all that the error of a labeler needs to know of rows outside a part.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SignalTotals {
+    /// Rows on which each labeler speaks of each class, `[n_signals, n_classes]`.
+    pub(crate) n_given: Vec<u64>,
+    /// Sums of the probabilities that each labeler gives each class; a vote is a probability of 0 or 1. `[n_signals, n_classes]`
+    pub(crate) sums: Vec<f64>,
+    /// Rows on which nobody speaks.
+    pub(crate) n_uncovered: u64,
+}
+
+impl SignalTotals {
+    /// Of no rows.
+    pub(crate) fn new(n_signals: usize, n_classes: usize) -> Self {
+        let n_cells = n_signals * n_classes;
+        Self { n_given: vec![0; n_cells], sums: vec![0.0; n_cells], n_uncovered: 0 }
+    }
+
+    /// Adds rows.
+    pub(crate) fn add(&mut self, signals: SignalView<'_>) {
+        for row in 0..signals.n_rows() {
+            let mut is_covered = false;
+            signals.for_each_given(row, |cell, _, q| {
+                self.n_given[cell] += 1;
+                self.sums[cell] += f64::from(q);
+                is_covered = true;
+            });
+            self.n_uncovered += u64::from(!is_covered);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use labelflow_weak::rows::Features;
-    use labelflow_weak::votes::{Votes, WeakSignals};
-    use ndarray::array;
+    use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+    use ndarray::{Array2, Array3, array};
 
     use super::*;
     use crate::constraints::Penalty;
@@ -203,5 +167,23 @@ mod tests {
         let gradient = labels.grad(&gradients).unwrap().into_data().try_to_vec::<f32>().unwrap();
         assert!(gradient[0] < 0.0 && gradient[1] > 0.0, "{gradient:?}");
         assert_eq!(violation(&dataset, [[0.95, 0.05]]), 0.0);
+    }
+
+    #[test]
+    fn votes_are_probabilities_of_zero_or_one() {
+        let votes: Array2<u8> = array![[0, ABSTAIN], [1, 1], [ABSTAIN, ABSTAIN], [1, 0]];
+        let p =
+            Array3::from_shape_fn((4, 2, 2), |(row, signal, class)| match votes[[row, signal]] {
+                ABSTAIN => f32::NAN,
+                vote => f32::from(u8::from(usize::from(vote) == class)),
+            });
+        let (mut of_votes, mut of_probabilities) =
+            (SignalTotals::new(2, 2), SignalTotals::new(2, 2));
+        of_votes.add(SignalView::Votes { bytes: votes.view(), n_classes: 2 });
+        of_probabilities.add(SignalView::Probabilities(p.view()));
+        assert_eq!(of_votes, of_probabilities);
+        assert_eq!(of_votes.n_given, [3, 3, 2, 2]);
+        assert_eq!(of_votes.sums, [1.0, 2.0, 1.0, 1.0]);
+        assert_eq!(of_votes.n_uncovered, 1);
     }
 }

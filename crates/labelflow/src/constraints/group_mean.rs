@@ -8,9 +8,9 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_weak::rows::{Features, LabelRange};
-use labelflow_weak::rules::{RuleDataset, Statistic};
+use labelflow_weak::rules::{Claim, RuleDataset, Statistic};
 
-use crate::constraints::{Constraint, Relation, Residual, RulePart};
+use crate::constraints::{Constraint, Residual};
 use crate::training::Batch;
 use crate::{Error, Result};
 
@@ -108,11 +108,8 @@ impl GroupMean {
             }
             if !(0.0 <= group.lower && group.lower <= group.upper && group.upper <= 1.0) {
                 let found = format!("{} to {}", group.lower, group.upper);
-                return Err(Error::config(
-                    format!("group mean {index}"),
-                    "a mean from 0 to 1",
-                    found,
-                ));
+                let setting = format!("group mean {index}");
+                return Err(Error::config(setting, "a mean from 0 to 1", found));
             }
             if group.members.len() != n_rows {
                 let place = format!("group mean {index}");
@@ -174,10 +171,6 @@ impl Constraint for GroupMean {
         self.name.to_owned()
     }
 
-    fn relation(&self) -> Relation {
-        Relation::AtMost
-    }
-
     fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {
         let means = batch.total(labels, |labels, rows| {
             let of_all_labels = rows.select(&self.shares, 1).matmul(labels.clone());
@@ -185,6 +178,29 @@ impl Constraint for GroupMean {
         });
         let below = self.lower.clone() - means.clone();
         Residual::Overall(Tensor::cat(vec![below, means - self.upper.clone()], 0))
+    }
+}
+
+/// What a rule claims, and which of some rows it speaks of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RulePart<'a> {
+    pub(crate) claim: Claim,
+    /// Whether each of the rows is in its region.
+    pub(crate) members: &'a [bool],
+    /// How many of all rows are.
+    pub(crate) n_members: u64,
+}
+
+impl<'a> RulePart<'a> {
+    /// The rules of a dataset, with all of its rows.
+    pub(crate) fn of_dataset(dataset: &'a RuleDataset) -> Vec<Self> {
+        let groups = dataset.groups().iter();
+        let part = groups.map(|group| Self {
+            claim: group.rule.claim,
+            members: &group.members,
+            n_members: group.n_members as u64,
+        });
+        part.collect()
     }
 }
 

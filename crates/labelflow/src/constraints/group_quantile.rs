@@ -11,7 +11,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_weak::rows::LabelRange;
 use labelflow_weak::rules::{RuleDataset, Statistic};
 
-use crate::constraints::{Constraint, Relation, Residual, RulePart};
+use crate::constraints::{Constraint, Residual, RulePart};
 use crate::training::Batch;
 
 /// How far a step of the staircase is spread, as a share of the label range.
@@ -77,10 +77,6 @@ impl GroupQuantile {
 impl Constraint for GroupQuantile {
     fn name(&self) -> String {
         "rule-quantiles".to_owned()
-    }
-
-    fn relation(&self) -> Relation {
-        Relation::AtMost
     }
 
     fn residual(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Residual {

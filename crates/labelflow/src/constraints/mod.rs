@@ -4,10 +4,7 @@ mod constraint;
 mod error_bound;
 mod group_mean;
 mod group_quantile;
-mod penalty;
-mod range;
-mod rule_part;
-mod sum_to_one;
+mod row_by_row;
 
 use burn::tensor::Device;
 use labelflow_weak::labelers::Bounds;
@@ -15,17 +12,15 @@ use labelflow_weak::rows::{Features, WeakDataset};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-pub use constraint::{Constraint, Relation, Residual};
+pub use constraint::{Constraint, Penalty, Relation, Residual};
 pub use error_bound::ErrorBound;
+pub(crate) use error_bound::SignalTotals;
+pub(crate) use group_mean::RulePart;
 pub use group_mean::{Group, GroupMean};
 pub use group_quantile::GroupQuantile;
-pub use penalty::Penalty;
-pub use range::Range;
-pub(crate) use rule_part::RulePart;
-pub use sum_to_one::SumToOne;
+pub use row_by_row::{Range, SumToOne};
 
 use crate::sources::RowSignals;
-use crate::sources::signal_totals::SignalTotals;
 use crate::{Error, Result};
 
 /// What a constraint on some rows must know of all rows.
@@ -137,16 +132,10 @@ impl ConstraintConfig {
 
     /// The constraint for this dataset, on this device.
     pub fn build(&self, dataset: &WeakDataset, device: &Device) -> Result<Penalty> {
-        match self {
-            Self::Range { .. } | Self::SumToOne { .. } => self.build_of_rows(),
-            Self::ErrorBound { weight } => Penalty::new(ErrorBound::new(dataset, device), *weight),
-            Self::ClassBalance { .. } | Self::GroupMean { .. } => {
-                let (name, weight, groups) =
-                    self.groups(dataset.features(), dataset.n_classes())?;
-                let constraint = GroupMean::new(&groups, dataset.n_classes(), device)?;
-                Penalty::new(constraint.named(name), weight)
-            }
-        }
+        let n_classes = dataset.n_classes();
+        let error_bound = || Ok(ErrorBound::new(dataset, device));
+        let mean_of = |groups: &[Group]| GroupMean::new(groups, n_classes, device);
+        self.build_of(dataset.features(), n_classes, error_bound, mean_of)
     }
 
     /// The constraint for some rows of a dataset: their features and signals, and what is known of all rows. It is the `index`-th
@@ -160,60 +149,41 @@ impl ConstraintConfig {
         device: &Device,
     ) -> Result<Penalty> {
         let n_classes = whole.bounds.values().ncols();
-        match self {
-            Self::Range { .. } | Self::SumToOne { .. } => self.build_of_rows(),
-            Self::ErrorBound { weight } => {
-                let (totals, bounds) = (&whole.signals, &whole.bounds);
-                Penalty::new(ErrorBound::of_part(signals, totals, bounds, device)?, *weight)
-            }
-            Self::ClassBalance { .. } | Self::GroupMean { .. } => {
-                let (name, weight, groups) = self.groups(features, n_classes)?;
-                let n_members = match self {
-                    Self::GroupMean { .. } => whole.n_on_both_sides(index).to_vec(),
-                    _ => vec![whole.n_rows; groups.len()],
-                };
-                let constraint = GroupMean::of_part(&groups, &n_members, n_classes, device)?;
-                Penalty::new(constraint.named(name), weight)
-            }
-        }
+        let error_bound = || {
+            let none = || Error::data("signals", "those of labelers", "none");
+            let signals = signals.view(n_classes).ok_or_else(none)?;
+            Ok(ErrorBound::of_part(signals, &whole.signals, &whole.bounds, device))
+        };
+        let mean_of = |groups: &[Group]| {
+            let n_members = match self {
+                Self::GroupMean { .. } => whole.n_on_both_sides(index).to_vec(),
+                _ => vec![whole.n_rows; groups.len()],
+            };
+            GroupMean::of_part(groups, &n_members, n_classes, device)
+        };
+        self.build_of(features, n_classes, error_bound, mean_of)
     }
 
-    /// A constraint that looks at each row alone.
-    fn build_of_rows(&self) -> Result<Penalty> {
-        match self {
-            Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
-            other => Penalty::new(Range::unit(), other.weight()),
-        }
-    }
-
-    /// The name, the weight and the groups of a constraint on means of groups; no groups of others.
-    fn groups(
+    fn build_of(
         &self,
         features: &Features,
         n_classes: usize,
-    ) -> Result<(&'static str, f64, Vec<Group>)> {
-        Ok(match self {
+        error_bound: impl FnOnce() -> Result<ErrorBound>,
+        mean_of: impl FnOnce(&[Group]) -> Result<GroupMean>,
+    ) -> Result<Penalty> {
+        match self {
+            Self::Range { weight } => Penalty::new(Range::unit(), *weight),
+            Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
+            Self::ErrorBound { weight } => Penalty::new(error_bound()?, *weight),
             Self::ClassBalance { weight, shares } => {
                 let groups = Group::class_balance(features.n_rows(), n_classes, shares)?;
-                ("class-balance", *weight, groups)
+                Penalty::new(mean_of(&groups)?.named("class-balance"), *weight)
             }
             Self::GroupMean { weight, feature, threshold, class, above, below } => {
                 let groups =
                     Group::on_both_sides(features, feature, *threshold, *class, *above, *below)?;
-                ("group-mean", *weight, groups)
+                Penalty::new(mean_of(&groups)?, *weight)
             }
-            other => ("group-mean", other.weight(), Vec::new()),
-        })
-    }
-
-    /// λ
-    fn weight(&self) -> f64 {
-        match self {
-            Self::Range { weight }
-            | Self::SumToOne { weight }
-            | Self::ErrorBound { weight }
-            | Self::ClassBalance { weight, .. }
-            | Self::GroupMean { weight, .. } => *weight,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! How good probabilities and distributions are, judged by true labels.
 
+use labelflow_weak::Result;
 use labelflow_weak::rows::{SoftLabels, TrueValues, Truth};
-use labelflow_weak::{Error, Result};
+use labelflow_weak::settings::check_rows;
 use serde::{Deserialize, Serialize};
 
 use crate::learners::ValueDistribution;
@@ -43,20 +44,8 @@ const SHARES: [f64; 3] = [0.9, 0.8, 0.5];
 
 /// Judges probabilities.
 pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<ClassificationMetrics> {
-    if labels.n_rows() != truth.n_rows() {
-        return Err(Error::data(
-            "true labels",
-            format!("{} rows, as many as were predicted", labels.n_rows()),
-            truth.n_rows(),
-        ));
-    }
-    if truth.n_classes() > labels.n_classes() {
-        return Err(Error::data(
-            "true labels",
-            format!("{} classes at most, as the model has", labels.n_classes()),
-            truth.n_classes(),
-        ));
-    }
+    let shape = [labels.n_rows(), labels.n_classes()];
+    truth.check_shape("true labels", shape, ["were predicted", ", as the model has"])?;
     let n_rows = labels.n_rows() as f64;
     let predicted = labels.argmax();
     let mut brier = 0.0;
@@ -144,10 +133,7 @@ pub fn regression_metrics(
 
 /// Judges predictions that say nothing of how sure they are.
 pub fn point_metrics(predicted: &[f64], truth: &TrueValues) -> Result<RegressionMetrics> {
-    if predicted.len() != truth.n_rows() {
-        let expected = format!("{} rows, as many as were predicted", predicted.len());
-        return Err(Error::data("true values", expected, truth.n_rows()));
-    }
+    check_rows("true values", truth.n_rows(), predicted.len(), "were predicted")?;
     let n_rows = predicted.len() as f64;
     let mean = truth.values().iter().sum::<f64>() / n_rows;
     let (mut squares, mut absolute, mut variance) = (0.0, 0.0, 0.0);

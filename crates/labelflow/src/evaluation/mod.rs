@@ -7,3 +7,4 @@ pub use metrics::{
     ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics,
     point_metrics, regression_metrics,
 };
+pub(crate) use scores::{n_scores, write_probabilities};

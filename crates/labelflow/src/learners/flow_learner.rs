@@ -6,13 +6,12 @@ use burn::module::Module;
 use burn::tensor::Device;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::rows::Features;
+use labelflow_weak::settings::check_at_least_one;
 use ndarray::{Array2, Array3};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::row_samples::{rows_at_once, sample_rows};
-use super::scaling::{Scaler, scale};
-use crate::learners::Scaling;
+use crate::learners::{Scaler, Scaling, rows_at_once, sample_rows, scale};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Report, TrainConfig};
 use crate::{Error, Result};
@@ -55,11 +54,7 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
     /// Checks all that can be checked without data.
     fn check_settings(&self) -> Result<()> {
         let settings = self.settings();
-        for (setting, value) in [("n_steps", settings.n_steps), ("d_hidden", settings.d_hidden)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", value));
-            }
-        }
+        check_at_least_one(&[("n_steps", settings.n_steps), ("d_hidden", settings.d_hidden)])?;
         if !settings.likelihood_weight.is_finite() {
             let weight = settings.likelihood_weight;
             return Err(Error::config("likelihood_weight", "a finite number", weight));

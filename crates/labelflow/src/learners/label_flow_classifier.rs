@@ -11,13 +11,11 @@ use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::classifier::impl_classifier;
-use crate::constraints::{ConstraintConfig, Penalty, Whole};
-use crate::learners::{FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling};
-use crate::sources::fit_rows::{Demands, FitRows};
-use crate::sources::row_source::RowLayout;
-use crate::sources::signal_totals::SignalTotals;
-use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
+use crate::learners::{
+    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier,
+};
+use crate::sources::{Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
@@ -158,7 +156,7 @@ impl LabelFlowClassifier {
             beside_settings: format!("{of_bounds:?}"),
         };
         let mut visit = |features: &Features, of_rows: &RowSignals| {
-            signals.add(of_rows);
+            of_rows.view(n_classes).into_iter().for_each(|rows| signals.add(rows));
             groups.iter_mut().for_each(|group| group.add(features.values()));
             Ok(())
         };
@@ -386,13 +384,9 @@ impl FittedLabelFlowClassifier {
 
     /// The classes that each row may have, after [`with_sets`](Self::with_sets). Of a row on which the flow overflows, all.
     pub fn predict_sets(&self, features: &Features) -> Result<Vec<Vec<usize>>> {
-        let Some(sets) = &self.labels.certainty.sets else {
-            return Err(Error::config(
-                "sets",
-                "a model that learned sets from labelled rows",
-                "none",
-            ));
-        };
+        let expected = "a model that learned sets from labelled rows";
+        let none = || Error::config("sets", expected, "none");
+        let sets = self.labels.certainty.sets.as_ref().ok_or_else(none)?;
         let scores = self.scores(features)?;
         Ok(scores.axis_iter(Axis(0)).map(|scores| sets.set(scores)).collect())
     }
@@ -436,13 +430,10 @@ impl FittedLabelFlowClassifier {
 
     /// The error of a table all of whose rows are lost.
     pub fn all_rows_lost() -> Error {
-        labelflow_weak::Error::data(
-            "features",
-            "numbers in the range of the training rows",
-            "numbers so far from it that the flow overflows, in every row",
-        )
-        .with_hint("check the units")
-        .into()
+        let found = "numbers so far from it that the flow overflows, in every row";
+        labelflow_weak::Error::data("features", "numbers in the range of the training rows", found)
+            .with_hint("check the units")
+            .into()
     }
 }
 

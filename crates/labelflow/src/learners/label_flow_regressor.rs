@@ -19,13 +19,12 @@ use labelflow_weak::rules::{CheckedRules, Rule, RuleDataset, RuleTally};
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use super::row_samples::{rows_at_once, to_tensor};
 use crate::constraints::{GroupMean, GroupQuantile, Penalty, Range, RulePart};
 use crate::learners::{
     FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, ValueDistribution,
+    rows_at_once, to_tensor,
 };
-use crate::sources::fit_rows::{Demands, FitRows};
-use crate::sources::{RowSignals, RowSource, SignalForm};
+use crate::sources::{Demands, FitRows, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
 use crate::{Error, Result};
@@ -286,13 +285,11 @@ impl FittedLabelFlowRegressor {
 
     /// The error of a row on which the flow overflows.
     pub fn row_lost(row: u64) -> Error {
-        labelflow_weak::Error::data(
-            format!("features, row {row}"),
-            "numbers in the range of the training rows",
-            "numbers so far from it that the flow overflows",
-        )
-        .with_hint("check the units")
-        .into()
+        let place = format!("features, row {row}");
+        let found = "numbers so far from it that the flow overflows";
+        labelflow_weak::Error::data(place, "numbers in the range of the training rows", found)
+            .with_hint("check the units")
+            .into()
     }
 }
 

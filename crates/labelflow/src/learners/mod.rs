@@ -1,7 +1,6 @@
 //! The learners: label learning flows for classes and for real values.
 
 pub(crate) mod classifier;
-mod fit_options;
 pub(crate) mod flow_learner;
 mod label_flow_classifier;
 mod label_flow_regressor;
@@ -11,12 +10,15 @@ pub(crate) mod scaling;
 mod value_distribution;
 
 pub use classifier::Classifier;
-pub use fit_options::FitOptions;
+pub(crate) use classifier::impl_classifier;
+pub(crate) use flow_learner::check_columns;
 pub use flow_learner::{FittedFlow, FlowLearner, FlowSettings};
 pub use label_flow_classifier::{
     Certainty, FittedLabelFlowClassifier, LabelFlowClassifier, PartPrediction,
 };
 pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor, PartDistribution};
-pub use prepared_fit::{PreparedFit, check_run};
+pub use prepared_fit::{FitOptions, PreparedFit, check_run};
+pub(crate) use row_samples::{rows_at_once, sample_rows, to_tensor};
+pub(crate) use scaling::scale;
 pub use scaling::{Scaler, Scaling};
 pub use value_distribution::ValueDistribution;

@@ -8,19 +8,39 @@ use labelflow_flow::release_buffers;
 use labelflow_weak::rows::Features;
 use labelflow_weak::rules::RuleWarning;
 
-use super::row_samples::to_tensor;
-use super::scaling::scale;
 use crate::constraints::Penalty;
-use crate::learners::{FitOptions, FittedFlow, FlowLearner};
-use crate::sources::RowSignals;
-use crate::sources::fit_rows::{FitRows, PartLearner, Start, Window};
+use crate::learners::{FittedFlow, FlowLearner, scale, to_tensor};
+use crate::sources::{FitRows, PartLearner, RowSignals, Start, Window};
 use crate::storage::Checkpoint;
-use crate::training::train::{Task, train};
-use crate::training::{Objective, Observer, TrainConfig};
+use crate::training::{Objective, Observer, Task, TrainConfig, train};
 use crate::{Error, Result};
 
 /// What must hold of all rows, as far as it is about these, on a device.
 type BuildObjective<'a> = dyn Fn(&Features, &RowSignals, &Device) -> Result<Objective> + 'a;
+
+/// Options of a fit; by default there is nothing beside the data.
+///
+/// ```no_run
+/// # let (config, dataset) = (labelflow::LabelFlowClassifier::default(), None::<labelflow::WeakDataset>.unwrap());
+/// use labelflow::learners::FitOptions;
+/// use labelflow::training::TimeLimit;
+///
+/// let mut limit = TimeLimit::after(std::time::Duration::from_secs(60));
+/// let model = config.fit_with(&dataset, FitOptions { observer: Some(&mut limit), ..FitOptions::default() })?;
+/// # Ok::<(), labelflow::Error>(())
+/// ```
+#[derive(Default)]
+pub struct FitOptions<'a> {
+    /// Constraints of the user's own, beside those of the settings; rows in memory only.
+    pub constraints: Vec<Penalty>,
+    /// Where training goes on. Default: it starts anew.
+    pub checkpoint: Option<Checkpoint>,
+    /// Who watches training. Default: nobody.
+    pub observer: Option<&'a mut dyn Observer>,
+    /// Where rows that do not fit in memory are kept in random order while training lasts, in a file that has no name. Default: the
+    /// system's folder for temporary files.
+    pub folder: Option<&'a Path>,
+}
 
 /// A fit to rows in memory, or to rows of a source of which a first pass has told what scaling and constraints must know.
 pub struct PreparedFit<'a, L: FlowLearner> {

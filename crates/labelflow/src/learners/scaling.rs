@@ -1,6 +1,6 @@
 //! What is done to features before a learner sees them.
 
-use labelflow_weak::linear::{RangeScaler, StandardScaler};
+use labelflow_weak::linear::{ColumnMoments, RangeScaler, StandardScaler};
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,18 @@ pub enum Scaling {
 impl Scaling {
     /// What must be done to every row, or nothing.
     pub(crate) fn fit(self, features: &Features) -> Result<Option<Scaler>> {
+        let mut moments = ColumnMoments::default();
+        if self != Self::None {
+            moments.push(features.values())?;
+        }
+        self.of(&moments)
+    }
+
+    /// The same of rows of which these are the moments.
+    pub(crate) fn of(self, moments: &ColumnMoments) -> Result<Option<Scaler>> {
         Ok(match self {
-            Self::Standardize => Some(Scaler::Standard(StandardScaler::fit(features.values())?)),
-            Self::Range => Some(Scaler::Range(RangeScaler::fit(features.values())?)),
+            Self::Standardize => Some(Scaler::Standard(moments.standard_scaler()?)),
+            Self::Range => Some(Scaler::Range(moments.range_scaler()?)),
             Self::None => None,
         })
     }

@@ -17,8 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rand::{Rng, RngExt};
 
-use super::row_source::RowLayout;
-use crate::sources::{RowSource, SourceRows};
+use crate::sources::{RowLayout, RowSource, SourceRows};
 use crate::{Error, Result};
 
 const WRITING: &str = "writing rows in random order";

@@ -23,18 +23,14 @@ use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::Features;
 
 use super::dealt_rows::DealtRows;
-use super::row_source::{RowLayout, read_all};
-use super::window_pass::WindowPass;
+use super::window_pass::{WindowPass, totals_of};
 use super::window_plan::{RowCosts, WindowPlan};
-use crate::learners::row_samples::to_tensor;
-use crate::learners::scaling::{Scaler, scale};
-use crate::learners::{FlowLearner, FlowSettings, Scaling};
-use crate::sources::{RowSignals, RowSource, SourceRows};
+use crate::learners::{FlowLearner, FlowSettings, Scaler, Scaling, scale, to_tensor};
+use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
 use crate::storage::Checkpoint;
-use crate::training::epochs::Course;
-use crate::training::stream;
-use crate::training::train::bytes_per_row;
-use crate::training::{BatchSize, Objective, Observer, Report, TrainConfig};
+use crate::training::{
+    BatchSize, Course, Objective, Observer, Report, TrainConfig, bytes_per_row, run_epochs, stream,
+};
 use crate::{Error, Result};
 
 /// Rows that were looked at, and a digest of them.
@@ -230,11 +226,7 @@ impl PartedRows<'_> {
         learner: &PartLearner<'_>,
         start: Start<'_>,
     ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
-        let scaler = match self.scaling {
-            Scaling::Standardize => Some(Scaler::Standard(self.moments.standard_scaler()?)),
-            Scaling::Range => Some(Scaler::Range(self.moments.range_scaler()?)),
-            Scaling::None => None,
-        };
+        let scaler = self.scaling.of(&self.moments)?;
         let plan = &self.plan;
         let rng = &mut stream(learner.seed, "blocks", 0);
         let (n_blocks, chunk_rows) = (plan.n_blocks(), plan.chunk_rows);
@@ -247,23 +239,19 @@ impl PartedRows<'_> {
             drop(features);
             Ok((to_tensor(scaled.view(), &learner.device), objective))
         };
-        let mut pass = WindowPass {
-            rows: &dealt,
-            plan,
-            load: &load,
-            learner,
-            n_rows: self.source.n_rows(),
-            terms: Vec::new(),
-            totals: Vec::new(),
-        };
-        let course = match start.checkpoint {
-            None => Course::start(flow, learner.training, &learner.device),
+        let (mut course, totals) = match start.checkpoint {
+            None => (Course::start(flow, learner.training, &learner.device), Vec::new()),
             Some(checkpoint) => {
-                pass.totals = WindowPass::totals_of(&checkpoint, n_blocks)?;
-                Course::resume(flow, &checkpoint, learner.training, &learner.device)?
+                let totals = totals_of(&checkpoint, n_blocks)?;
+                let course = Course::resume(flow, &checkpoint, learner.training, &learner.device)?;
+                (course, totals)
             }
         };
-        let (flow, report) = course.run(&mut pass, start.run, learner.training, start.observer)?;
-        Ok((pass.settle(&flow)?, scaler, report))
+        let history = std::mem::take(&mut course.history);
+        let (rows, load, n_rows) = (&dealt, &load, self.source.n_rows());
+        let mut pass =
+            WindowPass { course, rows, plan, load, learner, n_rows, terms: Vec::new(), totals };
+        let report = run_epochs(&mut pass, history, start.run, learner.training, start.observer)?;
+        Ok((pass.settle()?, scaler, report))
     }
 }

@@ -3,9 +3,9 @@
 mod dealt_rows;
 pub(crate) mod fit_rows;
 pub(crate) mod row_source;
-pub(crate) mod signal_totals;
-pub(crate) mod two_class_signals;
 mod window_pass;
 mod window_plan;
 
+pub(crate) use fit_rows::{Demands, FitRows, PartLearner, Start, Window};
+pub(crate) use row_source::{RowLayout, read_all};
 pub use row_source::{RowSignals, RowSource, SignalForm, SourceRows};

@@ -1,5 +1,6 @@
 //! Rows to train on that need not be in memory.
 
+use labelflow_weak::votes::SignalView;
 use ndarray::{Array2, Array3};
 
 use crate::{Error, Result};
@@ -22,6 +23,17 @@ pub enum RowSignals {
     Votes(Array2<u8>),
     /// Probabilities, NaN where a labeler abstains, `[n_rows, n_signals, n_classes]`.
     Probabilities(Array3<f32>),
+}
+
+impl RowSignals {
+    /// What labelers say about `n_classes` classes, if there are labelers.
+    pub(crate) fn view(&self, n_classes: usize) -> Option<SignalView<'_>> {
+        match self {
+            Self::None => None,
+            Self::Votes(votes) => Some(SignalView::Votes { bytes: votes.view(), n_classes }),
+            Self::Probabilities(p) => Some(SignalView::Probabilities(p.view())),
+        }
+    }
 }
 
 /// What labelers of a source give.
@@ -127,18 +139,18 @@ impl RowLayout {
         const WHOLE: &str = "whole rows";
         let n_rows = bytes.len() / self.bytes();
         let n_features = self.d_features * size_of::<f32>();
-        let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        fn numbers(bytes: &[u8]) -> impl Iterator<Item = f32> {
+            bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes)
+        }
         let mut features = Vec::with_capacity(n_rows * self.d_features);
         let (mut votes, mut p) = (Vec::new(), Vec::new());
         for row in bytes.chunks_exact(self.bytes()) {
             let (of_features, of_signals) = row.split_at(n_features);
-            features.extend(of_features.chunks_exact(size_of::<f32>()).map(number));
+            features.extend(numbers(of_features));
             match self.form {
                 SignalForm::None => {}
                 SignalForm::Votes => votes.extend_from_slice(of_signals),
-                SignalForm::Probabilities => {
-                    p.extend(of_signals.chunks_exact(size_of::<f32>()).map(number));
-                }
+                SignalForm::Probabilities => p.extend(numbers(of_signals)),
             }
         }
         let (n_signals, n_classes) = (self.n_signals, self.n_classes);

@@ -4,20 +4,16 @@ use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::{Bijection, Flow, Mode, State, StatisticsRecorder};
+use labelflow_flow::{Bijection, Flow, Mode, StatisticsRecorder};
 
 use super::dealt_rows::DealtRows;
-use super::fit_rows::PartLearner;
 use super::window_plan::{WindowPlan, places};
-use crate::sources::SourceRows;
+use crate::sources::{PartLearner, SourceRows};
 use crate::storage::Checkpoint;
-use crate::training::batch::{Tracker, no_labels};
-use crate::training::epochs::Pass;
-use crate::training::stream;
-use crate::training::train::{
-    StepNumbers, Visit, batches, draw_noise, select_noise, settle_batches,
+use crate::training::{
+    Course, Objective, Rows, StepNumbers, Tracker, Trainee, TrainingState, Visit, batches,
+    draw_noise, no_labels, select_noise, settle_batches, stream,
 };
-use crate::training::{Adam, Objective, Rows};
 use crate::{Error, Result};
 
 /// The statistics of blocks in a checkpoint: this and a number, a tensor `[n_blocks, n_statistics]` each.
@@ -39,19 +35,12 @@ impl Window {
     }
 }
 
-/// What a window leaves.
-struct Visited<B: Bijection> {
-    flow: Flow<B>,
-    /// The labels of its rows, `[n_rows, d_labels]`.
-    labels: Tensor<2>,
-    steps: Vec<StepNumbers>,
-}
-
 /// What each constraint adds up over some rows.
 type Totals = Vec<Vec<f32>>;
 
 /// Reads windows and trains on them.
-pub(crate) struct WindowPass<'a> {
+pub(crate) struct WindowPass<'a, B: Bijection> {
+    pub(crate) course: Course<B>,
     pub(crate) rows: &'a DealtRows,
     pub(crate) plan: &'a WindowPlan,
     /// Scaled features of rows, and what must hold of them.
@@ -65,13 +54,8 @@ pub(crate) struct WindowPass<'a> {
     pub(crate) totals: Vec<Totals>,
 }
 
-impl<B: Bijection> Pass<B> for WindowPass<'_> {
-    fn run(
-        &mut self,
-        mut flow: Flow<B>,
-        adam: &mut Adam,
-        epoch: usize,
-    ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
+impl<B: Bijection> Trainee for WindowPass<'_, B> {
+    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
         if self.totals.is_empty() {
             self.first_totals()?;
         }
@@ -83,16 +67,13 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
             let window = self.read(blocks)?;
             blocks.iter().for_each(|&block| sums.add(&self.totals[block], -1.0));
             let visit = epoch * windows.len() + index;
-            let visited = self.visit(flow, adam, epoch, visit, &window, &sums)?;
-            flow = visited.flow;
-            steps.extend(visited.steps);
-            self.remember(&window, visited.labels);
+            steps.extend(self.visit(epoch, visit, &window, &sums)?);
             blocks.iter().for_each(|&block| sums.add(&self.totals[block], 1.0));
         }
-        Ok((flow, steps))
+        Ok(steps)
     }
 
-    fn memory(&self) -> State {
+    fn state(&self) -> TrainingState {
         let n_slots = self.totals.first().map_or(0, Vec::len);
         let of_slot = |slot: usize| {
             let sums: Vec<f32> =
@@ -102,7 +83,7 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
             let sums = TensorData::new(sums, [n_blocks, n_statistics]);
             (format!("{TRACKED_TOTALS}{slot}"), sums)
         };
-        (0..n_slots).map(of_slot).collect()
+        self.course.state((0..n_slots).map(of_slot).collect())
     }
 
     fn terms(&self) -> Vec<String> {
@@ -110,27 +91,7 @@ impl<B: Bijection> Pass<B> for WindowPass<'_> {
     }
 }
 
-impl WindowPass<'_> {
-    /// The statistics of blocks that a checkpoint keeps.
-    pub(crate) fn totals_of(checkpoint: &Checkpoint, n_blocks: usize) -> Result<Vec<Totals>> {
-        let mut totals = vec![Vec::new(); n_blocks];
-        for slot in 0.. {
-            let Some(sums) = checkpoint.memory.get(&format!("{TRACKED_TOTALS}{slot}")) else {
-                break;
-            };
-            let shape = sums.shape().to_vec();
-            if shape.len() != 2 || shape[0] != n_blocks || shape[1] == 0 {
-                let expected = format!("statistics of {n_blocks} blocks");
-                return Err(Error::data("checkpoint", expected, format!("the shape {shape:?}")));
-            }
-            let sums: Vec<f32> = sums.iter::<f32>().collect();
-            for (block, sums) in totals.iter_mut().zip(sums.chunks_exact(shape[1])) {
-                block.push(sums.to_vec());
-            }
-        }
-        Ok(totals)
-    }
-
+impl<B: Bijection> WindowPass<'_, B> {
     fn read(&mut self, blocks: &[usize]) -> Result<Window> {
         let (features, objective) = (self.load)(self.rows.read(blocks)?)?;
         self.terms = objective.terms();
@@ -146,15 +107,13 @@ impl WindowPass<'_> {
     }
 
     /// Trains on the rows of a window; `outside` are the sums over all other blocks.
-    fn visit<B: Bijection>(
-        &self,
-        flow: Flow<B>,
-        adam: &mut Adam,
+    fn visit(
+        &mut self,
         epoch: usize,
         visit: usize,
         window: &Window,
         outside: &RunningSums,
-    ) -> Result<Visited<B>> {
+    ) -> Result<Vec<StepNumbers>> {
         let device = window.features.device();
         let PartLearner { d_labels, seed, training, weight_decay, .. } = *self.learner;
         let rng = stream(seed, "noise of windows", visit as u64);
@@ -163,7 +122,7 @@ impl WindowPass<'_> {
         let labels = match batches.len() {
             // All rows of the window are in the batch: no stale label is ever looked at.
             1 => no_labels(window.n_rows(), d_labels, &device),
-            _ => self.labels_now(&flow, window, &noise, &batches),
+            _ => self.labels_now(window, &noise, &batches),
         };
         let tracker = Tracker::of_window(labels, outside.tensors(&device), self.n_rows);
         let visit = Visit {
@@ -174,8 +133,9 @@ impl WindowPass<'_> {
             config: training,
             weight_decay,
         };
-        let (flow, steps) = visit.run(flow, adam, epoch, &batches)?;
-        Ok(Visited { flow, labels: tracker.labels(), steps })
+        let steps = visit.run(&mut self.course, epoch, &batches)?;
+        self.remember(window, tracker.labels());
+        Ok(steps)
     }
 
     /// Keeps the statistics of a window's blocks under these labels.
@@ -185,16 +145,10 @@ impl WindowPass<'_> {
         }
     }
 
-    /// The labels that a flow gives all rows of a window, `[n_rows, d_labels]`.
-    fn labels_now<B: Bijection>(
-        &self,
-        flow: &Flow<B>,
-        window: &Window,
-        noise: &[f32],
-        batches: &[Vec<i64>],
-    ) -> Tensor<2> {
+    /// The labels that the flow gives all rows of a window, `[n_rows, d_labels]`.
+    fn labels_now(&self, window: &Window, noise: &[f32], batches: &[Vec<i64>]) -> Tensor<2> {
         let device = window.features.device();
-        let (flow, features) = (flow.valid(), window.features.clone().inner());
+        let (flow, features) = (self.course.flow().valid(), window.features.clone().inner());
         let mut labels = vec![0f32; window.n_rows() * self.learner.d_labels];
         for indices in batches {
             let noise = select_noise(noise, indices, self.learner.d_labels);
@@ -207,10 +161,8 @@ impl WindowPass<'_> {
                 labels[row * self.learner.d_labels + position % self.learner.d_labels] = label;
             }
         }
-        Tensor::from_data(
-            TensorData::new(labels, [window.n_rows(), self.learner.d_labels]),
-            &device,
-        )
+        let labels = TensorData::new(labels, [window.n_rows(), self.learner.d_labels]);
+        Tensor::from_data(labels, &device)
     }
 
     /// What is added up over each block before the first step: of labels that say nothing, as for rows in memory.
@@ -226,8 +178,8 @@ impl WindowPass<'_> {
     }
 
     /// A flow without gradients, with running statistics of all rows under the final weights.
-    pub(crate) fn settle<B: Bijection>(&mut self, flow: &Flow<B>) -> Result<Flow<B>> {
-        let mut flow = flow.valid();
+    pub(crate) fn settle(&mut self) -> Result<Flow<B>> {
+        let mut flow = self.course.flow().valid();
         let mut n_batches = 0;
         for (index, blocks) in self.plan.windows(self.learner.seed, 0).iter().enumerate() {
             let window = self.read(blocks)?;
@@ -239,6 +191,26 @@ impl WindowPass<'_> {
         }
         Ok(flow)
     }
+}
+
+/// The statistics of blocks that a checkpoint keeps.
+pub(crate) fn totals_of(checkpoint: &Checkpoint, n_blocks: usize) -> Result<Vec<Totals>> {
+    let mut totals = vec![Vec::new(); n_blocks];
+    for slot in 0.. {
+        let Some(sums) = checkpoint.memory.get(&format!("{TRACKED_TOTALS}{slot}")) else {
+            break;
+        };
+        let shape = sums.shape().to_vec();
+        if shape.len() != 2 || shape[0] != n_blocks || shape[1] == 0 {
+            let expected = format!("statistics of {n_blocks} blocks");
+            return Err(Error::data("checkpoint", expected, format!("the shape {shape:?}")));
+        }
+        let sums: Vec<f32> = sums.iter::<f32>().collect();
+        for (block, sums) in totals.iter_mut().zip(sums.chunks_exact(shape[1])) {
+            block.push(sums.to_vec());
+        }
+    }
+    Ok(totals)
 }
 
 /// Sums of what constraints add up over some of the blocks.
@@ -291,9 +263,8 @@ mod tests {
 
     use super::*;
     use crate::constraints::ConstraintConfig;
-    use crate::constraints::Whole;
+    use crate::constraints::{SignalTotals, Whole};
     use crate::sources::RowSignals;
-    use crate::sources::signal_totals::SignalTotals;
     use crate::training::Batch;
 
     const N_ROWS: usize = 12;
@@ -346,7 +317,7 @@ mod tests {
             },
         ];
         let mut totals_of_votes = SignalTotals::new(3, 2);
-        totals_of_votes.add_votes(signals.votes().as_slice());
+        totals_of_votes.add(signals.view());
         let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
         groups.iter_mut().for_each(|group| group.add(features.values()));
         let n_rows = N_ROWS as u64;

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use rand::seq::SliceRandom;
 
-use super::row_source::RowLayout;
-use crate::training::BatchSize;
-use crate::training::stream;
+use crate::sources::RowLayout;
+use crate::training::{BatchSize, stream};
 use crate::{Error, Result};
 
 /// A window is put together from this many blocks, so that the rows that are in memory together change from epoch to epoch.

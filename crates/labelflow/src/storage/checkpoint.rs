@@ -181,8 +181,5 @@ pub(crate) fn from_safetensors(path: &Path, bytes: &[u8]) -> Result<(State, Opti
 }
 
 fn numbers<const N: usize, T>(bytes: &[u8], parse: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes
-        .chunks_exact(N)
-        .map(|chunk| parse(chunk.try_into().expect("chunks have this length")))
-        .collect()
+    bytes.as_chunks::<N>().0.iter().copied().map(parse).collect()
 }

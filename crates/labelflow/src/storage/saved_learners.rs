@@ -2,8 +2,7 @@
 
 use labelflow_flow::Flow;
 
-use crate::learners::scaling::Scaler;
-use crate::learners::{FittedFlow, FlowLearner, FlowSettings};
+use crate::learners::{FittedFlow, FlowLearner, FlowSettings, Scaler};
 use crate::storage::saved_model::{MODEL, Manifest, ModelTask, SavedModel, n_hidden_weights};
 use crate::training::{DeviceKind, Report};
 use crate::{Error, Result};

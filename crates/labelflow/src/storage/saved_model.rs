@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{from_safetensors, to_safetensors};
-use crate::learners::scaling::Scaler;
+use crate::learners::Scaler;
 use crate::training::{EpochRecord, Report, StopReason};
 use crate::{Error, Result};
 
@@ -166,7 +166,7 @@ pub trait SavedModel: Sized {
     fn load(folder: &Path) -> Result<Self> {
         let path = folder.join(WEIGHTS);
         let (weights, manifest_path) = read_weights(folder, &path)?;
-        let manifest = read_manifest(&manifest_path, Self::TASK)?;
+        let manifest = read_for(&manifest_path, &read_text(&manifest_path)?, Self::TASK)?;
         let (state, _): (State, _) = from_safetensors(&path, &weights)?;
         put_together(manifest, state, read_metrics(&folder.join(METRICS))?, &manifest_path, &path)
     }
@@ -184,8 +184,7 @@ pub trait SavedModel: Sized {
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let place = Path::new(IN_MEMORY);
         let (state, metadata) = metadata_of(place, bytes)?;
-        check_task(place, head_of(place, &metadata)?.task, Self::TASK)?;
-        let packed: Packed<Self::Labels, Self::Config> = parse(place, &metadata)?;
+        let packed: Packed<Self::Labels, Self::Config> = read_for(place, &metadata, Self::TASK)?;
         let digest = packed.manifest.weights_sha256.clone();
         let model: Self = put_together(packed.manifest, state, packed.history, place, place)?;
         if sha256_hex(&weights_of(model.network(), None)) != digest {
@@ -295,11 +294,8 @@ fn put_together<M: SavedModel>(
     let n_weights: usize = state.values().map(|data| data.num_elements()).sum();
     if M::n_weights_at_least(&manifest).is_none_or(|least| least > n_weights) {
         let expected = format!("the weights that {MODEL} describes");
-        return Err(Error::format(
-            weights_place,
-            expected,
-            format!("{n_weights} numbers, which are too few"),
-        ));
+        let found = format!("{n_weights} numbers, which are too few");
+        return Err(Error::format(weights_place, expected, found));
     }
     let network = M::empty_network(&manifest).map_err(broken)?;
     let network = load_state(network, state).map_err(|error| {
@@ -344,11 +340,8 @@ fn manifest_paths(folder: &Path) -> Result<[PathBuf; 2]> {
     if paths.iter().any(|path| path.exists()) {
         return Ok(paths);
     }
-    Err(Error::format(
-        folder,
-        format!("a model folder with {MODEL}, as `fit` writes it"),
-        if folder.is_dir() { "a folder without it" } else { "no folder" },
-    ))
+    let found = if folder.is_dir() { "a folder without it" } else { "no folder" };
+    Err(Error::format(folder, format!("a model folder with {MODEL}, as `fit` writes it"), found))
 }
 
 /// Ends what a save that was killed between its two moves left: its `model.toml` is still beside its place, though the weights are its own.
@@ -400,20 +393,15 @@ pub(crate) fn head_of(place: &Path, text: &str) -> Result<Head> {
     parse(place, text)
 }
 
-fn read_manifest<D: DeserializeOwned, C: DeserializeOwned>(
-    path: &Path,
-    task: ModelTask,
-) -> Result<Manifest<D, C>> {
-    let text = read_text(path)?;
-    check_task(path, head_of(path, &text)?.task, task)?;
-    parse(path, &text)
-}
-
-fn check_task(place: &Path, found: ModelTask, expected: ModelTask) -> Result<()> {
-    if found == expected {
-        return Ok(());
+/// What `text` holds, which must be about a model for this task.
+fn read_for<T: DeserializeOwned>(place: &Path, text: &str, task: ModelTask) -> Result<T> {
+    let found = head_of(place, text)?.task;
+    match found == task {
+        true => parse(place, text),
+        false => {
+            Err(Error::format(place, format!("a model for {task}"), format!("one for {found}")))
+        }
     }
-    Err(Error::format(place, format!("a model for {expected}"), format!("one for {found}")))
 }
 
 pub(crate) fn read_text(path: &Path) -> Result<String> {
@@ -429,7 +417,7 @@ fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read_to_string(path).map_err(Error::io(path, "reading"))?;
+    let text = read_text(path)?;
     let parse = |(index, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
             let expected = format!("the numbers of an epoch in line {}", index + 1);

@@ -11,6 +11,7 @@
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{DType, Device, Element, Gradients, Tensor, TensorData};
+use labelflow_flow::{flat_weights, with_flat_weights};
 use num_traits::Float;
 use rayon::prelude::*;
 
@@ -290,23 +291,16 @@ impl<T: Number> ModuleMapper for InPlace<T> {
             let weight = weight.inner();
             let (shape, device) = (weight.shape(), weight.device());
             let mut weights = into_vec::<T, D>(weight);
-            self.update(&mut weights);
+            let range = self.start..self.start + weights.len();
+            self.start = range.end;
+            let gradient = &self.gradient[range.clone()];
+            let first = &mut self.first_moment[range.clone()];
+            let second = &mut self.second_moment[range];
+            let moments = Moments { first, second, betas: self.betas };
+            update(&mut weights, gradient, moments, self.rate, self.correction);
             Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device))
                 .require_grad()
         })
-    }
-}
-
-impl<T: Number> InPlace<T> {
-    /// The next weights.
-    fn update(&mut self, weights: &mut [T]) {
-        let range = self.start..self.start + weights.len();
-        self.start = range.end;
-        let gradient = &self.gradient[range.clone()];
-        let first = &mut self.first_moment[range.clone()];
-        let second = &mut self.second_moment[range];
-        let moments = Moments { first, second, betas: self.betas };
-        update(weights, gradient, moments, self.rate, self.correction);
     }
 }
 
@@ -373,7 +367,7 @@ fn from_f64<T: Float>(value: f64) -> T {
 pub(crate) struct SliceAdam<T> {
     first_moment: Vec<T>,
     second_moment: Vec<T>,
-    n_steps: i32,
+    n_steps: usize,
 }
 
 impl<T: Float + Send + Sync> SliceAdam<T> {
@@ -386,10 +380,9 @@ impl<T: Float + Send + Sync> SliceAdam<T> {
     /// One step along a gradient.
     pub(crate) fn step(&mut self, weights: &mut [T], gradient: &[T], lr: f64) {
         self.n_steps = self.n_steps.saturating_add(1);
-        let rate = from_f64(lr / (1.0 - BETA_1.powi(self.n_steps)));
-        let correction = from_f64((1.0 - BETA_2.powi(self.n_steps)).sqrt().recip());
+        let [rate, correction] = Adam::scales(lr, Adam::BETAS, self.n_steps).map(from_f64);
         let (first, second) = (&mut self.first_moment[..], &mut self.second_moment[..]);
-        let moments = Moments { first, second, betas: [BETA_1, BETA_2].map(from_f64) };
+        let moments = Moments { first, second, betas: Adam::BETAS.map(from_f64) };
         update(weights, gradient, moments, rate, correction);
     }
 }
@@ -424,25 +417,8 @@ pub fn flat_gradients<M: Module>(module: &M, gradients: &mut Gradients) -> Vec<T
 
 /// Adds to each trained weight its part of a flat change.
 pub fn add_flat<M: Module>(module: M, change: Tensor<1>) -> M {
-    struct Add {
-        change: Tensor<1>,
-        start: usize,
-    }
-    impl ModuleMapper for Add {
-        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            if !param.is_require_grad() {
-                return param;
-            }
-            param.map(|weight| {
-                let shape = weight.shape();
-                let n_weights = shape.num_elements();
-                let change = self.change.clone().narrow(0, self.start, n_weights).reshape(shape);
-                self.start += n_weights;
-                Tensor::from_inner(weight.inner() + change).require_grad()
-            })
-        }
-    }
-    module.map(&mut Add { change, start: 0 })
+    let weights = flat_weights(&module);
+    with_flat_weights(module, weights + change)
 }
 
 #[cfg(test)]

@@ -5,44 +5,30 @@ use std::ops::ControlFlow;
 use burn::tensor::Device;
 use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
-use super::train::{StepNumbers, summarize};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, EpochLog, EpochRecord, Observer, Report, StopReason, TrainConfig, TrainingState,
+    Adam, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig,
+    TrainingState, summarize,
 };
 use crate::{Error, Result};
 
 /// What moves from epoch to epoch.
 #[derive(Debug)]
 pub(crate) struct Course<B: Bijection> {
-    pub(crate) flow: Flow<B>,
+    /// None while a step is taken: whoever holds the flow alone changes its weights in place.
+    pub(crate) flow: Option<Flow<B>>,
     pub(crate) adam: Adam,
     pub(crate) history: Vec<EpochRecord>,
 }
 
-/// One pass over the rows, and what it leaves for the next.
-pub(crate) trait Pass<B: Bijection> {
-    /// Visits every row once.
-    fn run(
-        &mut self,
-        flow: Flow<B>,
-        adam: &mut Adam,
-        epoch: usize,
-    ) -> Result<(Flow<B>, Vec<StepNumbers>)>;
-
-    /// What a checkpoint must keep beside weights, optimiser and history.
-    fn memory(&self) -> State;
-
-    /// The names of the objective's terms.
-    fn terms(&self) -> Vec<String>;
-}
+const BETWEEN_STEPS: &str = "the flow is here between two steps";
 
 impl<B: Bijection> Course<B> {
     /// From the start.
     pub(crate) fn start(flow: Flow<B>, config: &TrainConfig, device: &Device) -> Self {
         let adam = Adam::new(n_parameters(&flow), &device.clone().inner());
         let adam = adam.with_betas(config.betas);
-        Self { flow, adam, history: Vec::new() }
+        Self { flow: Some(flow), adam, history: Vec::new() }
     }
 
     /// From a checkpoint.
@@ -60,20 +46,22 @@ impl<B: Bijection> Course<B> {
         };
         let adam = Adam::from_state(adam.clone(), n_parameters(&flow), &device.clone().inner())?;
         let adam = adam.with_betas(config.betas);
-        Ok(Self { flow, adam, history: checkpoint.history.clone() })
+        Ok(Self { flow: Some(flow), adam, history: checkpoint.history.clone() })
     }
 
-    /// [Trains](run_epochs) by passes over the rows.
-    pub(crate) fn run(
-        self,
-        pass: &mut impl Pass<B>,
-        run: &dyn Fn() -> String,
-        config: &TrainConfig,
-        observer: &mut dyn Observer,
-    ) -> Result<(Flow<B>, Report)> {
-        let mut passes = Passes { flow: Some(self.flow), adam: self.adam, pass };
-        let report = run_epochs(&mut passes, self.history, run, config, observer)?;
-        Ok((passes.flow.expect(BETWEEN_PASSES), report))
+    /// The flow between two steps.
+    pub(crate) fn flow(&self) -> &Flow<B> {
+        self.flow.as_ref().expect(BETWEEN_STEPS)
+    }
+
+    /// The flow, for a step or at the end.
+    pub(crate) fn take_flow(&mut self) -> Flow<B> {
+        self.flow.take().expect(BETWEEN_STEPS)
+    }
+
+    /// What a checkpoint keeps, with this memory.
+    pub(crate) fn state(&self, memory: State) -> TrainingState {
+        TrainingState { weights: state(self.flow()), optimizers: vec![self.adam.state()], memory }
     }
 }
 
@@ -109,35 +97,4 @@ pub(crate) fn run_epochs(
         }
     }
     Ok(log.report(StopReason::MaxEpochs))
-}
-
-/// A flow that passes train.
-struct Passes<'a, B: Bijection, P> {
-    /// None while a pass has it: whoever holds it alone changes its weights in place.
-    flow: Option<Flow<B>>,
-    adam: Adam,
-    pass: &'a mut P,
-}
-
-const BETWEEN_PASSES: &str = "the flow is here between two passes";
-
-impl<B: Bijection, P: Pass<B>> Trainee for Passes<'_, B, P> {
-    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
-        let flow = self.flow.take().expect(BETWEEN_PASSES);
-        let (flow, steps) = self.pass.run(flow, &mut self.adam, epoch)?;
-        self.flow = Some(flow);
-        Ok(steps)
-    }
-
-    fn state(&self) -> TrainingState {
-        TrainingState {
-            weights: state(self.flow.as_ref().expect(BETWEEN_PASSES)),
-            optimizers: vec![self.adam.state()],
-            memory: self.pass.memory(),
-        }
-    }
-
-    fn terms(&self) -> Vec<String> {
-        self.pass.terms()
-    }
 }

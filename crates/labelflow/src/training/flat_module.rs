@@ -7,8 +7,7 @@ use labelflow_flow::{
     MOMENTUM, Slot, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
 };
 
-use super::weight_decay::shrink_weights;
-use crate::training::Adam;
+use crate::training::{Adam, shrink_weights};
 
 /// Weights, running statistics and optimiser of a module.
 #[derive(Debug)]
@@ -19,7 +18,8 @@ pub struct FlatModule<M> {
     statistics: Option<Tensor<1>>,
     /// 1 for weights that shrink, 0 for those that stay; none before any has.
     shrinking: Option<Tensor<1>>,
-    adam: Adam,
+    /// The optimiser.
+    pub(crate) adam: Adam,
 }
 
 impl<M: Module> FlatModule<M> {
@@ -48,11 +48,6 @@ impl<M: Module> FlatModule<M> {
             Some(statistics) => with_flat_statistics(module, statistics.clone()),
             None => module,
         }
-    }
-
-    /// The optimiser.
-    pub(crate) fn adam(&self) -> &Adam {
-        &self.adam
     }
 
     /// One step of the optimiser along a gradient.

@@ -14,11 +14,9 @@ use labelflow_weak::rows::{Features, WeakDataset};
 use labelflow_weak::votes::WeakSignals;
 use ndarray::{Array2, Array3};
 
-use super::adam::flat_gradient;
-use super::train::{StepInput, step};
 use crate::constraints::ConstraintConfig;
 use crate::storage::checkpoint::from_safetensors;
-use crate::training::{Adam, Batch, Objective, TrainConfig};
+use crate::training::{Adam, Batch, Objective, StepInput, TrainConfig, flat_gradient, step};
 
 struct Golden {
     file: State,

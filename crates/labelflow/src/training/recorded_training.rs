@@ -10,33 +10,31 @@ use labelflow_flow::{
     flat_batch_statistics, state,
 };
 
-use super::adam::flat_gradient;
-use super::batch::Tracker;
-use super::epochs::{Course, Trainee, run_epochs};
-use super::flat_module::FlatModule;
 use super::stream;
-use super::train::{
-    MemoryPass, StepNumbers, TRACKED_LABELS, Task, batches, check_finite, clip, draw_noise,
-    numbers_of, select_noise, step_numbers,
-};
 use crate::Result;
-use crate::training::{Batch, Observer, Report, Rows, TrainConfig, TrainingState};
+use crate::training::{
+    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task,
+    Tracker, TrainConfig, Trainee, TrainingState, batches, check_finite, clip, draw_noise,
+    flat_gradient, numbers_of, run_epochs, select_noise, step_numbers,
+};
 
 /// Trains a flow from where its course is.
 pub(crate) fn train<B: Bijection>(
-    course: Course<B>,
-    pass: MemoryPass<'_>,
+    pass: MemoryPass<'_, B>,
     observer: &mut dyn Observer,
 ) -> Result<(Flow<B>, Report)> {
-    let MemoryPass { task, config, n_batches, tracker } = pass;
+    let MemoryPass { task, config, n_batches, tracker, mut course } = pass;
     let device = task.features.device();
     let inner = device.clone().inner();
-    let flow = FlatModule::new(course.flow, course.adam);
+    let flow = FlatModule::new(course.take_flow(), course.adam);
     let memory = (n_batches > 1).then(|| Memory::new(&tracker, task));
     let likelihood_weight = Slot::new(Tensor::zeros([1], &inner));
     let record = |n_rows: usize| {
         let (current, memory, weight) = (flow.current(), memory.clone(), likelihood_weight.clone());
-        let input = StepInput::new(n_rows, task.d_labels, &inner);
+        let input = StepInput {
+            rows: Slot::new(Tensor::arange(0..n_rows as i64, &inner)),
+            noise: Slot::new(Tensor::zeros([n_rows, task.d_labels], &inner)),
+        };
         let read = input.clone();
         let step = Recording::new(&device, move || {
             let weight = Tensor::from_inner(weight.value());
@@ -69,15 +67,6 @@ pub(crate) fn train<B: Bijection>(
 struct StepInput {
     rows: Slot<1, Int>,
     noise: Slot<2>,
-}
-
-impl StepInput {
-    fn new(n_rows: usize, d_labels: usize, device: &Device) -> Self {
-        Self {
-            rows: Slot::new(Tensor::arange(0..n_rows as i64, device)),
-            noise: Slot::new(Tensor::zeros([n_rows, d_labels], device)),
-        }
-    }
 }
 
 /// What steps leave for the next one when there are several in an epoch: what a [`Tracker`] holds.
@@ -233,7 +222,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
             .map(|memory| (TRACKED_LABELS.to_owned(), memory.labels.value().into_data()));
         TrainingState {
             weights: state(&self.flow.module()),
-            optimizers: vec![self.flow.adam().state()],
+            optimizers: vec![self.flow.adam.state()],
             memory: memory.collect(),
         }
     }
@@ -250,7 +239,7 @@ mod tests {
     use super::*;
     use crate::constraints::{Group, GroupMean, Penalty, Range, SumToOne};
     use crate::training::train;
-    use crate::training::{BatchSize, Objective};
+    use crate::training::{BatchSize, Course, Objective};
 
     const N_ROWS: usize = 20;
 
@@ -294,8 +283,8 @@ mod tests {
             _ => 1,
         };
         let tracker = Tracker::new(N_ROWS, 2, &device);
-        let pass = MemoryPass { task: &task, config: &config, n_batches, tracker };
-        let (trained, recorded) = super::train(course, pass, &mut silent).unwrap();
+        let pass = MemoryPass { task: &task, config: &config, n_batches, tracker, course };
+        let (trained, recorded) = super::train(pass, &mut silent).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));
         for (one, other) in recorded.history.iter().zip(&plain.history) {

@@ -9,18 +9,18 @@ use burn::tensor::{Device, Tensor, TensorData};
 use labelflow_flow::{
     Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records, state,
 };
+use labelflow_weak::settings::{check_at_least_one, check_positive};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::adam::flat_gradient;
-use super::batch::Tracker;
-use super::epochs::{Course, Pass};
 use super::stream;
-use super::weight_decay::shrink_weights;
 use crate::storage::Checkpoint;
-use crate::training::{Adam, Batch, Objective, Observer, Rows, recorded_training};
+use crate::training::{
+    Adam, Batch, Course, Objective, Observer, Rows, Tracker, Trainee, TrainingState, flat_gradient,
+    recorded_training, run_epochs, shrink_weights,
+};
 use crate::{Error, Result};
 
 /// The labels that mini-batch training remembers, in a checkpoint.
@@ -180,34 +180,26 @@ impl TrainConfig {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let positive = |setting: &str, value: f64| {
-            let valid = value.is_finite() && value > 0.0;
-            valid.then_some(()).ok_or_else(|| Error::config(setting, "a positive number", value))
-        };
-        positive("learning_rate", self.learning_rate)?;
-        positive("max_gradient_norm", self.max_gradient_norm)?;
-        for (setting, share) in [
+        let shares = [
             ("learning_rate_decay", self.learning_rate_decay),
             ("learning_rate_floor", self.learning_rate_floor),
-        ] {
-            positive(setting, share)?;
-            if share > 1.0 {
-                return Err(Error::config(setting, "at most 1", share));
-            }
+        ];
+        check_positive(&[
+            ("learning_rate", self.learning_rate),
+            ("max_gradient_norm", self.max_gradient_norm),
+        ])?;
+        check_positive(&shares)?;
+        if let Some((setting, share)) = shares.into_iter().find(|(_, share)| *share > 1.0) {
+            return Err(Error::config(setting, "at most 1", share));
         }
         if self.tolerance.is_nan() || self.tolerance < 0.0 {
-            return Err(Error::config(
-                "tolerance",
-                "a number that is not negative",
-                self.tolerance,
-            ));
+            let setting = "tolerance";
+            return Err(Error::config(setting, "a number that is not negative", self.tolerance));
         }
         if let Some(beta) = self.betas.into_iter().find(|beta| !(0.0..1.0).contains(beta)) {
             return Err(Error::config("betas", "two shares of at least 0 and below 1", beta));
         }
-        if self.max_epochs == 0 {
-            return Err(Error::config("max_epochs", "at least 1", 0));
-        }
+        check_at_least_one(&[("max_epochs", self.max_epochs)])?;
         if let BatchSize::Rows(rows @ 0..=1) = self.batch_size {
             return Err(Error::config("batch_size", "at least 2 rows", rows));
         }
@@ -303,10 +295,14 @@ pub(crate) fn train<B: Bijection>(
             Course::resume(flow, &checkpoint, config, &device)?
         }
     };
-    let mut pass = MemoryPass { task, config, n_batches, tracker };
+    let mut pass = MemoryPass { task, config, n_batches, tracker, course };
     let (mut flow, report) = match records(&device) {
-        true => recorded_training::train(course, pass, observer)?,
-        false => course.run(&mut pass, task.run, config, observer)?,
+        true => recorded_training::train(pass, observer)?,
+        false => {
+            let history = std::mem::take(&mut pass.course.history);
+            let report = run_epochs(&mut pass, history, task.run, config, observer)?;
+            (pass.course.take_flow(), report)
+        }
     };
     if n_batches > 1 {
         flow = settle_statistics(flow, task, n_batches);
@@ -315,20 +311,16 @@ pub(crate) fn train<B: Bijection>(
 }
 
 /// A pass over rows in memory.
-pub(crate) struct MemoryPass<'a> {
+pub(crate) struct MemoryPass<'a, B: Bijection> {
     pub(crate) task: &'a Task<'a>,
     pub(crate) config: &'a TrainConfig,
     pub(crate) n_batches: usize,
     pub(crate) tracker: Tracker,
+    pub(crate) course: Course<B>,
 }
 
-impl<B: Bijection> Pass<B> for MemoryPass<'_> {
-    fn run(
-        &mut self,
-        flow: Flow<B>,
-        adam: &mut Adam,
-        epoch: usize,
-    ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
+impl<B: Bijection> Trainee for MemoryPass<'_, B> {
+    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
         let (task, n_rows) = (self.task, self.task.features.dims()[0]);
         let visit = Visit {
             objective: task.objective,
@@ -340,14 +332,15 @@ impl<B: Bijection> Pass<B> for MemoryPass<'_> {
             weight_decay: task.weight_decay,
         };
         self.tracker.start_epoch();
-        visit.run(flow, adam, epoch, &batches(task.seed, epoch as u64, n_rows, self.n_batches))
+        let batches = batches(task.seed, epoch as u64, n_rows, self.n_batches);
+        visit.run(&mut self.course, epoch, &batches)
     }
 
-    fn memory(&self) -> State {
-        match self.n_batches {
+    fn state(&self) -> TrainingState {
+        self.course.state(match self.n_batches {
             1 => State::new(),
             _ => State::from([(TRACKED_LABELS.to_owned(), self.tracker.labels().into_data())]),
-        }
+        })
     }
 
     fn terms(&self) -> Vec<String> {
@@ -408,11 +401,10 @@ impl Visit<'_> {
     /// One step for each batch.
     pub(crate) fn run<B: Bijection>(
         &self,
-        mut flow: Flow<B>,
-        adam: &mut Adam,
+        course: &mut Course<B>,
         epoch: usize,
         batches: &[Vec<i64>],
-    ) -> Result<(Flow<B>, Vec<StepNumbers>)> {
+    ) -> Result<Vec<StepNumbers>> {
         let device = self.features.device();
         let d_labels = self.noise.len() / self.features.dims()[0];
         let mut steps = Vec::with_capacity(batches.len());
@@ -422,20 +414,25 @@ impl Visit<'_> {
             let noise = select_noise(&self.noise, indices, d_labels);
             let input =
                 StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
-            let (next, labels, numbers) =
-                step(flow, adam, self.objective, input, self.config, epoch)?;
-            flow = match self.weight_decay > 0.0 {
-                true => {
-                    shrink_weights(next, 1.0 - self.config.weight_decay(epoch, self.weight_decay))
-                }
+            let (next, labels, numbers) = step(
+                course.take_flow(),
+                &mut course.adam,
+                self.objective,
+                input,
+                self.config,
+                epoch,
+            )?;
+            let shrunk = self.config.weight_decay(epoch, self.weight_decay);
+            course.flow = Some(match self.weight_decay > 0.0 {
+                true => shrink_weights(next, 1.0 - shrunk),
                 false => next,
-            };
+            });
             if let Some(tracker) = self.tracker {
                 tracker.remember(&batch, labels);
             }
             steps.push(numbers);
         }
-        Ok((flow, steps))
+        Ok(steps)
     }
 }
 

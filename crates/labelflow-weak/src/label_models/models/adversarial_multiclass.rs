@@ -29,17 +29,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
-use crate::numerics::linear_program::{LinearProgram, Optimum};
-use crate::numerics::project_onto_simplex;
-use crate::numerics::vectors::dot;
+use crate::numerics::{LinearProgram, Optimum, dot, project_onto_simplex};
 use crate::rows::SoftLabels;
 use crate::settings::check_at_least_one;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result};
 
 /// The first slack that is tried when no labels give every labeler its error.
@@ -66,8 +61,8 @@ const ACCURACY: f64 = 0.3;
 /// let errors = LabelerErrors::per_labeler(&[0.1, 0.9], 2)?;
 /// let model = AdversarialMulticlass::default();
 /// let fitted = model.fit_with(&WeakSignals::from_votes(votes)?, &errors)?;
-/// assert!((fitted.weights()[0] - 0.9).abs() < 1e-6);
-/// assert!((fitted.worst_case() - 0.09).abs() < 1e-6);
+/// assert!((fitted.weights[0] - 0.9).abs() < 1e-6);
+/// assert!((fitted.worst_case - 0.09).abs() < 1e-6);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,12 +91,12 @@ impl LabelModel for AdversarialMulticlass {
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
-    ) -> Result<FittedAdversarialMulticlass> {
+    ) -> Result<Self::Fitted> {
         self.check()?;
         let shape = counted.shape();
         errors.check_shape(shape)?;
         shape.check_pairs()?;
-        let game = Game::new(counted.patterns(), shape, &errors.rates());
+        let game = Game::new(&counted.patterns, shape, &errors.rates());
         let mut adversary = Adversary::new(&game, self.slack(counted))?;
         let (weights, worst_case) = self.descend(&game, &mut adversary)?;
         Ok(FittedAdversarialMulticlass { shape, weights, worst_case, slack: adversary.slack })
@@ -153,34 +148,16 @@ impl AdversarialMulticlass {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedAdversarialMulticlass {
     shape: SignalShape,
-    weights: Vec<f64>,
-    worst_case: f64,
-    slack: f64,
-}
-
-impl FittedAdversarialMulticlass {
     /// The weight of each labeler, θ; they sum to one.
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
+    pub weights: Vec<f64>,
     /// The mean loss with these weights under the worst labels.
-    pub fn worst_case(&self) -> f64 {
-        self.worst_case
-    }
-
+    pub worst_case: f64,
     /// By how much a labeler's mean loss may be off.
-    pub fn slack(&self) -> f64 {
-        self.slack
-    }
+    pub slack: f64,
 }
 
 impl FittedLists for FittedAdversarialMulticlass {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         self.shape.check_list("weights", self.weights.len(), &[self.shape.n_signals])
     }
 }
@@ -523,19 +500,19 @@ mod tests {
     #[test]
     fn opposite_labelers_are_weighted_by_their_accuracy() {
         let fitted = fit(&signals(array![[0, 1], [1, 0], [1, 0]], 2), &[0.1, 0.9]);
-        assert_abs_diff_eq!(fitted.weights(), &[0.9, 0.1][..], epsilon = 1e-8);
-        assert_abs_diff_eq!(fitted.worst_case(), 0.09, epsilon = 1e-8);
-        assert_eq!(fitted.slack(), 0.0);
+        assert_abs_diff_eq!(&fitted.weights[..], &[0.9, 0.1][..], epsilon = 1e-8);
+        assert_abs_diff_eq!(fitted.worst_case, 0.09, epsilon = 1e-8);
+        assert_eq!(fitted.slack, 0.0);
     }
 
     #[test]
     fn one_labeler_costs_its_error_and_so_do_two_copies() {
         for n_classes in [2, 4] {
             let one = fit(&signals(array![[0], [1], [0]], n_classes), &[0.3]);
-            assert_eq!(one.weights(), [1.0]);
-            assert_abs_diff_eq!(one.worst_case(), 0.3, epsilon = 1e-12);
+            assert_eq!(one.weights, [1.0]);
+            assert_abs_diff_eq!(one.worst_case, 0.3, epsilon = 1e-12);
             let two = fit(&signals(array![[0, 0], [1, 1], [0, 0]], n_classes), &[0.3, 0.3]);
-            assert_abs_diff_eq!(two.worst_case(), 0.3, epsilon = 1e-12);
+            assert_abs_diff_eq!(two.worst_case, 0.3, epsilon = 1e-12);
         }
     }
 
@@ -614,15 +591,15 @@ mod tests {
             let fitted =
                 AdversarialMulticlass::default().fit_with(&problem.signals, &errors).unwrap();
             let least = errors.rates().into_iter().fold(1.0, f64::min);
-            assert_eq!(fitted.slack(), 0.0);
-            assert!(fitted.worst_case() <= least + 1e-3, "{} {least}", fitted.worst_case());
+            assert_eq!(fitted.slack, 0.0);
+            assert!(fitted.worst_case <= least + 1e-3, "{} {least}", fitted.worst_case);
             let sampled =
                 AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
             let sampled = sampled.fit_with(&problem.signals, &errors).unwrap();
             // 0.1 √(1500 ln(120) / (2 · 500 · 1000))
-            assert_abs_diff_eq!(sampled.slack(), 0.008_474, epsilon = 1e-6);
-            assert!(sampled.worst_case() > fitted.worst_case());
-            assert!(sampled.worst_case() <= least + sampled.slack() + 1e-3);
+            assert_abs_diff_eq!(sampled.slack, 0.008_474, epsilon = 1e-6);
+            assert!(sampled.worst_case > fitted.worst_case);
+            assert!(sampled.worst_case <= least + sampled.slack + 1e-3);
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             assert!(problem.truth.accuracy(&labels.argmax()) > 0.8);
         }
@@ -632,9 +609,9 @@ mod tests {
     fn errors_that_no_labels_allow_get_slack() {
         // They always disagree, so they cannot both be right: each must be off by a half.
         let fitted = fit(&signals(array![[0, 1], [1, 0]], 2), &[0.0, 0.0]);
-        assert_abs_diff_eq!(fitted.slack(), 0.64, epsilon = 1e-12);
-        assert!(fitted.worst_case().is_finite());
-        assert_abs_diff_eq!(fitted.weights(), &[0.5, 0.5][..], epsilon = 1e-6);
+        assert_abs_diff_eq!(fitted.slack, 0.64, epsilon = 1e-12);
+        assert!(fitted.worst_case.is_finite());
+        assert_abs_diff_eq!(&fitted.weights[..], &[0.5, 0.5][..], epsilon = 1e-6);
     }
 
     #[test]
@@ -665,8 +642,8 @@ mod tests {
         for votes in [array![[-1, -1]], array![[1, 1]], array![[0, -1], [0, -1]]] {
             for rates in [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]] {
                 let fitted = fit(&signals(votes.clone(), 2), &rates);
-                assert!(fitted.worst_case().is_finite(), "{votes} {rates:?}");
-                assert_abs_diff_eq!(fitted.weights().iter().sum::<f64>(), 1.0, epsilon = 1e-12);
+                assert!(fitted.worst_case.is_finite(), "{votes} {rates:?}");
+                assert_abs_diff_eq!(fitted.weights.iter().sum::<f64>(), 1.0, epsilon = 1e-12);
             }
         }
     }

@@ -12,10 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::majority_vote::count_votes;
 use crate::Result;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
-use crate::numerics::row_chunks::fill_rows;
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::numerics::fill_rows;
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, SignalValues, WeakSignals};
 
@@ -51,8 +49,8 @@ impl LabelModel for AverageSignals {
 }
 
 impl FittedLists for FittedAverageSignals {
-    fn shape(&self) -> SignalShape {
-        self.0
+    fn checked_shape(&self) -> Result<SignalShape> {
+        Ok(self.0)
     }
 }
 

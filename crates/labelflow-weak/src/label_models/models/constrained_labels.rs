@@ -24,23 +24,18 @@
 //!
 //! C. Arachie and B. Huang, *Constrained labeling for weakly supervised learning*, 2021.
 
-use ndarray::{Array2, ArrayView3, Axis};
+use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
 use crate::Result;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::Bounds;
-use crate::numerics::RowChunks;
-use crate::numerics::row_chunks::fill_rows;
-use crate::numerics::scramble::scramble;
+use crate::numerics::{RowChunks, fill_rows, scramble};
 use crate::rows::SoftLabels;
 use crate::settings::check_at_least_one;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, SignalValues, WeakSignals};
+use crate::votes::{CountedVotes, SignalValues, SignalView, VotePatterns, WeakSignals};
 
 /// Added to numbers that are divided by.
 const TINY: f64 = 1e-8;
@@ -89,23 +84,23 @@ impl LabelModel for ConstrainedLabels {
 
     /// Finds labels for the rows of `signals`, and keeps what is needed to find those of any other row. Probabilities
     /// are read as they are.
-    fn fit_with(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
-        let Some(p) = signals.probabilities() else {
+    fn fit_with(&self, signals: &WeakSignals, bounds: &Bounds) -> Result<Self::Fitted> {
+        if let SignalValues::Votes(_) = signals.values() {
             return self.fit_counts_with(&CountedVotes::of(signals), bounds);
-        };
+        }
         self.check()?;
         signals.check_any_vote()?;
-        self.fit_rows(Rows::Probabilities(p), SignalShape::of(signals), bounds)
+        self.fit_rows(Rows::each_once(signals), SignalShape::of(signals), bounds)
     }
 
-    fn fit_counts_with(
-        &self,
-        counted: &CountedVotes,
-        bounds: &Bounds,
-    ) -> Result<FittedConstrainedLabels> {
+    fn fit_counts_with(&self, counted: &CountedVotes, bounds: &Bounds) -> Result<Self::Fitted> {
         self.check()?;
         counted.check_any_vote()?;
-        self.fit_rows(Rows::Patterns(counted.patterns()), counted.shape(), bounds)
+        self.fit_rows(
+            Rows::of_patterns(&counted.patterns, counted.n_classes()),
+            counted.shape(),
+            bounds,
+        )
     }
 
     fn bytes_per_pattern(&self, _n_signals: usize, n_classes: usize) -> usize {
@@ -186,7 +181,7 @@ impl FittedConstrainedLabels {
     fn replay(&self, pulls: &[Vec<f64>], rows: Rows<'_>, row: usize, labels: &mut [f64]) {
         let n_classes = self.shape.n_classes;
         let mut signals = Vec::new();
-        rows.for_each_given(row, n_classes, |cell, class, slope| {
+        rows.for_each_given(row, |cell, class, slope| {
             signals.push((cell, class, slope));
         });
         labels.fill(f64::NAN);
@@ -213,11 +208,7 @@ impl FittedConstrainedLabels {
 }
 
 impl FittedLists for FittedConstrainedLabels {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let (n_trials, n_steps) = (self.n_trials, self.n_steps);
         ConstrainedLabels { n_trials, n_steps, ..ConstrainedLabels::default() }.check()?;
@@ -237,11 +228,11 @@ impl FittedLabelModel for FittedConstrainedLabels {
             fill_rows(rows.len(), n_classes, |row, labels| self.replay(&pulls, rows, row, labels))
         };
         let labels = match signals.values() {
-            SignalValues::Probabilities(p) => replay_all(Rows::Probabilities(p.view())),
+            SignalValues::Probabilities(_) => replay_all(Rows::each_once(signals)),
             SignalValues::Votes(votes) => {
                 // Hundreds of steps per row are worth finding out which rows are the same.
                 let patterns = VotePatterns::of(votes);
-                let of_patterns = replay_all(Rows::Patterns(&patterns));
+                let of_patterns = replay_all(Rows::of_patterns(&patterns, n_classes));
                 patterns.spread(votes, of_patterns.view())
             }
         };
@@ -249,53 +240,35 @@ impl FittedLabelModel for FittedConstrainedLabels {
     }
 }
 
-/// Rows of signals: distinct rows of votes with counts, or rows of probabilities that count once each.
+/// Rows of signals: distinct rows of votes with counts, or rows that count once each.
 #[derive(Clone, Copy)]
-enum Rows<'a> {
-    Patterns(&'a VotePatterns),
-    Probabilities(ArrayView3<'a, f32>),
+struct Rows<'a> {
+    signals: SignalView<'a>,
+    counts: Option<&'a [f64]>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    fn of_patterns(patterns: &'a VotePatterns, n_classes: usize) -> Self {
+        Self { signals: patterns.view(n_classes), counts: Some(&patterns.counts) }
+    }
+
+    fn each_once(signals: &'a WeakSignals) -> Self {
+        Self { signals: signals.view(), counts: None }
+    }
+
     fn len(&self) -> usize {
-        match self {
-            Self::Patterns(patterns) => patterns.len(),
-            Self::Probabilities(p) => p.len_of(Axis(0)),
-        }
+        self.signals.n_rows()
     }
 
+    /// For how many rows a row stands.
     fn count(&self, row: usize) -> f64 {
-        match self {
-            Self::Patterns(patterns) => patterns.count(row),
-            Self::Probabilities(_) => 1.0,
-        }
+        self.counts.map_or(1.0, |counts| counts[row])
     }
 
-    /// Calls `visit` with the cell (labeler · n_classes + class), the class and the slope 1 − 2 q of each signal that
-    /// is given.
-    fn for_each_given(
-        &self,
-        row: usize,
-        n_classes: usize,
-        mut visit: impl FnMut(usize, usize, f64),
-    ) {
-        match self {
-            Self::Patterns(patterns) => {
-                let votes = patterns.row(row).iter().enumerate();
-                for (signal, &vote) in votes.filter(|(_, vote)| **vote != ABSTAIN) {
-                    for class in 0..n_classes {
-                        let slope = if class == usize::from(vote) { -1.0 } else { 1.0 };
-                        visit(signal * n_classes + class, class, slope);
-                    }
-                }
-            }
-            Self::Probabilities(p) => {
-                let signals = p.index_axis(Axis(0), row);
-                for (cell, &q) in signals.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
-                    visit(cell, cell % n_classes, 1.0 - 2.0 * f64::from(q));
-                }
-            }
-        }
+    /// Visits the given signals of a row: the cell of the labeler and the class, the class, and the slope 1 − 2q of its error.
+    fn for_each_given(&self, row: usize, mut visit: impl FnMut(usize, usize, f64)) {
+        let slope = |q: f32| 1.0 - 2.0 * f64::from(q);
+        self.signals.for_each_given(row, |cell, class, q| visit(cell, class, slope(q)));
     }
 }
 
@@ -315,7 +288,7 @@ impl<'a> System<'a> {
         let n_classes = shape.n_classes;
         // N, then Σ q, both [n_signals, n_classes].
         let mut sums = sum_over_rows(rows, shape, 2 * n_cells, |row, count, sums| {
-            rows.for_each_given(row, n_classes, |cell, _, slope| {
+            rows.for_each_given(row, |cell, _, slope| {
                 sums[cell] += count;
                 sums[n_cells + cell] += count * (1.0 - slope) / 2.0;
             });
@@ -363,7 +336,7 @@ impl<'a> System<'a> {
         let n_cells = self.n_given.len();
         let mut sums = sum_over_rows(self.rows, self.shape(), n_cells, |row, count, sums| {
             let labels = &labels[row * n_classes..][..n_classes];
-            self.rows.for_each_given(row, n_classes, |cell, class, slope| {
+            self.rows.for_each_given(row, |cell, class, slope| {
                 sums[cell] += count * slope * labels[class];
             });
         });
@@ -380,7 +353,7 @@ impl<'a> System<'a> {
             || vec![0.0; n_classes],
             |gradient, (row, (labels, squares))| {
                 gradient.fill(0.0);
-                self.rows.for_each_given(row, n_classes, |cell, class, slope| {
+                self.rows.for_each_given(row, |cell, class, slope| {
                     gradient[class] += slope * pulls[cell];
                 });
                 step(labels, squares, gradient);
@@ -418,7 +391,7 @@ fn step(labels: &mut [f64], squares: &mut [f64], gradient: &[f64]) {
 /// class's place, so that naming labelers and classes in another order changes nothing.
 fn start_labels(rows: Rows<'_>, row: usize, seed: u64, trial: usize, labels: &mut [f64]) {
     let mut said = vec![0u64; labels.len()];
-    rows.for_each_given(row, labels.len(), |_, class, slope| {
+    rows.for_each_given(row, |_, class, slope| {
         said[class] = said[class].wrapping_add(scramble(slope.to_bits()));
     });
     let stream = scramble(scramble(seed).wrapping_add(trial as u64));
@@ -431,7 +404,7 @@ fn start_labels(rows: Rows<'_>, row: usize, seed: u64, trial: usize, labels: &mu
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use ndarray::{Array3, array};
+    use ndarray::{Array3, Axis, array};
 
     use super::*;
     use crate::label_models::planted::{Planted, assert_near};
@@ -447,7 +420,11 @@ mod tests {
         signals: &WeakSignals,
         bounds: &Bounds,
     ) -> System<'a> {
-        System::new(Rows::Patterns(patterns), SignalShape::of(signals), bounds)
+        System::new(
+            Rows::of_patterns(patterns, signals.n_classes()),
+            SignalShape::of(signals),
+            bounds,
+        )
     }
 
     #[test]
@@ -485,7 +462,7 @@ mod tests {
             let difference = (value(1e-5) - value(-1e-5)) / 2e-5;
             let (row, class) = (index / 3, index % 3);
             let mut gradient = 0.0;
-            system.rows.for_each_given(row, 3, |cell, of, slope| {
+            system.rows.for_each_given(row, |cell, of, slope| {
                 gradient += if of == class { slope * pulls[cell] } else { 0.0 };
             });
             // A pattern stands for several rows, which all move.
@@ -522,7 +499,8 @@ mod tests {
             doubled.probability(row, signal, class).unwrap_or(f32::NAN)
         });
         let shape = SignalShape::of(&doubled);
-        let system = System::new(Rows::Probabilities(p.view()), shape, &bounds);
+        let signals = SignalView::Probabilities(p.view());
+        let system = System::new(Rows { signals, counts: None }, shape, &bounds);
         let mut truth = vec![0.0; 900];
         for (row, &label) in problem.truth.labels().iter().enumerate() {
             truth[row * 3 + label] = 1.0;

@@ -25,19 +25,14 @@
 //!
 //! A. Ratner, C. De Sa, S. Wu, D. Selsam and C. Ré, *Data programming: creating large training sets, quickly*, 2016.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
 use crate::label_models::one_coin::{OneCoin, OneCoinFit};
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
-use crate::numerics::{Lbfgs, RowChunks, normalize_logs};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes};
 use crate::{Result, StopReason};
 
 /// The weight that a labeler has before anything is learned, in the coupled form.
@@ -112,19 +107,6 @@ impl DataProgramming {
         self.class_balance.check(n_classes)
     }
 
-    fn fit_separate(
-        &self,
-        patterns: &VotePatterns,
-        shape: SignalShape,
-        class_balance: Vec<f64>,
-    ) -> (OneCoin, Vec<f64>, StopReason) {
-        let (max_iterations, tolerance) = (self.max_iterations, self.tolerance);
-        let class_balance = Some(&class_balance[..]);
-        let fit = OneCoinFit { patterns, shape, class_balance, max_iterations, tolerance };
-        let fitted = fit.run();
-        (fitted.model, fitted.log_likelihoods, fitted.stop)
-    }
-
     fn fit_coupled(
         &self,
         patterns: &VotePatterns,
@@ -152,13 +134,17 @@ impl LabelModel for DataProgramming {
     type Known = ();
 
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDataProgramming> {
-        let (shape, patterns) = (counted.shape(), counted.patterns());
+        let (shape, patterns) = (counted.shape(), &counted.patterns);
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
         let balance = self.class_balance.resolve_counts(counted)?;
         let coverages = patterns.coverages();
         let (model, log_likelihoods, stop) = match self.coverage {
-            Coverage::Separate => self.fit_separate(patterns, shape, balance),
+            Coverage::Separate => {
+                let (max_iterations, tolerance) = (self.max_iterations, self.tolerance);
+                let class_balance = Some(&balance[..]);
+                OneCoinFit { patterns, shape, class_balance, max_iterations, tolerance }.run()
+            }
             Coverage::Coupled => self.fit_coupled(patterns, shape, balance),
         };
         Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
@@ -174,9 +160,13 @@ impl LabelModel for DataProgramming {
 pub struct FittedDataProgramming {
     shape: SignalShape,
     model: OneCoin,
-    coverages: Vec<f64>,
-    log_likelihoods: Vec<f64>,
-    stop: StopReason,
+    /// How often each labeler votes, `[n_signals]`.
+    pub coverages: Vec<f64>,
+    /// The log-likelihood at the beginning of each round: of the votes, given who votes. With coupled coverage: one value,
+    /// that of votes and abstentions at the end.
+    pub log_likelihoods: Vec<f64>,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
 impl FittedDataProgramming {
@@ -189,30 +179,10 @@ impl FittedDataProgramming {
     pub fn accuracies(&self) -> &[f64] {
         &self.model.accuracies
     }
-
-    /// How often each labeler votes, `[n_signals]`.
-    pub fn coverages(&self) -> &[f64] {
-        &self.coverages
-    }
-
-    /// The log-likelihood at the beginning of each round: of the votes, given who votes. With coupled coverage: one value,
-    /// that of votes and abstentions at the end.
-    pub fn log_likelihoods(&self) -> &[f64] {
-        &self.log_likelihoods
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
-    }
 }
 
 impl FittedLists for FittedDataProgramming {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.shape.check_list("class_balance", self.model.class_balance.len(), &[n_classes])?;
         self.shape.check_list("accuracies", self.model.accuracies.len(), &[n_signals])?;
@@ -275,27 +245,21 @@ impl Coupled<'_> {
     fn sums(&self, shifts: &[f64]) -> Vec<f64> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let log_balance: Vec<f64> = self.class_balance.iter().map(|p| p.ln()).collect();
-        let add_patterns = |patterns: Range<usize>, sums: &mut [f64]| {
+        self.patterns.sum(n_signals + 1, |patterns, sums| {
             let mut posterior = vec![0.0; n_classes];
-            for pattern in patterns {
-                let (votes, count) = (self.patterns.row(pattern), self.patterns.count(pattern));
+            for (votes, count) in patterns {
                 posterior.copy_from_slice(&log_balance);
                 let mut all_disagree = 0.0;
-                for (vote, shift) in votes.iter().zip(shifts).filter(|(vote, _)| **vote != ABSTAIN)
-                {
-                    all_disagree -= FIRST_WEIGHT + shift;
-                    posterior[usize::from(*vote)] += 2.0 * (FIRST_WEIGHT + shift);
+                for (signal, class) in cast_votes(votes) {
+                    all_disagree -= FIRST_WEIGHT + shifts[signal];
+                    posterior[class] += 2.0 * (FIRST_WEIGHT + shifts[signal]);
                 }
                 sums[n_signals] += count * (all_disagree + normalize_logs(&mut posterior));
-                for (vote, sum) in
-                    votes.iter().zip(&mut *sums).filter(|(vote, _)| **vote != ABSTAIN)
-                {
-                    *sum += count * (2.0 * posterior[usize::from(*vote)] - 1.0);
+                for (signal, class) in cast_votes(votes) {
+                    sums[signal] += count * (2.0 * posterior[class] - 1.0);
                 }
             }
-        };
-        let length = n_signals + 1;
-        RowChunks::new(self.patterns.len(), n_signals, length).sum(add_patterns)
+        })
     }
 }
 
@@ -306,6 +270,7 @@ mod tests {
 
     use super::*;
     use crate::label_models::planted::{Planted, signals};
+    use crate::votes::ABSTAIN;
 
     fn accuracy(model: &DataProgramming, problem: &Planted) -> f64 {
         let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();
@@ -318,10 +283,10 @@ mod tests {
             let model =
                 DataProgramming { class_balance, tolerance: 1e-11, ..DataProgramming::default() };
             let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
-            assert_eq!(fitted.stop(), StopReason::Converged);
+            assert_eq!(fitted.stop, StopReason::Converged);
             assert_abs_diff_eq!(fitted.accuracies(), &[0.9, 0.75, 0.6][..], epsilon = 1e-8);
             assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-8);
-            assert_eq!(fitted.coverages(), [1.0; 3]);
+            assert_eq!(fitted.coverages, [1.0; 3]);
         }
     }
 
@@ -332,7 +297,7 @@ mod tests {
             DataProgramming { class_balance: ClassBalance::Uniform, ..DataProgramming::default() };
         let fitted = model.fit(&population).unwrap();
         assert_abs_diff_eq!(fitted.accuracies(), &[0.8; 3][..], epsilon = 1e-7);
-        let n_rounds = fitted.log_likelihoods().len();
+        let n_rounds = fitted.log_likelihoods.len();
         assert!((15..30).contains(&n_rounds), "{n_rounds}");
         // Two labelers of accuracy 0.8 against one.
         let labels = fitted.predict_proba(&signals(array![[1, 1, 0]], 2)).unwrap();
@@ -346,7 +311,7 @@ mod tests {
             for class_balance in [ClassBalance::Uniform, ClassBalance::Estimated] {
                 let model = DataProgramming { class_balance, ..DataProgramming::default() };
                 let fitted = model.fit(&problem.signals).unwrap();
-                let likelihoods = fitted.log_likelihoods();
+                let likelihoods = fitted.log_likelihoods;
                 assert!(likelihoods.len() > 2);
                 assert!(likelihoods.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9), "{seed}");
             }
@@ -422,10 +387,10 @@ mod tests {
             ..DataProgramming::default()
         };
         let fitted = model.fit(&problem.signals).unwrap();
-        assert_eq!(fitted.stop(), StopReason::Converged);
+        assert_eq!(fitted.stop, StopReason::Converged);
         let accuracies = fitted.accuracies();
         assert!(accuracies[0] > accuracies[1] + 0.1, "{accuracies:?}");
-        assert!(fitted.log_likelihoods().iter().all(|value| value.is_finite() && *value < 0.0));
+        assert!(fitted.log_likelihoods.iter().all(|value| value.is_finite() && *value < 0.0));
     }
 
     #[test]

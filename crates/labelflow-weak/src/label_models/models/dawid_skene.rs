@@ -11,19 +11,15 @@
 //!
 //! A. P. Dawid and A. M. Skene, *Maximum likelihood estimation of observer error-rates using the EM algorithm*, 1979.
 
-use std::ops::Range;
-
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
-use crate::numerics::{RowChunks, normalize_logs};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
-use crate::votes::vote_patterns::{VotePatterns, vote_shares};
-use crate::votes::{CountedVotes, WeakSignals};
+use crate::stop_reason::until_settled;
+use crate::votes::{CountedVotes, VotePatterns, WeakSignals, vote_shares};
 use crate::{Result, StopReason};
 
 /// What an abstention says.
@@ -130,7 +126,7 @@ impl LabelModel for DawidSkene {
 
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDawidSkene> {
         counted.check_any_vote()?;
-        self.fit_patterns(counted.patterns(), counted.shape())
+        self.fit_patterns(&counted.patterns, counted.shape())
     }
 
     /// It learns the class balance together with the accuracies.
@@ -150,8 +146,10 @@ pub struct FittedDawidSkene {
     answers: Vec<f64>,
     /// Whether an abstention of each labeler is an answer, `[n_signals]`.
     abstention_answers: Vec<bool>,
-    log_likelihoods: Vec<f64>,
-    stop: StopReason,
+    /// The log-likelihood of the votes at the beginning of each round.
+    pub log_likelihoods: Vec<f64>,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
 impl FittedDawidSkene {
@@ -174,24 +172,10 @@ impl FittedDawidSkene {
             }
         })
     }
-
-    /// The log-likelihood of the votes at the beginning of each round.
-    pub fn log_likelihoods(&self) -> &[f64] {
-        &self.log_likelihoods
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
-    }
 }
 
 impl FittedLists for FittedDawidSkene {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let check =
             |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
@@ -203,10 +187,7 @@ impl FittedLists for FittedDawidSkene {
 
 impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        let logs = LogParameters::new(&self.class_balance, &self.answers);
-        self.shape.label_votes(signals, |votes, posterior| {
-            logs.posterior(votes, posterior);
-        })
+        LogParameters::new(&self.class_balance, &self.answers).labels(self.shape, signals)
     }
 }
 
@@ -222,8 +203,15 @@ impl LogParameters {
         Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
+    /// P(Y | votes) of each row.
+    pub(crate) fn labels(&self, shape: SignalShape, signals: &WeakSignals) -> Result<SoftLabels> {
+        shape.label_votes(signals, |votes, posterior| {
+            self.posterior(votes, posterior);
+        })
+    }
+
     /// Writes P(Y | votes) and returns log P(votes).
-    pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
+    fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
         for (&vote, answers) in
@@ -259,21 +247,16 @@ impl Fit<'_> {
             0.0
         };
         let (mut class_balance, mut answers) = self.maximize(&self.expected_counts(shares));
-        let mut log_likelihoods = Vec::new();
-        let mut stop = StopReason::MaxIterations;
-        for _ in 0..self.settings.max_iterations {
+        let DawidSkene { max_iterations, tolerance, .. } = *self.settings;
+        let (log_likelihoods, stop) = until_settled(max_iterations, tolerance, || {
             let logs = LogParameters::new(&class_balance, &answers);
             let counts = self.expected_counts(|votes, posterior| logs.posterior(votes, posterior));
             let (new_balance, new_answers) = self.maximize(&counts);
-            log_likelihoods.push(counts[counts.len() - 1]);
             let change =
                 distance(&new_balance, &class_balance).max(distance(&new_answers, &answers));
             (class_balance, answers) = (new_balance, new_answers);
-            if change < self.settings.tolerance {
-                stop = StopReason::Converged;
-                break;
-            }
-        }
+            (counts[counts.len() - 1], change)
+        });
         FittedDawidSkene {
             shape: self.shape,
             class_balance,
@@ -289,10 +272,9 @@ impl Fit<'_> {
     fn expected_counts(&self, posterior: impl Fn(&[u8], &mut [f64]) -> f64 + Sync) -> Vec<f64> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let n_counts = n_signals * (n_classes + 1) * n_classes;
-        let add_patterns = |patterns: Range<usize>, sums: &mut [f64]| {
+        self.patterns.sum(n_counts + n_classes + 1, |patterns, sums| {
             let mut weights = vec![0.0; n_classes];
-            for pattern in patterns {
-                let (votes, count) = (self.patterns.row(pattern), self.patterns.count(pattern));
+            for (votes, count) in patterns {
                 let value = posterior(votes, &mut weights);
                 weights.iter_mut().for_each(|weight| *weight *= count);
                 let (answers, totals) = sums.split_at_mut(n_counts);
@@ -300,9 +282,7 @@ impl Fit<'_> {
                 totals.iter_mut().zip(&weights).for_each(|(total, weight)| *total += weight);
                 totals[n_classes] += count * value;
             }
-        };
-        let length = n_counts + n_classes + 1;
-        RowChunks::new(self.patterns.len(), n_signals, length).sum(add_patterns)
+        })
     }
 
     /// π and θ from expected counts.
@@ -375,7 +355,7 @@ mod tests {
     fn an_exact_population_is_recovered() {
         let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default() };
         let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
-        assert_eq!(fitted.stop(), StopReason::Converged);
+        assert_eq!(fitted.stop, StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
         for (signal, accuracy) in [0.9, 0.75, 0.6].into_iter().enumerate() {
             let expected = array![[accuracy, 1.0 - accuracy, 0.0], [1.0 - accuracy, accuracy, 0.0]];
@@ -396,8 +376,8 @@ mod tests {
         for seed in 0..5 {
             let problem = Planted::new(500, 3, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             let fitted = model.fit(&problem.signals).unwrap();
-            assert_eq!(fitted.stop(), StopReason::MaxIterations);
-            let likelihoods = fitted.log_likelihoods();
+            assert_eq!(fitted.stop, StopReason::MaxIterations);
+            let likelihoods = fitted.log_likelihoods;
             assert!(likelihoods.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9), "seed {seed}");
         }
     }

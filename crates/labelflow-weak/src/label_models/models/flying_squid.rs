@@ -19,20 +19,15 @@
 //! D. Fu, M. Chen, F. Sala, S. Hooper, K. Fatahalian and C. Ré, *Fast and three-rious: speeding up weak supervision with
 //! triplet methods*, 2020.
 
-use std::ops::Range;
-
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
-use crate::numerics::{RowChunks, normalize_logs};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, cast_votes};
 
 /// What a negative probability becomes when it is clamped.
 const SMALLEST: f64 = 1e-8;
@@ -182,7 +177,7 @@ impl LabelModel for FlyingSquid {
         shape.check_triplets()?;
         counted.check_any_vote()?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let moments = Moments::of(counted.patterns(), shape);
+        let moments = Moments::of(&counted.patterns, shape);
         let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
         Ok(FittedFlyingSquid {
             shape,
@@ -251,19 +246,16 @@ impl FittedFlyingSquid {
 }
 
 impl FittedLists for FittedFlyingSquid {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
         let n_models = self.shape.classes_against_rest().len();
         self.shape.check_list("models", self.models.len(), &[n_models])?;
-        self.models.iter().try_for_each(|model| {
+        for model in &self.models {
             self.shape.check_list("tables", model.tables.len(), &[n_signals])?;
-            self.shape.check_list("correlations", model.correlations.len(), &[n_signals])
-        })
+            self.shape.check_list("correlations", model.correlations.len(), &[n_signals])?;
+        }
+        Ok(self.shape)
     }
 }
 
@@ -323,15 +315,14 @@ impl Moments {
     fn of(patterns: &VotePatterns, shape: SignalShape) -> Self {
         let SignalShape { n_signals, n_classes } = shape;
         let (n_votes, n_pairs) = (n_signals * n_classes, n_signals * n_signals);
-        let add_patterns = |range: Range<usize>, sums: &mut [f64]| {
+        let length = n_votes + n_pairs * (1 + n_classes);
+        let mut sums = patterns.sum(length, |patterns, sums| {
             let (votes_sums, rest) = sums.split_at_mut(n_votes);
             let (together, apart) = rest.split_at_mut(n_pairs);
             let mut spoken: Vec<(usize, usize)> = Vec::with_capacity(n_signals);
-            for pattern in range {
-                let (votes, count) = (patterns.row(pattern), patterns.count(pattern));
+            for (votes, count) in patterns {
                 spoken.clear();
-                let cast = votes.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-                spoken.extend(cast.map(|(signal, &vote)| (signal, usize::from(vote))));
+                spoken.extend(cast_votes(votes));
                 for (index, &(left, of_left)) in spoken.iter().enumerate() {
                     votes_sums[left * n_classes + of_left] += count;
                     for &(right, of_right) in &spoken[index + 1..] {
@@ -344,9 +335,7 @@ impl Moments {
                     }
                 }
             }
-        };
-        let length = n_votes + n_pairs * (1 + n_classes);
-        let mut sums = RowChunks::new(patterns.len(), n_signals, length).sum(add_patterns);
+        });
         let n_rows = patterns.n_rows();
         sums.iter_mut().for_each(|sum| *sum /= n_rows);
         let mut take = |rows: usize, columns: usize| {
@@ -407,8 +396,8 @@ impl ClassModel {
 /// P(Y = 1 | votes) for one class; one half where the tables hold the votes impossible.
 fn posterior(log_ratios: &[[[f64; 2]; 2]], probability: f64, class: usize, votes: &[u8]) -> f64 {
     let mut logs = [(1.0 - probability).ln(), probability.ln()];
-    for (&vote, of_votes) in votes.iter().zip(log_ratios).filter(|(vote, _)| **vote != ABSTAIN) {
-        let of_vote = of_votes[usize::from(usize::from(vote) == class)];
+    for (signal, vote) in cast_votes(votes) {
+        let of_vote = log_ratios[signal][usize::from(vote == class)];
         logs[0] += of_vote[0];
         logs[1] += of_vote[1];
     }

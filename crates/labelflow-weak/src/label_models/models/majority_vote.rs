@@ -10,11 +10,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::rows::SoftLabels;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{CountedVotes, WeakSignals, cast_votes};
 
 /// What probability is shared out among.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +64,8 @@ impl LabelModel for MajorityVote {
 }
 
 impl FittedLists for FittedMajorityVote {
-    fn shape(&self) -> SignalShape {
-        self.shape
+    fn checked_shape(&self) -> Result<SignalShape> {
+        Ok(self.shape)
     }
 }
 
@@ -84,9 +82,7 @@ impl FittedLabelModel for FittedMajorityVote {
 
 /// Adds the votes of one row to the counts of the classes.
 pub(crate) fn count_votes(votes: &[u8], counts: &mut [f64]) {
-    for &vote in votes.iter().filter(|&&vote| vote != ABSTAIN) {
-        counts[usize::from(vote)] += 1.0;
-    }
+    cast_votes(votes).for_each(|(_, class)| counts[class] += 1.0);
 }
 
 /// One for each class with the largest count, zero for the others.

@@ -18,16 +18,11 @@
 use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::overlaps::explained_overlaps::explained_overlaps;
-use crate::label_models::overlaps::masked_factorization::Descent;
-use crate::label_models::overlaps::overlap_counts::Overlaps;
-use crate::label_models::overlaps::overlap_fit::{
-    OverlapFit, check_descent, diverged, drawn_scale,
+use crate::label_models::overlaps::{
+    Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale,
+    explained_overlaps,
 };
-use crate::label_models::overlaps::vote_rates::VoteRates;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
@@ -133,7 +128,7 @@ impl LabelModel for MeTaL {
         counted.check_any_vote()?;
         let cliques = self.cliques(shape.n_signals)?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
+        let overlaps = Overlaps::of_patterns(&counted.patterns, shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,
@@ -143,7 +138,7 @@ impl LabelModel for MeTaL {
             descent: Descent { momentum, decay: 0.0 },
         };
         if self.dependencies.is_empty() {
-            return self.descend(&fit, &overlaps.values().to_owned(), &cliques);
+            return self.descend(&fit, &overlaps.values.clone(), &cliques);
         }
         let explained = explained_overlaps(&overlaps, &cliques, &fit.guess(), &class_balance)?;
         self.descend(&fit, &explained, &cliques.mapv(|_| false))
@@ -158,13 +153,14 @@ impl LabelModel for MeTaL {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedMeTaL {
     rates: VoteRates,
-    loss: f64,
+    /// The loss where the fit ended.
+    pub loss: f64,
 }
 
 impl FittedMeTaL {
     /// How common each class is, `[n_classes]`.
     pub fn class_balance(&self) -> &[f64] {
-        self.rates.class_balance()
+        &self.rates.class_balance
     }
 
     /// The probability of each answer given the true class, `[n_signals, n_classes, n_classes + 1]`, as prediction uses
@@ -172,19 +168,10 @@ impl FittedMeTaL {
     pub fn confusions(&self) -> Array3<f64> {
         self.rates.confusions()
     }
-
-    /// The loss where the fit ended.
-    pub fn loss(&self) -> f64 {
-        self.loss
-    }
 }
 
 impl FittedLists for FittedMeTaL {
-    fn shape(&self) -> SignalShape {
-        self.rates.shape()
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         self.rates.check()
     }
 }
@@ -253,7 +240,7 @@ mod tests {
         let frequencies = overlaps.frequencies();
         let left_out = Array2::from_shape_fn((3, 3), |(a, b)| a == b);
         let problem = crate::label_models::overlaps::masked_factorization::MaskedFactorization {
-            target: overlaps.values(),
+            target: overlaps.values.view(),
             labeler_of: &[0, 0, 1, 1, 2, 2],
             left_out: left_out.view(),
             weights: &[0.5, 0.5],
@@ -270,7 +257,7 @@ mod tests {
     fn an_exact_population_is_recovered() {
         let fitted = model(20_000).fit(&independent(&[18, 15, 12])).unwrap();
         assert_accuracies(&fitted, &[0.9, 0.75, 0.6], 1e-3);
-        assert!(fitted.loss() < 1e-6, "{}", fitted.loss());
+        assert!(fitted.loss < 1e-6, "{}", fitted.loss);
     }
 
     #[test]

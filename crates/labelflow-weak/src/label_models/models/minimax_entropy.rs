@@ -27,15 +27,12 @@ use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
-use crate::numerics::vectors::{dot, largest_change};
-use crate::numerics::{Lbfgs, normalize_logs};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
-use crate::votes::vote_patterns::{VotePatterns, vote_shares};
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::stop_reason::until_settled;
+use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes, vote_shares};
 use crate::{Error, Result, StopReason};
 
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
@@ -136,7 +133,7 @@ impl LabelModel for MinimaxEntropy {
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
         // Rows without votes have the class balance for labels and no other part in the fit.
-        let patterns = counted.patterns().without_silence();
+        let patterns = counted.patterns.without_silence();
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
         let model = Confusions {
@@ -163,8 +160,10 @@ pub struct FittedMinimaxEntropy {
     settings: MinimaxEntropy,
     shape: SignalShape,
     model: Confusions,
-    objectives: Vec<f64>,
-    stop: StopReason,
+    /// The penalised log-likelihood of the votes, with the classes summed out, after each round.
+    pub objectives: Vec<f64>,
+    /// Why the fit ended.
+    pub stop: StopReason,
 }
 
 impl FittedMinimaxEntropy {
@@ -183,16 +182,6 @@ impl FittedMinimaxEntropy {
         }
         Array3::from_shape_vec((n_signals, n_classes, n_classes), probabilities)
             .expect("one matrix for each labeler")
-    }
-
-    /// The penalised log-likelihood of the votes, with the classes summed out, after each round.
-    pub fn objectives(&self) -> &[f64] {
-        &self.objectives
-    }
-
-    /// Why the fit ended.
-    pub fn stop(&self) -> StopReason {
-        self.stop
     }
 
     /// Labels of a row that need not have been in the fit.
@@ -215,11 +204,7 @@ impl FittedMinimaxEntropy {
 }
 
 impl FittedLists for FittedMinimaxEntropy {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.settings.check(n_classes)?;
         let Confusions { log_balance, labelers, .. } = &self.model;
@@ -279,11 +264,9 @@ impl Confusions {
         class: usize,
         weight: f64,
     ) -> impl Iterator<Item = CastVote<'a>> {
-        let spoken = votes.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-        spoken.map(move |(signal, &vote)| CastVote {
-            vote: usize::from(vote),
-            weight,
-            offsets: self.labeler(signal, class),
+        cast_votes(votes).map(move |(signal, vote)| {
+            let offsets = self.labeler(signal, class);
+            CastVote { vote, weight, offsets }
         })
     }
 
@@ -376,17 +359,12 @@ impl Fit<'_> {
         let minimizer = self.settings.minimizer();
         let votes_of_labelers = self.votes_of_labelers();
         let mut rows = self.first_rows();
-        let mut objectives = Vec::new();
-        let mut stop = StopReason::MaxIterations;
-        for _ in 0..self.settings.max_iterations {
+        let MinimaxEntropy { max_iterations, tolerance, .. } = *self.settings;
+        let (objectives, stop) = until_settled(max_iterations, tolerance, || {
             self.fit_labelers(&mut model, &votes_of_labelers, &rows, &minimizer);
             let change = self.fit_rows(&model, &mut rows, &minimizer);
-            objectives.push(self.objective(&model, &rows));
-            if change < self.settings.tolerance {
-                stop = StopReason::Converged;
-                break;
-            }
-        }
+            (self.objective(&model, &rows), change)
+        });
         let settings = self.settings.clone();
         FittedMinimaxEntropy { settings, shape: self.shape, model, objectives, stop }
     }
@@ -396,10 +374,8 @@ impl Fit<'_> {
         let mut patterns_of = vec![Vec::new(); self.shape.n_signals];
         for (pattern, (votes, _)) in self.patterns.iter().enumerate() {
             let pattern = u32::try_from(pattern).expect("fewer than 2³² distinct rows");
-            for (of_labeler, _) in
-                patterns_of.iter_mut().zip(votes).filter(|(_, vote)| **vote != ABSTAIN)
-            {
-                of_labeler.push(pattern);
+            for (signal, _) in cast_votes(votes) {
+                patterns_of[signal].push(pattern);
             }
         }
         patterns_of
@@ -501,7 +477,7 @@ mod tests {
             };
             let expected = dawid_skene.fit(&signals).unwrap();
             let found = plain().fit(&signals).unwrap();
-            assert_eq!(found.stop(), StopReason::Converged);
+            assert_eq!(found.stop, StopReason::Converged);
             // The votes leave no confusion at zero.
             let confusions = expected.confusions().slice(s![.., .., ..n_classes]).to_owned();
             assert!(confusions.iter().all(|&p| p > 1e-3), "{confusions}");
@@ -525,7 +501,7 @@ mod tests {
                     ..MinimaxEntropy::default()
                 };
                 let fitted = model.fit(&problem.signals).unwrap();
-                let objectives = fitted.objectives();
+                let objectives = fitted.objectives;
                 assert_eq!(objectives.len(), 20);
                 assert!(objectives.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9), "{seed}");
             }
@@ -622,7 +598,7 @@ mod tests {
         };
         let counted = run(&patterns);
         let one_by_one = run(&VotePatterns::all_rows(&votes).without_silence());
-        assert_eq!(counted.objectives().len(), one_by_one.objectives().len());
+        assert_eq!(counted.objectives.len(), one_by_one.objectives.len());
         let difference = &counted.confusions() - &one_by_one.confusions();
         assert!(difference.iter().all(|d| d.abs() < 1e-9), "{difference}");
     }

@@ -26,14 +26,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{FittedLabelModel, LabelModel};
+use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
-use crate::numerics::linear_program::LinearProgram;
+use crate::numerics::LinearProgram;
 use crate::rows::SoftLabels;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result};
 
 /// Up to this many labelers, every set is tried.
@@ -71,8 +68,8 @@ pub enum VoteStatistics {
 /// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
 /// let errors = LabelerErrors::per_labeler(&[0.2, 0.2, 0.2], 2)?;
 /// let fitted = PerformanceGuaranteedVote::default().fit_with(&signals, &errors)?;
-/// assert_eq!(fitted.subsets()[0].labelers, [0, 1, 2]);
-/// assert!(fitted.subsets()[0].bound < 1e-6);
+/// assert_eq!(fitted.subsets[0].labelers, [0, 1, 2]);
+/// assert!(fitted.subsets[0].bound < 1e-6);
 /// assert_eq!(fitted.predict_proba(&signals)?.argmax(), [1, 1, 1, 0, 1]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
@@ -102,7 +99,7 @@ impl LabelModel for PerformanceGuaranteedVote {
         &self,
         counted: &CountedVotes,
         errors: &LabelerErrors,
-    ) -> Result<FittedPerformanceGuaranteedVote> {
+    ) -> Result<Self::Fitted> {
         let shape = counted.shape();
         self.check(shape.n_signals)?;
         errors.check_shape(shape)?;
@@ -110,7 +107,7 @@ impl LabelModel for PerformanceGuaranteedVote {
             .classes_against_rest()
             .map(|class| {
                 let errors = errors.one_versus_rest().column(class).to_vec();
-                ClassVote::new(self, counted.patterns(), class, errors).best_subset()
+                ClassVote::new(self, &counted.patterns, class, errors).best_subset()
             })
             .collect::<Result<_>>()?;
         Ok(FittedPerformanceGuaranteedVote { shape, subsets })
@@ -132,28 +129,18 @@ impl PerformanceGuaranteedVote {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedPerformanceGuaranteedVote {
     shape: SignalShape,
-    subsets: Vec<GuaranteedSubset>,
-}
-
-impl FittedPerformanceGuaranteedVote {
     /// The labelers that vote: one set for two classes, otherwise one for each class against the others.
-    pub fn subsets(&self) -> &[GuaranteedSubset] {
-        &self.subsets
-    }
+    pub subsets: Vec<GuaranteedSubset>,
 }
 
 impl FittedLists for FittedPerformanceGuaranteedVote {
-    fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    fn check_lists(&self) -> Result<()> {
+    fn checked_shape(&self) -> Result<SignalShape> {
         let n_votes = self.shape.classes_against_rest().len();
         self.shape.check_list("subsets", self.subsets.len(), &[n_votes])?;
         let n_signals = self.shape.n_signals;
         let mut voters = self.subsets.iter().flat_map(|subset| &subset.labelers);
         match voters.find(|&&labeler| labeler >= n_signals) {
-            None => Ok(()),
+            None => Ok(self.shape),
             Some(labeler) => {
                 Err(Error::data("subsets", format!("labelers below {n_signals}"), labeler))
             }
@@ -202,6 +189,10 @@ impl GuaranteedSubset {
         }
         n_yes as f64 / f64::from(n_votes)
     }
+
+    fn is_better_than(&self, other: &Self) -> bool {
+        self.bound < other.bound - SAME_BOUND
+    }
 }
 
 /// The search for the voters about one class.
@@ -212,14 +203,6 @@ struct ClassVote<'a> {
     /// Errors and opposites, `[n_signals]`.
     errors: Vec<f64>,
     flipped: Vec<bool>,
-}
-
-/// A set of labelers with its bound and the slack this needed.
-#[derive(Debug, Clone, PartialEq)]
-struct Candidate {
-    labelers: Vec<usize>,
-    bound: f64,
-    slack: f64,
 }
 
 impl<'a> ClassVote<'a> {
@@ -237,18 +220,11 @@ impl<'a> ClassVote<'a> {
     }
 
     fn best_subset(&self) -> Result<GuaranteedSubset> {
-        let best = if self.errors.len() <= MAX_EXHAUSTIVE {
-            self.search_all()?
-        } else {
-            self.search_greedily()?
-        };
-        let flipped = best.labelers.iter().copied().filter(|&i| self.flipped[i]).collect();
-        let Candidate { labelers, bound, slack } = best;
-        Ok(GuaranteedSubset { labelers, flipped, bound, slack })
+        if self.errors.len() <= MAX_EXHAUSTIVE { self.search_all() } else { self.search_greedily() }
     }
 
     /// The best of all sets; among equals, the smallest.
-    fn search_all(&self) -> Result<Candidate> {
+    fn search_all(&self) -> Result<GuaranteedSubset> {
         let n_signals = self.errors.len();
         let mut subsets: Vec<Vec<usize>> = (0usize..1 << n_signals)
             .map(|members| (0..n_signals).filter(|&i| members >> i & 1 == 1).collect())
@@ -264,12 +240,12 @@ impl<'a> ClassVote<'a> {
     /// or their bounds fall.
     // Deviation: the authors' search goes on from every labeler to the end. With forty labelers those are more than
     // ten thousand linear programs; here only the best few sets of each size go on.
-    fn search_greedily(&self) -> Result<Candidate> {
+    fn search_greedily(&self) -> Result<GuaranteedSubset> {
         let n_signals = self.errors.len();
         let mut known = HashMap::new();
         let singles = (0..n_signals).map(|labeler| vec![labeler]).collect();
         let mut best = self.best_of(singles, &mut known)?;
-        let mut reached: Vec<Candidate> = known.values().cloned().collect();
+        let mut reached: Vec<GuaranteedSubset> = known.values().cloned().collect();
         reached.sort_by_key(|single| single.labelers[0]);
         while !reached.is_empty() {
             let mut next = Vec::new();
@@ -299,11 +275,11 @@ impl<'a> ClassVote<'a> {
     fn best_of(
         &self,
         subsets: Vec<Vec<usize>>,
-        known: &mut HashMap<Vec<usize>, Candidate>,
-    ) -> Result<Candidate> {
+        known: &mut HashMap<Vec<usize>, GuaranteedSubset>,
+    ) -> Result<GuaranteedSubset> {
         let unknown: Vec<&Vec<usize>> =
             subsets.iter().filter(|subset| !known.contains_key(*subset)).collect();
-        let found: Vec<Candidate> = unknown
+        let found: Vec<GuaranteedSubset> = unknown
             .into_par_iter()
             .map(|labelers| self.candidate(labelers.clone()))
             .collect::<Result<_>>()?;
@@ -314,7 +290,7 @@ impl<'a> ClassVote<'a> {
         Ok(best.expect("the search names sets").clone())
     }
 
-    fn candidate(&self, labelers: Vec<usize>) -> Result<Candidate> {
+    fn candidate(&self, labelers: Vec<usize>) -> Result<GuaranteedSubset> {
         let errors: Vec<f64> = labelers.iter().map(|&labeler| self.errors[labeler]).collect();
         let (bound, slack) = if let [error] = errors[..] {
             (error, 0.0)
@@ -322,7 +298,8 @@ impl<'a> ClassVote<'a> {
             let dissent = self.dissent_shares(&labelers);
             bound_with_slack(self.settings.statistics, &errors, dissent.as_deref())?
         };
-        Ok(Candidate { labelers, bound, slack })
+        let flipped = labelers.iter().copied().filter(|&labeler| self.flipped[labeler]).collect();
+        Ok(GuaranteedSubset { labelers, flipped, bound, slack })
     }
 
     /// The share of each set of dissenters (bit i for `labelers[i]`), among the rows on which all of `labelers` vote;
@@ -347,12 +324,6 @@ impl<'a> ClassVote<'a> {
             let says_class = (usize::from(vote) == self.class) != self.flipped[labeler];
             (vote != ABSTAIN).then_some(yes | usize::from(says_class) << bit)
         })
-    }
-}
-
-impl Candidate {
-    fn is_better_than(&self, other: &Self) -> bool {
-        self.bound < other.bound - SAME_BOUND
     }
 }
 
@@ -624,7 +595,7 @@ mod tests {
         let fitted = PerformanceGuaranteedVote::default()
             .fit_with(&signals(array![[0], [1]]), &errors)
             .unwrap();
-        let [subset] = fitted.subsets() else { panic!("one set") };
+        let [subset] = &fitted.subsets[..] else { panic!("one set") };
         assert_eq!((subset.bound, subset.slack), (0.3, 0.0));
         let labels = fitted.predict_proba(&signals(array![[1], [-1], [0]])).unwrap();
         assert_near(labels.values(), &array![[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], 0.0);
@@ -654,7 +625,7 @@ mod tests {
             let fitted = model.fit_with(&problem.signals, &errors).unwrap();
             let labels = fitted.predict_proba(&problem.signals).unwrap().argmax();
             let error = 1.0 - problem.truth.accuracy(&labels);
-            let subset = &fitted.subsets()[0];
+            let subset = &fitted.subsets[0];
             assert_eq!(subset.slack, 0.0);
             assert!(error <= subset.bound + 1e-7, "{error}, {subset:?}");
         }
@@ -666,8 +637,8 @@ mod tests {
         let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
         let fitted =
             PerformanceGuaranteedVote::default().fit_with(&problem.signals, &errors).unwrap();
-        assert_eq!(fitted.subsets()[0].labelers, [0]);
-        assert_eq!(fitted.subsets()[0].flipped, [0]);
+        assert_eq!(fitted.subsets[0].labelers, [0]);
+        assert_eq!(fitted.subsets[0].flipped, [0]);
         let labels = fitted.predict_proba(&problem.signals).unwrap();
         assert!(problem.truth.accuracy(&labels.argmax()) > 0.93);
     }
@@ -679,7 +650,7 @@ mod tests {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
             let fitted = model.fit_with(&problem.signals, &errors).unwrap();
-            assert_eq!(fitted.subsets().len(), 4);
+            assert_eq!(fitted.subsets.len(), 4);
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             let accuracy = problem.truth.accuracy(&labels.argmax());
             assert!(accuracy > 0.8, "{accuracy}");
@@ -694,7 +665,7 @@ mod tests {
         for statistics in BOTH {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let fitted = model.fit_with(&votes, &errors).unwrap();
-            let subset = &fitted.subsets()[0];
+            let subset = &fitted.subsets[0];
             let doublings = (subset.slack / FIRST_SLACK).log2();
             assert!(doublings > 0.0 && doublings.fract() == 0.0, "{subset:?}");
             assert!((0.0..=1.0).contains(&subset.bound), "{subset:?}");
@@ -720,7 +691,7 @@ mod tests {
             let model = PerformanceGuaranteedVote { statistics, min_size: 3 };
             let fitted = model.fit_with(&votes, &errors).unwrap();
             // Two of three err together on half of all errors at most.
-            assert_abs_diff_eq!(fitted.subsets()[0].bound, 0.25, epsilon = 1e-8);
+            assert_abs_diff_eq!(fitted.subsets[0].bound, 0.25, epsilon = 1e-8);
             let labels = fitted.predict_proba(&votes).unwrap();
             let expected = array![[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 0.5]];
             assert_near(labels.values(), &expected, 0.0);
@@ -753,7 +724,7 @@ mod tests {
             for min_size in [1, 3] {
                 let model = PerformanceGuaranteedVote { min_size, ..Default::default() };
                 let fitted = model.fit_with(&votes, &errors).unwrap();
-                assert!(fitted.subsets()[0].bound.is_finite());
+                assert!(fitted.subsets[0].bound.is_finite());
                 fitted.predict_proba(&votes).unwrap();
             }
         }

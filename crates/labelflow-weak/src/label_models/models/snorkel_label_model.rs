@@ -21,17 +21,12 @@ use std::collections::BTreeMap;
 use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::label_model::FittedLists;
-use crate::label_models::overlaps::masked_factorization::Descent;
-use crate::label_models::overlaps::overlap_counts::Overlaps;
-use crate::label_models::overlaps::overlap_fit::{
-    OverlapFit, check_descent, diverged, drawn_scale,
+use crate::label_models::overlaps::{
+    Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale,
 };
-use crate::label_models::overlaps::vote_rates::VoteRates;
-use crate::label_models::signal_shape::SignalShape;
-use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel};
+use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::linear::LearningRateSchedule;
-use crate::numerics::assignment::best_assignment;
+use crate::numerics::best_assignment;
 use crate::rows::SoftLabels;
 use crate::settings::check_not_negative;
 use crate::votes::{CountedVotes, WeakSignals};
@@ -174,7 +169,7 @@ impl LabelModel for SnorkelLabelModel {
         counted.check_any_vote()?;
         let precisions = self.precision.resolve(shape.n_signals)?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
-        let overlaps = Overlaps::of_patterns(counted.patterns(), shape);
+        let overlaps = Overlaps::of_patterns(&counted.patterns, shape);
         let fit = OverlapFit {
             overlaps: &overlaps,
             class_balance: &class_balance,
@@ -185,7 +180,7 @@ impl LabelModel for SnorkelLabelModel {
         };
         let own_blocks =
             Array2::from_shape_fn((precisions.len(), precisions.len()), |(a, b)| a == b);
-        let (rates, loss) = fit.run(overlaps.values(), own_blocks.view(), self.rates());
+        let (rates, loss) = fit.run(overlaps.values.view(), own_blocks.view(), self.rates());
         if !loss.is_finite() {
             return Err(diverged(self.learning_rate));
         }
@@ -211,8 +206,8 @@ fn default_margin(n_rows: u64) -> f64 {
 /// Classes that are equally common can change places without changing the loss: they take those places in which
 /// labelers are right most often.
 fn break_column_symmetry(rates: VoteRates) -> VoteRates {
-    let balance = rates.class_balance().to_vec();
-    let n_signals = rates.shape().n_signals;
+    let balance = rates.class_balance.clone();
+    let n_signals = rates.shape.n_signals;
     // What class y gains by the column of class x.
     let gain = |y: usize, x: usize| -> f64 {
         (0..n_signals).map(|signal| rates.get(signal, y, x) * balance[x]).sum()
@@ -240,13 +235,14 @@ fn break_column_symmetry(rates: VoteRates) -> VoteRates {
 pub struct FittedSnorkelLabelModel {
     rates: VoteRates,
     coverages: Vec<f64>,
-    loss: f64,
+    /// The loss where the descent ended.
+    pub loss: f64,
 }
 
 impl FittedSnorkelLabelModel {
     /// How common each class is, `[n_classes]`.
     pub fn class_balance(&self) -> &[f64] {
-        self.rates.class_balance()
+        &self.rates.class_balance
     }
 
     /// The probability of each answer given the true class, `[n_signals, n_classes, n_classes + 1]`. The last answer is
@@ -259,7 +255,7 @@ impl FittedSnorkelLabelModel {
     /// for a labeler that never voted.
     pub fn labeler_weights(&self) -> Vec<f64> {
         let right = |signal: usize| -> f64 {
-            let balance = self.rates.class_balance().iter().enumerate();
+            let balance = self.rates.class_balance.iter().enumerate();
             balance.map(|(class, p)| self.rates.get(signal, class, class) * p).sum()
         };
         let weight = |(signal, &coverage): (usize, &f64)| {
@@ -271,21 +267,11 @@ impl FittedSnorkelLabelModel {
         };
         self.coverages.iter().enumerate().map(weight).collect()
     }
-
-    /// The loss where the descent ended.
-    pub fn loss(&self) -> f64 {
-        self.loss
-    }
 }
 
 impl FittedLists for FittedSnorkelLabelModel {
-    fn shape(&self) -> SignalShape {
-        self.rates.shape()
-    }
-
-    fn check_lists(&self) -> Result<()> {
-        self.rates.check()?;
-        let shape = self.shape();
+    fn checked_shape(&self) -> Result<SignalShape> {
+        let shape = self.rates.check()?;
         shape.check_list("coverages", self.coverages.len(), &[shape.n_signals])
     }
 }
@@ -443,7 +429,7 @@ mod tests {
                 SnorkelLabelModel { schedule, warm_up_epochs, ..SnorkelLabelModel::default() };
             let fitted = model.fit(&problem.signals).unwrap();
             let labels = fitted.predict_proba(&problem.signals).unwrap();
-            (fitted.loss(), problem.truth.accuracy(&labels.argmax()))
+            (fitted.loss, problem.truth.accuracy(&labels.argmax()))
         };
         let (loss, accuracy) = fit(LearningRateSchedule::Constant, 0);
         for (schedule, warm_up) in [

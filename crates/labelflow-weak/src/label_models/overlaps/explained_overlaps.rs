@@ -24,8 +24,7 @@ use ndarray::Array2;
 
 use super::masked_factorization::MaskedFactorization;
 use super::overlap_counts::Overlaps;
-use crate::numerics::Lbfgs;
-use crate::numerics::cholesky::Cholesky;
+use crate::numerics::{Cholesky, Lbfgs};
 use crate::{Error, Result};
 
 /// Close to where rounding hides the rest; few labelers get there in dozens of steps.
@@ -44,11 +43,11 @@ pub(crate) fn explained_overlaps(
     let shape = (votes.kept.len(), votes.kept.len());
     let covariance = Array2::from_shape_fn(shape, |(row, column)| {
         let (row, column) = (votes.kept[row], votes.kept[column]);
-        overlaps.values()[[row, column]] - frequencies[row] * frequencies[column]
+        overlaps.values[[row, column]] - frequencies[row] * frequencies[column]
     });
     let target = -inverse(&covariance).ok_or_else(singular)?;
     let labeler_of: Vec<usize> =
-        votes.kept.iter().map(|vote| vote / overlaps.shape().n_classes).collect();
+        votes.kept.iter().map(|vote| vote / overlaps.shape.n_classes).collect();
     let n_columns = class_balance.len() - 1;
     let problem = MaskedFactorization {
         target: target.view(),
@@ -71,12 +70,9 @@ pub(crate) fn explained_overlaps(
 }
 
 fn singular() -> Error {
-    Error::data(
-        "signals",
-        "labelers that differ, when dependencies are given",
-        "votes of a labeler that follow from those of others",
-    )
-    .with_hint("leave out copies of labelers")
+    let expected = "labelers that differ, when dependencies are given";
+    Error::data("signals", expected, "votes of a labeler that follow from those of others")
+        .with_hint("leave out copies of labelers")
 }
 
 /// A⁻¹, or nothing if A is not positive definite.
@@ -106,7 +102,7 @@ struct Independent {
 
 impl Independent {
     fn of(overlaps: &Overlaps) -> Self {
-        let (frequencies, n_classes) = (overlaps.frequencies(), overlaps.shape().n_classes);
+        let (frequencies, n_classes) = (overlaps.frequencies(), overlaps.shape.n_classes);
         let (mut kept, mut last) = (Vec::new(), Vec::new());
         for (signal, coverage) in overlaps.coverages().into_iter().enumerate() {
             let votes = signal * n_classes..(signal + 1) * n_classes;
@@ -134,7 +130,7 @@ impl Independent {
 
     /// Q of all votes from the explained covariance of the kept ones.
     fn expand(&self, kept: &Array2<f64>, overlaps: &Overlaps) -> Array2<f64> {
-        let (frequencies, n_classes) = (overlaps.frequencies(), overlaps.shape().n_classes);
+        let (frequencies, n_classes) = (overlaps.frequencies(), overlaps.shape.n_classes);
         let n = frequencies.len();
         let mut explained = Array2::zeros((n, n));
         for ((row, column), &value) in kept.indexed_iter() {

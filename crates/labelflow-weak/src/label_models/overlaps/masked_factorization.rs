@@ -12,7 +12,7 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::numerics::vectors::dot;
+use crate::numerics::dot;
 
 /// Below this many products a pass is over before other threads have woken up.
 const MIN_PARALLEL_PRODUCTS: usize = 1 << 16;

@@ -8,78 +8,46 @@
 //! The diagonal holds how often each vote occurs. The matrix comes from counts, which are exact, so neither the order
 //! of the rows nor the number of threads changes a bit of it.
 
-use std::ops::Range;
+use ndarray::Array2;
 
-use ndarray::{Array2, ArrayView2};
-
-use crate::label_models::signal_shape::SignalShape;
-use crate::numerics::RowChunks;
-use crate::votes::vote_patterns::VotePatterns;
-use crate::votes::{ABSTAIN, Votes};
+use crate::label_models::SignalShape;
+use crate::votes::{VotePatterns, cast_votes};
 
 /// O, `[n_signals · n_classes, n_signals · n_classes]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Overlaps {
-    shape: SignalShape,
+    /// Labelers and classes of the votes.
+    pub(crate) shape: SignalShape,
     n_rows: f64,
     /// n O.
-    counts: Array2<f64>,
-    values: Array2<f64>,
+    pub(crate) counts: Array2<f64>,
+    /// O.
+    pub(crate) values: Array2<f64>,
 }
 
 impl Overlaps {
-    /// Counts the votes in one pass over the rows.
-    pub(crate) fn of(votes: &Votes) -> Self {
-        let shape = SignalShape { n_signals: votes.n_signals(), n_classes: votes.n_classes() };
-        Self::of_rows(shape, votes.n_rows(), |row| (votes.row_bytes(row), 1.0))
-    }
-
-    /// The same from counted rows.
+    /// Counts the votes of counted rows in one pass.
     pub(crate) fn of_patterns(patterns: &VotePatterns, shape: SignalShape) -> Self {
-        let row = |pattern| (patterns.row(pattern), patterns.count(pattern));
-        Self::of_rows(shape, patterns.len(), row)
-    }
-
-    /// `row` gives the votes of a row and how often they occur.
-    fn of_rows<'a>(
-        shape: SignalShape,
-        n_rows: usize,
-        row: impl Fn(usize) -> (&'a [u8], f64) + Sync,
-    ) -> Self {
         let width = shape.n_signals * shape.n_classes;
-        let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
+        let upper = patterns.sum(width * width, |patterns, sums| {
             let mut cast = Vec::with_capacity(shape.n_signals);
-            for (votes, count) in rows.map(&row) {
+            for (votes, count) in patterns {
                 cast.clear();
-                cast.extend(votes_cast(votes, shape.n_classes));
+                cast.extend(
+                    cast_votes(votes).map(|(signal, class)| signal * shape.n_classes + class),
+                );
                 for (position, &vote) in cast.iter().enumerate() {
                     let sums = &mut sums[vote * width..][..width];
                     // Labelers come in order, so this is the upper triangle. Whole numbers add up exactly in a float.
                     cast[position..].iter().for_each(|&other| sums[other] += count);
                 }
             }
-        };
-        let upper = RowChunks::new(n_rows, shape.n_signals, width * width).sum(add_rows);
+        });
         let counts = Array2::from_shape_fn((width, width), |(row, column)| {
             upper[row.min(column) * width + row.max(column)]
         });
-        let n_rows = (0..n_rows).map(|index| row(index).1).sum();
+        let n_rows = patterns.n_rows();
         Self { shape, n_rows, values: &counts / n_rows, counts }
-    }
-
-    /// Labelers and classes of the votes.
-    pub(crate) fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    /// O.
-    pub(crate) fn values(&self) -> ArrayView2<'_, f64> {
-        self.values.view()
-    }
-
-    /// n O: the number of rows with each two votes.
-    pub(crate) fn counts(&self) -> ArrayView2<'_, f64> {
-        self.counts.view()
     }
 
     /// How often each labeler votes for each class, the diagonal of O, `[n_signals · n_classes]`.
@@ -97,10 +65,13 @@ impl Overlaps {
     }
 }
 
-/// The places in ψ of the votes that a row has.
-fn votes_cast(row: &[u8], n_classes: usize) -> impl Iterator<Item = usize> {
-    let cast = row.iter().enumerate().filter(|(_, vote)| **vote != ABSTAIN);
-    cast.map(move |(signal, &vote)| signal * n_classes + usize::from(vote))
+#[cfg(test)]
+impl Overlaps {
+    /// Those of rows.
+    pub(crate) fn of(votes: &crate::votes::Votes) -> Self {
+        let shape = SignalShape { n_signals: votes.n_signals(), n_classes: votes.n_classes() };
+        Self::of_patterns(&VotePatterns::of(votes), shape)
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::votes::{ABSTAIN, Votes};
 
     #[test]
     fn a_small_matrix_is_counted_by_hand() {
@@ -120,7 +92,7 @@ mod tests {
             [0.0, 0.0, 0.0, 0.0],
             [0.25, 0.25, 0.0, 0.5],
         ];
-        assert_eq!(overlaps.values(), expected);
+        assert_eq!(overlaps.values.view(), expected);
         assert_eq!(overlaps.frequencies(), [0.5, 0.25, 0.0, 0.5]);
         assert_eq!(overlaps.coverages(), [0.75, 0.5]);
     }
@@ -138,7 +110,7 @@ mod tests {
                 f64::from(u8::from(usize::from(bytes[[row, place / 3]]) == place % 3))
             });
             let overlaps = Overlaps::of(&Votes::from_bytes(bytes, 3).unwrap());
-            prop_assert_eq!(overlaps.values(), one_hot.t().dot(&one_hot) / n_rows as f64);
+            prop_assert_eq!(overlaps.values.view(), one_hot.t().dot(&one_hot) / n_rows as f64);
         }
 
         #[test]

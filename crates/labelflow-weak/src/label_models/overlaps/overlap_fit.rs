@@ -54,7 +54,7 @@ impl OverlapFit<'_> {
         left_out: ArrayView2<'_, bool>,
         rates: impl Iterator<Item = f64>,
     ) -> (VoteRates, f64) {
-        let shape = self.overlaps.shape();
+        let shape = self.overlaps.shape;
         let guess = self.guess();
         let frequencies = self.overlaps.frequencies();
         let labeler_of: Vec<usize> =

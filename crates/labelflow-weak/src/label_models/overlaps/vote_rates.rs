@@ -21,16 +21,15 @@ use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::LogParameters;
-use crate::label_models::signal_shape::SignalShape;
+use crate::label_models::{LogParameters, SignalShape};
 use crate::rows::SoftLabels;
 use crate::votes::WeakSignals;
 
 /// μ with the class balance p.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct VoteRates {
-    shape: SignalShape,
-    class_balance: Vec<f64>,
+    pub(crate) shape: SignalShape,
+    pub(crate) class_balance: Vec<f64>,
     /// `[n_signals, n_classes voted for, n_classes]`.
     rates: Vec<f64>,
 }
@@ -84,18 +83,10 @@ impl VoteRates {
     }
 
     /// Checks that its lists have the lengths that its shape says, which a file may contradict.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
         self.shape.check_list("rates", self.rates.len(), &[n_signals, n_classes, n_classes])
-    }
-
-    pub(crate) fn shape(&self) -> SignalShape {
-        self.shape
-    }
-
-    pub(crate) fn class_balance(&self) -> &[f64] {
-        &self.class_balance
     }
 
     /// P(labeler `signal` votes for `vote` | Y = `class`).
@@ -125,10 +116,7 @@ impl VoteRates {
         let answers: Vec<f64> = per_signal
             .flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes)))
             .collect();
-        let logs = LogParameters::new(&self.class_balance, &answers);
-        self.shape.label_votes(signals, |votes, posterior| {
-            logs.posterior(votes, posterior);
-        })
+        LogParameters::new(&self.class_balance, &answers).labels(self.shape, signals)
     }
 }
 

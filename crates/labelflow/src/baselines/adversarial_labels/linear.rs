@@ -22,7 +22,6 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::sources::two_class_signals::class1_probability;
 use crate::{Error, Result};
 
 /// Settings of the linear form.
@@ -134,7 +133,7 @@ impl<'a> Game<'a> {
         let (signals, bounds) = (dataset.signals(), dataset.bounds().values());
         let n_signals = signals.n_signals();
         let tilt = |row, signal| {
-            let q = class1_probability(signals, row, signal).expect("checked: nobody abstains");
+            let q = signals.class1_probability(row, signal).expect("checked: nobody abstains");
             1.0 - 2.0 * q
         };
         let mut tilts = Vec::with_capacity(n_rows * n_signals);

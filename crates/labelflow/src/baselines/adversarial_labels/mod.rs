@@ -22,11 +22,7 @@ pub use network::{AdversaryLoss, NetworkAdversary};
 
 use super::linear_classifier::LinearClassifier;
 use crate::baselines::FittedMultilayerPerceptron;
-use crate::learners::classifier::impl_classifier;
-use crate::learners::flow_learner::check_columns;
-use crate::learners::scaling::{Scaler, scale};
-use crate::learners::{Classifier, Scaling};
-use crate::sources::two_class_signals::class1_probability;
+use crate::learners::{Classifier, Scaler, Scaling, check_columns, impl_classifier, scale};
 use crate::{Error, Result};
 
 /// Settings of adversarial label learning.
@@ -135,7 +131,7 @@ impl AdversarialLabels {
 fn first_abstention(dataset: &WeakDataset) -> Option<(usize, usize)> {
     let signals = dataset.signals();
     let is_silent = |&(row, signal): &(usize, usize)| match signals.n_classes() {
-        2 => class1_probability(signals, row, signal).is_none(),
+        2 => signals.class1_probability(row, signal).is_none(),
         _ => signals.vote(row, signal).is_none(),
     };
     let n_signals = signals.n_signals();

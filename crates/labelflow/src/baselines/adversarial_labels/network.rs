@@ -26,7 +26,7 @@ use std::ops::Range;
 use labelflow_weak::numerics::{RowChunks, project_onto_simplex};
 use labelflow_weak::rows::{Features, WeakDataset};
 use labelflow_weak::settings::check_positive;
-use labelflow_weak::votes::{SignalValues, WeakSignals};
+use labelflow_weak::votes::WeakSignals;
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,6 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::baselines::multilayer_perceptron::Training;
 use crate::baselines::{FittedMultilayerPerceptron, MultilayerPerceptron};
-use crate::sources::two_class_signals::class1_probability;
 
 /// The labels that the adversary begins with.
 const FIRST_LABEL: f64 = 0.1;
@@ -222,30 +221,15 @@ impl<'a> Adversary<'a> {
 
     /// Every q that is given on some rows: `hear(row, cell, q)`, where the cell is that of labeler and column.
     fn visit(&self, rows: Range<usize>, mut hear: impl FnMut(usize, usize, f64)) {
-        let (n_signals, n_columns) = (self.signals.n_signals(), self.n_columns);
+        let signals = self.signals.view();
         for row in rows {
-            match self.signals.values() {
-                _ if n_columns == 1 => {
-                    for signal in 0..n_signals {
-                        if let Some(q) = class1_probability(self.signals, row, signal) {
-                            hear(row, signal, f64::from(q));
-                        }
-                    }
-                }
-                SignalValues::Votes(votes) => {
-                    for signal in 0..n_signals {
-                        let Some(vote) = votes.get(row, signal) else { continue };
-                        for class in 0..n_columns {
-                            let q = if class == vote { 1.0 } else { 0.0 };
-                            hear(row, signal * n_columns + class, q);
-                        }
-                    }
-                }
-                SignalValues::Probabilities(p) => {
-                    let p = p.index_axis(ndarray::Axis(0), row);
-                    for (cell, &q) in p.iter().enumerate().filter(|(_, q)| !q.is_nan()) {
-                        hear(row, cell, f64::from(q));
-                    }
+            if self.n_columns > 1 {
+                signals.for_each_given(row, |cell, _, q| hear(row, cell, f64::from(q)));
+                continue;
+            }
+            for signal in 0..self.signals.n_signals() {
+                if let Some(q) = self.signals.class1_probability(row, signal) {
+                    hear(row, signal, f64::from(q));
                 }
             }
         }

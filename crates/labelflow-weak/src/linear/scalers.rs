@@ -1,0 +1,194 @@
+//! Scalers: each column has a number that is subtracted and one that it is divided by.
+//!
+//! ```text
+//! standard:  z = (x − mean) / std,     std² = mean of (x − mean)²  (divided by n),   std 0 → 1
+//! range:     z = (x − lower) / width,  width = largest − smallest value,             width 0 → 1
+//! ```
+
+use ndarray::{Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::linear::ColumnMoments;
+use crate::rows::check_columns;
+use crate::{Error, Result, checked_when_read};
+
+/// Checks numbers that may come from a file.
+fn check_stored([shifts, widths]: [&[f64]; 2], [shift, width]: [&str; 2]) -> Result<()> {
+    let usable = shifts.len() == widths.len()
+        && shifts.iter().chain(widths).all(|value| value.is_finite())
+        && widths.iter().all(|&width| width > 0.0);
+    if usable {
+        return Ok(());
+    }
+    let expected = format!("as many positive {width} as {shift}");
+    Err(Error::data("stored scaler", expected, format!("{shift} {shifts:?}, {width} {widths:?}")))
+}
+
+/// (x − shift) / width of each column.
+fn scaled(features: ArrayView2<'_, f32>, shifts: &[f64], widths: &[f64]) -> Result<Array2<f32>> {
+    check_columns(features, shifts.len())?;
+    let mut scaled = features.to_owned();
+    for mut row in scaled.axis_iter_mut(Axis(0)) {
+        let columns = row.iter_mut().zip(shifts).zip(widths);
+        columns.for_each(|((x, shift), width)| *x = ((f64::from(*x) - shift) / width) as f32);
+    }
+    Ok(scaled)
+}
+
+/// A scaler with these two numbers per column, which [`ColumnMoments`](crate::linear::ColumnMoments) measures.
+macro_rules! column_scaler {
+    (
+        $(#[$about:meta])* $Scaler:ident { $shift:ident: $shifts:literal, $width:ident: $widths:literal }, $measured:ident
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(remote = "Self", deny_unknown_fields)]
+        pub struct $Scaler {
+            $shift: Vec<f64>,
+            $width: Vec<f64>,
+        }
+
+        checked_when_read!($Scaler);
+
+        impl $Scaler {
+            /// A scaler whose numbers are known.
+            pub fn new($shift: Vec<f64>, $width: Vec<f64>) -> Result<Self> {
+                let scaler = Self { $shift, $width };
+                scaler.check()?;
+                Ok(scaler)
+            }
+
+            fn check(&self) -> Result<()> {
+                check_stored([&self.$shift, &self.$width], [$shifts, $widths])
+            }
+
+            /// Measures `features`, `[n_rows, d_features]`.
+            pub fn fit(features: ArrayView2<'_, f32>) -> Result<Self> {
+                let mut moments = ColumnMoments::default();
+                moments.push(features)?;
+                moments.$measured()
+            }
+
+            /// Scales `features`, `[n_rows, d_features]`, by what was measured in the fit.
+            pub fn transform(&self, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+                scaled(features, &self.$shift, &self.$width)
+            }
+
+            /// The number of columns.
+            pub fn d_features(&self) -> usize {
+                self.$shift.len()
+            }
+        }
+    };
+}
+
+column_scaler! {
+    /// The mean and standard deviation of each column, computed in double precision.
+    ///
+    /// ```
+    /// use labelflow_weak::linear::StandardScaler;
+    /// use ndarray::array;
+    ///
+    /// let features = array![[1.0f32, 5.0], [3.0, 5.0]];
+    /// let scaler = StandardScaler::fit(features.view())?;
+    /// assert_eq!(scaler.transform(features.view())?, array![[-1.0, 0.0], [1.0, 0.0]]);
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    StandardScaler { mean: "means", std: "standard deviations" }, standard_scaler
+}
+
+impl StandardScaler {
+    /// The mean of each column, `[d_features]`.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The standard deviation of each column, `[d_features]`; 1 for a constant column.
+    pub fn std(&self) -> &[f64] {
+        &self.std
+    }
+}
+
+column_scaler! {
+    /// The smallest value and the range of each column.
+    ///
+    /// ```
+    /// use labelflow_weak::linear::RangeScaler;
+    /// use ndarray::array;
+    ///
+    /// let features = array![[1.0f32, 5.0], [3.0, 5.0]];
+    /// let scaler = RangeScaler::fit(features.view())?;
+    /// assert_eq!(scaler.transform(features.view())?, array![[0.0, 0.0], [1.0, 0.0]]);
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    RangeScaler { lower: "lower ends", width: "widths" }, range_scaler
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_deviation_is_that_of_the_population() {
+        let scaler = StandardScaler::fit(array![[1.0], [2.0], [3.0], [6.0]].view()).unwrap();
+        assert_eq!(scaler.mean(), [3.0]);
+        assert_eq!(scaler.std(), [3.5f64.sqrt()]);
+        let other = scaler.transform(array![[3.0]].view()).unwrap();
+        assert_eq!(other, array![[0.0]]);
+    }
+
+    #[test]
+    fn a_constant_column_becomes_zero() {
+        // The sum of many 0.1 is not exact; the deviation must be zero all the same.
+        let constant = Array2::from_elem((1001, 1), 0.1f32);
+        let scaler = StandardScaler::fit(constant.view()).unwrap();
+        assert_eq!(scaler.std(), [1.0]);
+        assert!(scaler.transform(constant.view()).unwrap().iter().all(|&z| z == 0.0));
+    }
+
+    #[test]
+    fn bad_tables_are_errors() {
+        assert!(StandardScaler::fit(Array2::zeros((0, 2)).view()).is_err());
+        assert!(StandardScaler::fit(array![[f32::NAN]].view()).is_err());
+        let scaler = StandardScaler::fit(array![[1.0, 2.0]].view()).unwrap();
+        let error = scaler.transform(array![[1.0]].view()).unwrap_err();
+        assert_eq!(error.to_string(), "features: expected 2 columns, as in the fit, found 1");
+        assert!(StandardScaler::new(vec![0.0], vec![0.0]).is_err());
+    }
+
+    #[test]
+    fn training_rows_become_the_unit_interval_and_others_may_leave_it() {
+        let scaler = RangeScaler::fit(array![[-2.0f32], [6.0], [0.0]].view()).unwrap();
+        assert_eq!(
+            scaler.transform(array![[2.0f32], [10.0]].view()).unwrap(),
+            array![[0.5], [1.5]]
+        );
+        assert!(scaler.transform(array![[1.0f32, 2.0]].view()).is_err());
+        assert!(RangeScaler::fit(Array2::<f32>::zeros((0, 3)).view()).is_err());
+    }
+
+    #[test]
+    fn a_stored_scaler_is_checked() {
+        let parse = |text: &str| serde_json::from_str::<RangeScaler>(text);
+        assert!(parse(r#"{"lower": [0.0], "width": [2.0]}"#).is_ok());
+        assert!(parse(r#"{"lower": [0.0], "width": [0.0]}"#).is_err());
+        assert!(parse(r#"{"lower": [0.0, 1.0], "width": [2.0]}"#).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn scaled_columns_have_mean_0_and_deviation_1(
+            values in proptest::collection::vec(-1e3f32..1e3, 2..50),
+        ) {
+            let features = Array2::from_shape_vec((values.len(), 1), values).unwrap();
+            let scaled =
+                StandardScaler::fit(features.view()).unwrap().transform(features.view()).unwrap();
+            let again = StandardScaler::fit(scaled.view()).unwrap();
+            prop_assert!(again.mean()[0].abs() < 1e-4);
+            prop_assert!((again.std()[0] - 1.0).abs() < 1e-4);
+        }
+    }
+}
