@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::WeakSignals;
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
@@ -127,11 +127,10 @@ impl VoteInput {
 
     /// Refuses votes whose rows are not all in memory, before they are read: `flag` needs them.
     pub(crate) fn expect_in_memory(args: &SignalsArgs, flag: &str) -> anyhow::Result<()> {
-        if is_streamed(args) {
-            bail!(
-                "{flag}: expected one file of votes that is read into memory, found votes in parts or counts"
-            );
-        }
+        ensure!(
+            !is_streamed(args),
+            "{flag}: expected one file of votes that is read into memory, found votes in parts or counts"
+        );
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use labelflow_clouds::completers::LatentSource;
 
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, flag_values};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
@@ -48,20 +48,12 @@ pub(crate) struct CompleteArgs {
     pub(crate) out: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LatentName {
-    /// Its distribution given the scan, as in training
-    Posterior,
-    /// The standard normal distribution; completions differ more
-    Prior,
-}
-
-impl From<LatentName> for LatentSource {
-    fn from(name: LatentName) -> Self {
-        match name {
-            LatentName::Posterior => Self::Posterior,
-            LatentName::Prior => Self::Prior,
-        }
+flag_values! {
+    LatentName for LatentSource {
+        /// Its distribution given the scan, as in training
+        Posterior,
+        /// The standard normal distribution; completions differ more
+        Prior,
     }
 }
 

@@ -15,7 +15,6 @@ use labelflow_clouds::metrics::{
 use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::inputs::cloud_files::cloud_files;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::{interrupt, output};
@@ -45,7 +44,7 @@ struct ScanReport {
     files: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
     let frame = scan_frame(&args.frame)?;
     let model = AnyCompleter::load(&args.model)
         .and_then(|model| model.to_device(args.device.into()))
@@ -88,7 +87,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
     }
     output::write_json(&args.out.join("report.json"), &reports)?;
     print(&reports)?;
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 fn complete_one(

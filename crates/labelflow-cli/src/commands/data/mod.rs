@@ -6,8 +6,7 @@ mod export;
 use std::path::Path;
 
 use anyhow::bail;
-use labelflow::rows::TrueValues;
-use labelflow::rows::{SoftLabels, Truth};
+use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{
     Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture,
@@ -71,10 +70,7 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
 }
 
 fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
-    if let Some(path) = json {
-        output::write_json(path, &catalog())?;
-    }
-    if json != Some(Path::new("-")) {
+    output::show(json, &catalog(), || {
         let rows = catalog().iter().map(|entry| {
             [
                 entry.name.to_owned(),
@@ -97,8 +93,8 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
             ]
         });
         let header = ["dataset", "rows", "features", "labels", "licence"];
-        output::print(&output::table(header, rows.chain(shapes)))?;
-    }
+        output::print(&output::table(header, rows.chain(shapes)))
+    })?;
     Ok(Outcome::Done)
 }
 

@@ -6,55 +6,27 @@ use clap::{Args, ValueEnum};
 use labelflow::storage::ModelTask;
 use labelflow::training::Preset;
 
-use crate::flags::AbstainName;
-use crate::flags::DeviceName;
+use crate::flags::{AbstainName, DeviceName};
 use crate::inputs::memory_size::MemorySize;
 
-/// How to train.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetName {
-    /// As in the paper: up to 2000 epochs, all rows in each step
-    Paper,
-    /// At most 180 epochs in batches of 1024 rows with larger steps: an eleventh of the work
-    Fast,
-}
-
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Self {
-        match name {
-            PresetName::Paper => Self::Paper,
-            PresetName::Fast => Self::Fast,
-        }
+flag_values! {
+    /// How to train.
+    PresetName for Preset {
+        /// As in the paper: up to 2000 epochs, all rows in each step
+        Paper,
+        /// At most 180 epochs in batches of 1024 rows with larger steps: an eleventh of the work
+        Fast,
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TaskName {
-    /// Classes, from weak signals
-    Classification,
-    /// Real values, from rules about means
-    Regression,
-    /// Complete point clouds from partial ones
-    Completion,
-}
-
-impl TaskName {
-    pub(crate) fn of(task: ModelTask) -> Self {
-        match task {
-            ModelTask::Classification => Self::Classification,
-            ModelTask::Regression => Self::Regression,
-            _ => Self::Completion,
-        }
-    }
-}
-
-impl From<TaskName> for ModelTask {
-    fn from(name: TaskName) -> Self {
-        match name {
-            TaskName::Classification => Self::Classification,
-            TaskName::Regression => Self::Regression,
-            TaskName::Completion => Self::Completion,
-        }
+flag_values! {
+    TaskName for ModelTask {
+        /// Classes, from weak signals
+        Classification,
+        /// Real values, from rules about means
+        Regression,
+        /// Complete point clouds from partial ones
+        Completion,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
@@ -116,17 +116,14 @@ impl Origin {
             let Some(expected) = &input.sha256 else { continue };
             let path = self.folder.join(&input.path);
             let place = || format!("--{}, which {} was trained on", input.flag, model.display());
-            if !is_there(&path) {
-                bail!("{}: no such file: {}", path.display(), place());
-            }
+            ensure!(is_there(&path), "{}: no such file: {}", path.display(), place());
             let found = sha256_of(&path)?;
-            if found != *expected {
-                bail!(
-                    "{}: expected sha256 {expected}, found {found}: another {}",
-                    path.display(),
-                    place()
-                );
-            }
+            ensure!(
+                found == *expected,
+                "{}: expected sha256 {expected}, found {found}: another {}",
+                path.display(),
+                place()
+            );
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::sources::{RowSignals, RowSource, SignalForm, SourceRows};
 use labelflow::{Bounds, Error};
 use labelflow_data::inputs::SignalsOptions;
@@ -96,11 +96,10 @@ fn refuse_evaluation(settings: &FitSettings) -> anyhow::Result<()> {
         ("labels-for-eval", settings.labels_for_eval.is_some()),
         ("eval-every", settings.eval_every.is_some()),
     ] {
-        if given {
-            bail!(
-                "{key}: expected features that are read into memory, found rows in parts (`labelflow eval` evaluates the model)"
-            );
-        }
+        ensure!(
+            !given,
+            "{key}: expected features that are read into memory, found rows in parts (`labelflow eval` evaluates the model)"
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::learners::{FitOptions, FittedFlow, FlowLearner, PreparedFit};
 use labelflow::storage::{Checkpoint, ModelRecord, SavedModel};
 use labelflow::training::{CheckpointFile, EpochEvent, Observer, Report, StopReason};
@@ -132,13 +132,12 @@ impl<M> Training<'_, M> {
         let model = (self.fit)(start, &mut observer)?;
         drop(observer);
         let report = (self.report)(&model);
-        if report.stop == StopReason::Interrupted {
-            bail!(
-                "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
-                report.history.len(),
-                folder.display()
-            );
-        }
+        ensure!(
+            report.stop != StopReason::Interrupted,
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            report.history.len(),
+            folder.display()
+        );
         (self.save)(&model, folder, origin)?;
         evaluations.finish(&model, report.history.len(), self.judge.as_ref())?;
         if report.stop == StopReason::TimeLimit {
@@ -192,12 +191,11 @@ fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Opti
     }
     let checkpoint =
         Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
-    if checkpoint.run != run {
-        bail!(
-            "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
-            path.display()
-        );
-    }
+    ensure!(
+        checkpoint.run == run,
+        "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
+        path.display()
+    );
     output::note(&format!("going on after epoch {}", checkpoint.history.len()));
     Ok(Some(checkpoint))
 }

@@ -5,7 +5,7 @@ pub(crate) mod vote_labeler;
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::evaluation::ClassificationMetrics;
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::labelers::LabelerErrors;
@@ -17,13 +17,10 @@ use labelflow_data::inputs::{
 use serde::Serialize;
 
 use super::eval::print_metrics;
-use crate::Outcome;
 use crate::inputs::bounds_setting::BoundsSetting;
-use crate::inputs::labeler_report;
-use crate::inputs::labeler_report::LabelerReport;
+use crate::inputs::labeler_report::{self, LabelerReport};
 use crate::inputs::vote_input::VoteInput;
-use crate::terminal::output;
-use crate::terminal::output::percent;
+use crate::terminal::output::{self, percent};
 use args::{DEFAULT_LABEL_MODEL, LabelArgs};
 use vote_labeler::{Labelled, VoteLabeler};
 
@@ -58,7 +55,7 @@ struct WarningReport {
     text: String,
 }
 
-pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     if args.labels_for_eval.is_some() {
         VoteInput::expect_in_memory(&args.signals, "labels-for-eval")?;
     }
@@ -80,9 +77,13 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
         write_counts(path, counted)?;
     }
     let (n_written, rows) = (labelled.n_written, input.row_word());
-    Report::new(&labeler, labelled).show(args, labeler.fitted.classes())?;
+    let report = Report::new(&labeler, labelled);
+    output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
+    for warning in &report.warnings {
+        output::note(&format!("warning: {}: {}", report.model, warning.text));
+    }
     output::note(&format!("{n_written} {rows} labelled in {}", args.out.display()));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// A label model fitted to the votes.
@@ -127,20 +128,6 @@ impl Report {
             warnings: warnings.into_iter().map(warning).collect(),
             metrics,
         }
-    }
-
-    /// Writes and prints what was learned.
-    fn show(&self, args: &LabelArgs, classes: &[String]) -> anyhow::Result<()> {
-        if let Some(path) = &args.json {
-            output::write_json(path, self)?;
-        }
-        if args.json.as_deref() != Some(Path::new("-")) {
-            self.print(classes)?;
-        }
-        for warning in &self.warnings {
-            output::note(&format!("warning: {}: {}", self.model, warning.text));
-        }
-        Ok(())
     }
 
     fn print(&self, classes: &[String]) -> anyhow::Result<()> {
@@ -251,14 +238,13 @@ fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<
             ..Default::default()
         };
         let labelled = read_signals(path, &options)?;
-        if labelled.labelers() != signals.labelers() {
-            bail!(
-                "{}: expected the labelers {}, found {}",
-                path.display(),
-                signals.labelers().join(", "),
-                labelled.labelers().join(", ")
-            );
-        }
+        ensure!(
+            labelled.labelers() == signals.labelers(),
+            "{}: expected the labelers {}, found {}",
+            path.display(),
+            signals.labelers().join(", "),
+            labelled.labelers().join(", ")
+        );
         let truth = read_labels(truth_path, signals.classes())?;
         let measured = Bounds::measured(&labelled, &truth).with_context(place)?;
         known.bounds.get_or_insert(measured);

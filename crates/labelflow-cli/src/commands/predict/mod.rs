@@ -6,7 +6,7 @@ mod rows;
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::learners::{
     FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution,
 };
@@ -23,7 +23,6 @@ use labelflow_data::inputs::{
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
-use crate::Outcome;
 use crate::flags::DeviceName;
 use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
@@ -36,7 +35,7 @@ pub(crate) enum Model {
     Regressor(FittedLabelFlowRegressor),
 }
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let counts = match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => classify(model, args)?,
         Model::Regressor(model) => regress(&model, args)?,
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         ));
     }
     output::note(&format!("{} rows labelled in {}", counts.n_labelled, args.out.display()));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<RowCounts> {
@@ -262,11 +261,10 @@ impl Labelled {
 }
 
 fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Result<RowCounts> {
-    if args.samples.is_some() {
-        bail!(
-            "--samples is for classification: the distributions of this model are known without samples"
-        );
-    }
+    ensure!(
+        args.samples.is_none(),
+        "--samples is for classification: the distributions of this model are known without samples"
+    );
     if args.signals.is_some() {
         bail!("--signals is for classification: this model was trained on rules");
     }

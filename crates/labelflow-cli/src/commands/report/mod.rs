@@ -6,10 +6,9 @@ mod report_page;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use super::run::{RunResult, read_results};
-use crate::Outcome;
 use crate::experiments::run_file::RunFile;
 use crate::inputs::completer::CHECKPOINT;
 use crate::report::{ModelFolder, ReportTable, csv, latex, markdown, tables};
@@ -23,12 +22,12 @@ struct Inputs<'a> {
     models: Vec<&'a Path>,
 }
 
-pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let inputs = Inputs::sort(&args.results)?;
     let render: fn(&[ReportTable]) -> anyhow::Result<String> = match format(args) {
         ReportFormat::Html => {
             report_page::write(args, &inputs)?;
-            return Ok(Outcome::Done);
+            return Ok(());
         }
         ReportFormat::Markdown => |tables| Ok(markdown(tables)),
         ReportFormat::Csv => |tables| Ok(csv(tables)),
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;
     output::write_text(args.out.as_deref(), render(&tables)?.trim_end())?;
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// The format that is named, or that the name of the file to write says.
@@ -98,17 +97,14 @@ impl<'a> Inputs<'a> {
         for path in &self.results {
             runs.extend(read(path)?);
         }
-        if runs.is_empty() {
-            bail!(
-                "nothing to report: expected what `labelflow run --json FILE` or `--keep DIR` left, found no runs"
-            );
-        }
+        ensure!(
+            !runs.is_empty(),
+            "nothing to report: expected what `labelflow run --json FILE` or `--keep DIR` left, found no runs"
+        );
         let mut runs = once_each(runs)?;
         expect(&mut runs, &self.run_files);
         let tables = tables(&runs, systems);
-        if tables.is_empty() {
-            bail!("nothing to report: none of the systems asked for was run");
-        }
+        ensure!(!tables.is_empty(), "nothing to report: none of the systems asked for was run");
         Ok(tables)
     }
 }

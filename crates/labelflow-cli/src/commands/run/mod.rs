@@ -93,13 +93,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let claims = kept.map(|folder| ClaimedFolder::open(folder));
     let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &results)?;
-    }
     let summaries = summarize(&results);
-    if args.json.as_deref() != Some(Path::new("-")) {
-        output::print(&summary::table(&summaries))?;
-    }
+    let json = args.json.as_deref();
+    output::show(json, &results, || output::print(&summary::table(&summaries)))?;
     let missed = summaries.iter().any(Summary::is_missed);
     Ok(if missed { Outcome::Missed } else { Outcome::Done })
 }

@@ -14,8 +14,7 @@ use labelflow::label_models::{
 };
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::Scaling;
-use labelflow::rows::SoftLabels;
-use labelflow::rows::Ties;
+use labelflow::rows::{SoftLabels, Ties};
 use labelflow::training::{Observer, Preset, Report};
 use labelflow::{Features, LabelFlowClassifier, TrainConfig, WeakSignals};
 use labelflow_data::catalog::{EvaluatedRows, WeakProblem};

@@ -3,12 +3,11 @@
 //! Clouds are compared as they lie in their files, in the files' own units. Files in a folder below the generated ones are several
 //! completions of one partial cloud, which the folder is named after.
 
-pub(crate) mod args;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
+use clap::Args;
 use labelflow_clouds::files::{CloudOptions, read_cloud_with};
 use labelflow_clouds::geometry::{NearestTree, PointCloud, PointSet};
 use labelflow_clouds::metrics::{
@@ -16,10 +15,29 @@ use labelflow_clouds::metrics::{
 };
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::inputs::cloud_files::{cloud_files, entries};
 use crate::terminal::output;
-use args::MetricsArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct MetricsArgs {
+    /// Generated clouds: a file, or a folder of files, or of folders with several completions each (ply, pcd, xyz, pts, csv, npy,
+    /// npz, off, obj, stl)
+    #[arg(value_name = "GENERATED")]
+    generated: PathBuf,
+    /// Reference clouds: a file or a folder of files
+    #[arg(value_name = "REFERENCE")]
+    references: PathBuf,
+    /// Partial clouds that were completed, named like their completions; adds UHD, the largest distance from a partial cloud to its
+    /// completion
+    #[arg(long, value_name = "DIR")]
+    partials: Option<PathBuf>,
+    /// Points drawn from the surface of each mesh
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    surface_points: usize,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
 
 /// The distance within which points count as found, as a share of the reference's diagonal.
 const F_SCORE_SHARE: f64 = 0.01;
@@ -48,20 +66,14 @@ struct PairMetrics {
     f_score: f64,
 }
 
-pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
     let options = CloudOptions { n_surface_points: args.surface_points, ..Default::default() };
     let references = read_flat(&args.references, &options)?;
     let generated = read_groups(&args.generated, &options)?;
     let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
     let frame = Frame::of(references.values())?;
     let metrics = measure(&frame, &generated, &references, partials.as_ref())?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &metrics)?;
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        print(&metrics)?;
-    }
-    Ok(Outcome::Done)
+    output::show(args.json.as_deref(), &metrics, || print(&metrics))
 }
 
 fn measure(
@@ -195,9 +207,7 @@ fn read_groups(
             groups.entry(name_of(&entry)).or_default().push(read_cloud_with(file, options)?);
         }
     }
-    if groups.is_empty() {
-        bail!("{}: expected files with point clouds, found none", path.display());
-    }
+    ensure!(!groups.is_empty(), "{}: expected files with point clouds, found none", path.display());
     Ok(groups)
 }
 

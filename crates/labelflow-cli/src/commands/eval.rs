@@ -1,54 +1,55 @@
 //! `labelflow eval`: how good a model is.
 
-pub(crate) mod args;
-
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context;
+use clap::Args;
 use labelflow::evaluation::{
     ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics,
 };
 use labelflow_data::inputs::{read_labels, read_values};
-use serde::Serialize;
 
 use super::predict::{Model, classes, values};
-use crate::Outcome;
 use crate::experiments::metric::Metric;
-use crate::terminal::output;
-use crate::terminal::output::percent;
-use args::EvalArgs;
+use crate::flags::DeviceName;
+use crate::terminal::output::{self, percent};
 
-pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The folder of a model that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    model: PathBuf,
+    /// The features of labelled rows
+    #[arg(long, value_name = "FILE")]
+    features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    labels: PathBuf,
+    /// The device to compute on
+    #[arg(long, value_enum, default_value = "cpu")]
+    device: DeviceName,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let context = || format!("{}, {}", args.features.display(), args.labels.display());
+    let json = args.json.as_deref();
     match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => {
             let truth = read_labels(&args.labels, model.classes())?;
             let labels = classes(&model, &args.features)?;
             let metrics = classification_metrics(&labels, &truth).with_context(context)?;
-            show(&metrics, args, print_metrics)?;
+            output::show(json, &metrics, || print_metrics(&metrics))
         }
         Model::Regressor(model) => {
             let truth = read_values(&args.labels)?;
             let labels = values(&model, &args.features)?;
             let metrics = regression_metrics(&labels, &truth).with_context(context)?;
-            show(&metrics, args, print_regression_metrics)?;
+            output::show(json, &metrics, || print_regression_metrics(&metrics))
         }
     }
-    Ok(Outcome::Done)
-}
-
-fn show<M: Serialize>(
-    metrics: &M,
-    args: &EvalArgs,
-    print: fn(&M) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    if let Some(path) = &args.json {
-        output::write_json(path, metrics)?;
-    }
-    if args.json.as_deref() == Some(Path::new("-")) {
-        return Ok(());
-    }
-    print(metrics)
 }
 
 pub(crate) fn print_metrics(metrics: &ClassificationMetrics) -> anyhow::Result<()> {
