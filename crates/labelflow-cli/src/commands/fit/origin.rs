@@ -9,7 +9,8 @@ use labelflow_data::parts::TableParts;
 use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{FitPlan, FitSettings};
+use super::args::FitSettings;
+use super::plan::FitPlan;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
 use crate::inputs::memory_size::MemorySize;
@@ -33,7 +34,7 @@ pub(super) struct Origin {
     #[serde(skip_serializing_if = "Option::is_none")]
     abstain: Option<AbstainConvention>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<[f64; 2]>,
+    range: Option<Vec<f64>>,
     /// How rows in parts were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemorySize>,
@@ -89,7 +90,7 @@ impl Origin {
             bounds,
             classes: settings.classes.clone().unwrap_or_default(),
             abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
-            range: settings.range,
+            range: settings.range.clone(),
             memory: settings.is_in_parts().then(|| settings.memory()),
             feature_columns: settings.feature_columns.clone(),
             signal_columns: settings.signal_columns.clone(),
@@ -170,27 +171,24 @@ impl Repetition {
         let bounds = match (origin.bounds, origin.path("bounds")) {
             (Some(bound), _) => BoundsSetting::Number(bound),
             (None, Some(path)) => BoundsSetting::Named(path.display().to_string()),
-            (None, None) => BoundsSetting::Named("auto".to_owned()),
+            (None, None) => BoundsSetting::default(),
         };
         FitSettings {
             task: Some(self.record.task),
             features: origin.path("features"),
             signals: origin.path("signals"),
             rules: origin.path("rules"),
-            range: origin.range,
+            range: origin.range.clone(),
             shapes: origin.path("shapes"),
             scans: origin.path("scans"),
-            system: None,
             bounds: is_classification.then_some(bounds),
             classes: (!origin.classes.is_empty()).then(|| origin.classes.clone()),
             abstain: origin.abstain,
             labels_for_eval: origin.path("labels-for-eval"),
-            eval_every: None,
             memory: origin.memory,
             feature_columns: origin.feature_columns.clone(),
             signal_columns: origin.signal_columns.clone(),
-            out: None,
-            config: toml::Table::new(),
+            ..FitSettings::default()
         }
     }
 }

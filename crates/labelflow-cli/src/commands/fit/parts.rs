@@ -11,7 +11,8 @@ use labelflow_data::parts::{
     VoteParts, VoteReader, VoteStream,
 };
 
-use super::plan::{FitPlan, FitSettings, required};
+use super::args::FitSettings;
+use super::plan::{FitPlan, required};
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;

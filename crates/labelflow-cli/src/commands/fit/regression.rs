@@ -30,7 +30,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let features = required(&plan.settings.features, "features")?;
     let rules = required(&plan.settings.rules, "rules")?;
     let place = || format!("{}, {}", features.display(), rules.display());
-    let range = plan.settings.range.map(|[lower, upper]| LabelRange::new(lower, upper));
+    let range = plan.settings.range.as_ref().map(|range| LabelRange::new(range[0], range[1]));
     let range = range.transpose()?;
     let file = read_rules(rules)?;
     let range = range.or(file.range);

@@ -227,7 +227,7 @@ fn model_for(
 
 /// What the flags say of the labelers; what they do not say is measured on labelled rows, if there are any.
 fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<KnownOfLabelers> {
-    let bounds = args.bounds.as_deref().map(|text| BoundsSetting::parse(text).resolve(signals));
+    let bounds = args.bounds.as_deref().map(|text| BoundsSetting::from(text).resolve(signals));
     let errors = args.errors.as_deref().map(|text| read_errors(text, signals));
     let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()? };
     if let (Some(path), Some(truth_path)) = (&args.labelled_signals, &args.labelled_truth) {
