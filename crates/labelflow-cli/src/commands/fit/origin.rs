@@ -14,6 +14,7 @@ use super::plan::FitPlan;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
 use crate::inputs::memory_size::MemorySize;
+use crate::terminal::output;
 
 /// The versions of all dependencies that this program was built with.
 const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -61,13 +62,11 @@ impl Origin {
     pub(super) fn of(plan: &FitPlan<'_>, run_digest: &str) -> anyhow::Result<Self> {
         let settings = &plan.settings;
         let is_classification = plan.task == ModelTask::Classification;
-        let mut bounds_file = None;
-        let mut bounds = None;
-        match settings.bounds.as_ref().filter(|bounds| !bounds.is_auto()) {
-            Some(BoundsSetting::Number(number)) => bounds = Some(*number),
-            Some(BoundsSetting::Named(path)) => bounds_file = Some(PathBuf::from(path)),
-            None => {}
-        }
+        let (bounds, bounds_file) = match settings.bounds.clone().unwrap_or_default() {
+            BoundsSetting::Number(number) => (Some(number), None),
+            bounds if bounds.is_auto() => (None, None),
+            BoundsSetting::Named(path) => (None, Some(PathBuf::from(path))),
+        };
         let mut inputs = Vec::new();
         for (flag, path) in [
             ("features", &settings.features),
@@ -147,17 +146,15 @@ impl Repetition {
                 model.display()
             );
         };
-        if record.labelflow != env!("CARGO_PKG_VERSION") {
-            crate::terminal::output::note(&format!(
-                "{} was trained by labelflow {}, this is {}: its weights may come out different",
-                model.display(),
-                record.labelflow,
-                env!("CARGO_PKG_VERSION")
+        let (name, version) = (model.display(), env!("CARGO_PKG_VERSION"));
+        if record.labelflow != version {
+            output::note(&format!(
+                "{name} was trained by labelflow {}, this is {version}: its weights may come out different",
+                record.labelflow
             ));
         } else if origin.lock_sha256 != sha256_hex(LOCK) {
-            crate::terminal::output::note(&format!(
-                "{} was trained with other versions of dependencies: its weights may come out different",
-                model.display()
+            output::note(&format!(
+                "{name} was trained with other versions of dependencies: its weights may come out different"
             ));
         }
         origin.check(model)?;
@@ -201,17 +198,15 @@ fn is_there(path: &Path) -> bool {
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
 fn sha256_of(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::default();
-    if !path.exists() && TableParts::is_several(path) {
-        for file in TableParts::open(path)?.files() {
+    let files = match path.exists() {
+        true if path.is_dir() => Some(entries(path)?),
+        false if TableParts::is_several(path) => Some(TableParts::open(path)?.files().to_vec()),
+        _ => None,
+    };
+    if let Some(files) = files {
+        for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            hasher.update(format!("{name}\0{}\n", sha256_of(file)?));
-        }
-        return Ok(hasher.hex());
-    }
-    if path.is_dir() {
-        for entry in entries(path)? {
-            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            hasher.update(format!("{name}\0{}\n", sha256_of(&entry)?));
+            hasher.update(format!("{name}\0{}\n", sha256_of(&file)?));
         }
         return Ok(hasher.hex());
     }

@@ -1,7 +1,7 @@
 //! Trains a model of any task in its folder: from the checkpoint there, watched, evaluated as it goes on, saved and compared.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use labelflow::learners::{FitOptions, FittedFlow, FlowLearner, PreparedFit};
@@ -12,7 +12,7 @@ use super::evaluations::{Evaluations, Judge};
 use super::origin::Origin;
 use super::plan::FitPlan;
 use crate::Outcome;
-use crate::inputs::completer::CHECKPOINT;
+use crate::inputs::completer::{CHECKPOINT, WithCheckpoints};
 use crate::inputs::evaluation_file::Scores;
 use crate::inputs::memory_size::MemorySize;
 use crate::terminal::claimed_folder::ClaimedFolder;
@@ -112,13 +112,8 @@ impl<M> Training<'_, M> {
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
         let mut evaluations = Evaluations::find(folder, plan.settings.eval_every, start.as_ref())?;
-        // Evaluations before checkpoints: an epoch that is not trained again has its line.
         let mut watchers: Vec<Box<dyn Observer + '_>> = Vec::new();
         watchers.extend(evaluations.observer(self.judge.as_ref())?);
-        watchers.push(Box::new(CheckpointFile {
-            path: checkpoint.clone(),
-            every: args.checkpoint_every,
-        }));
         watchers.push(Box::new(Progress::new()));
         if let Some(minutes) = args.max_minutes {
             watchers.push(Box::new(time_limit::after_minutes(minutes)?));
@@ -128,9 +123,10 @@ impl<M> Training<'_, M> {
         {
             watchers.push(Box::new(EpochLimit(repeated.record.n_epochs)));
         }
-        let mut observer = CheckpointAtEnd { watchers, path: checkpoint.clone() };
-        let model = (self.fit)(start, &mut observer)?;
-        drop(observer);
+        // Evaluations before checkpoints: an epoch that is not trained again has its line.
+        let file = CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every };
+        let model = (self.fit)(start, &mut WithCheckpoints { watched: &mut watchers, file })?;
+        drop(watchers);
         let report = (self.report)(&model);
         ensure!(
             report.stop != StopReason::Interrupted,
@@ -146,26 +142,6 @@ impl<M> Training<'_, M> {
             Checkpoint::remove(&checkpoint)?;
         }
         Ok(model)
-    }
-}
-
-/// Saves the last epoch's state when one of the watchers ends training, so that nothing is lost.
-struct CheckpointAtEnd<'a> {
-    watchers: Vec<Box<dyn Observer + 'a>>,
-    path: PathBuf,
-}
-
-impl Observer for CheckpointAtEnd<'_> {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
-        let outcome = self.watchers.observe(event)?;
-        if outcome.is_break() {
-            (event.snapshot)().save(&self.path)?;
-        }
-        Ok(outcome)
-    }
-
-    fn warn(&mut self, warning: &str) {
-        self.watchers.warn(warning);
     }
 }
 
