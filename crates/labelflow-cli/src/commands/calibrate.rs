@@ -63,10 +63,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
-    let [before, after_metrics] = [&before, &after].map(|model| judge(model, &features, &truth));
+    let judge = |model: &FittedLabelFlowClassifier| {
+        anyhow::Ok(classification_metrics(&model.predict_proba(&features)?, &truth)?)
+    };
+    let [before, after_metrics] = [&before, &after].map(judge);
     save(&after, &args.model)?;
-    show(&before?, &after_metrics?, &after)?;
-    Ok(())
+    show(&before?, &after_metrics?, &after)
 }
 
 /// Saves a model where it was, with what is known of its origin.
@@ -99,14 +101,6 @@ fn learned(
         Some(level) => model.with_sets(level, features, truth)?,
         None => model,
     })
-}
-
-fn judge(
-    model: &FittedLabelFlowClassifier,
-    features: &Features,
-    truth: &Truth,
-) -> anyhow::Result<ClassificationMetrics> {
-    Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
 }
 
 fn show(

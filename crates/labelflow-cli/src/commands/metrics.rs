@@ -69,38 +69,36 @@ struct PairMetrics {
 pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
     let options = CloudOptions { n_surface_points: args.surface_points, ..Default::default() };
     let references = read_flat(&args.references, &options)?;
-    let generated = read_groups(&args.generated, &options)?;
-    let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
     let frame = Frame::of(references.values())?;
+    let generated = read_groups(&args.generated, &options, &frame)?;
+    let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
     let metrics = measure(&frame, &generated, &references, partials.as_ref())?;
     output::show(args.json.as_deref(), &metrics, || print(&metrics))
 }
 
+/// Clouds of the same name, to be searched.
+type Groups = BTreeMap<String, Vec<NearestTree>>;
+
 fn measure(
     frame: &Frame,
-    generated: &BTreeMap<String, Vec<PointCloud>>,
+    groups: &Groups,
     references: &BTreeMap<String, PointCloud>,
     partials: Option<&BTreeMap<String, PointCloud>>,
 ) -> anyhow::Result<Metrics> {
-    let groups = generated.iter().map(|(name, clouds)| {
-        let trees: anyhow::Result<Vec<_>> = clouds.iter().map(|cloud| frame.tree(cloud)).collect();
-        Ok((name.as_str(), trees?))
-    });
-    let groups: BTreeMap<&str, Vec<NearestTree>> = groups.collect::<anyhow::Result<_>>()?;
     let trees = references.iter().map(|(name, cloud)| Ok((name.as_str(), frame.tree(cloud)?)));
     let reference_trees: BTreeMap<&str, NearestTree> = trees.collect::<anyhow::Result<_>>()?;
     let all: Vec<NearestTree> = groups.values().flatten().cloned().collect();
     let targets: Vec<NearestTree> = reference_trees.values().cloned().collect();
     let several: Vec<&Vec<NearestTree>> = groups.values().filter(|group| group.len() > 1).collect();
     let tmd = (!several.is_empty()).then(|| total_mutual_difference(&several)).transpose()?;
-    let uhd = partials.map(|partials| hausdorff(frame, partials, &groups)).transpose()?;
+    let uhd = partials.map(|partials| hausdorff(frame, partials, groups)).transpose()?;
     Ok(Metrics {
         n_generated: all.len(),
         n_references: targets.len(),
         mmd: minimum_matching_distance(&targets, &all)?.mean,
         tmd,
         uhd,
-        pairs: pair_metrics(&groups, &reference_trees, references)?,
+        pairs: pair_metrics(groups, &reference_trees, references)?,
     })
 }
 
@@ -108,11 +106,11 @@ fn measure(
 fn hausdorff(
     frame: &Frame,
     partials: &BTreeMap<String, PointCloud>,
-    groups: &BTreeMap<&str, Vec<NearestTree>>,
+    groups: &Groups,
 ) -> anyhow::Result<f64> {
     let (mut scanned, mut completed) = (Vec::new(), Vec::new());
     for (name, cloud) in partials {
-        let Some(group) = groups.get(name.as_str()) else {
+        let Some(group) = groups.get(name) else {
             bail!("partial cloud '{name}': expected a completion of that name, found none");
         };
         scanned.push(frame.tree(cloud)?);
@@ -122,13 +120,14 @@ fn hausdorff(
 }
 
 fn pair_metrics(
-    groups: &BTreeMap<&str, Vec<NearestTree>>,
+    groups: &Groups,
     trees: &BTreeMap<&str, NearestTree>,
     references: &BTreeMap<String, PointCloud>,
 ) -> anyhow::Result<Option<PairMetrics>> {
     let (mut n_pairs, mut l1, mut l2, mut f_score) = (0usize, 0.0, 0.0, 0.0);
     for (name, group) in groups {
-        let (Some(reference), Some(cloud)) = (trees.get(name), references.get(*name)) else {
+        let (Some(reference), Some(cloud)) = (trees.get(name.as_str()), references.get(name))
+        else {
             continue;
         };
         let (low, high) = cloud.bounding_box();
@@ -196,15 +195,13 @@ fn read_flat(path: &Path, options: &CloudOptions) -> anyhow::Result<BTreeMap<Str
 }
 
 /// As [`read_flat`], where a folder is several clouds of one name.
-fn read_groups(
-    path: &Path,
-    options: &CloudOptions,
-) -> anyhow::Result<BTreeMap<String, Vec<PointCloud>>> {
-    let mut groups: BTreeMap<String, Vec<PointCloud>> = BTreeMap::new();
+fn read_groups(path: &Path, options: &CloudOptions, frame: &Frame) -> anyhow::Result<Groups> {
+    let mut groups = Groups::new();
     for entry in entries(path)? {
         let inner = if entry.is_dir() { entries(&entry)? } else { vec![entry.clone()] };
         for file in inner.iter().filter(|file| file.is_file()) {
-            groups.entry(name_of(&entry)).or_default().push(read_cloud_with(file, options)?);
+            let tree = frame.tree(&read_cloud_with(file, options)?)?;
+            groups.entry(name_of(&entry)).or_default().push(tree);
         }
     }
     ensure!(!groups.is_empty(), "{}: expected files with point clouds, found none", path.display());

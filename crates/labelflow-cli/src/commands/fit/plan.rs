@@ -14,6 +14,7 @@ use super::origin::Repetition;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
 use crate::inputs::memory_size::MemorySize;
+use crate::inputs::row_counts::check_n_rows;
 
 const CLASSES: &[ModelTask] = &[ModelTask::Classification];
 const VALUES: &[ModelTask] = &[ModelTask::Regression];
@@ -188,6 +189,20 @@ impl<'a> FitPlan<'a> {
                 read_config(text).with_context(|| format!("reading {}", path.display()))
             }
         }
+    }
+
+    /// The true labels to evaluate by, if any are named: as many as there are rows.
+    pub(super) fn truth<T>(
+        &self,
+        n_rows: u64,
+        read: impl FnOnce(&Path) -> labelflow_data::Result<T>,
+        n_labels: fn(&T) -> usize,
+    ) -> anyhow::Result<Option<T>> {
+        let Some(path) = &self.settings.labels_for_eval else { return Ok(None) };
+        let truth = read(path)?;
+        let features = required(&self.settings.features, "features")?;
+        check_n_rows(path, n_labels(&truth) as u64, features, n_rows)?;
+        Ok(Some(truth))
     }
 
     /// Changes the settings that flows of all tasks have to what flags say.

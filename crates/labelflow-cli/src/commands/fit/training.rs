@@ -12,26 +12,23 @@ use super::evaluations::{Evaluations, Judge};
 use super::origin::Origin;
 use super::plan::FitPlan;
 use crate::Outcome;
+use crate::commands::eval::Metrics;
 use crate::inputs::completer::{CHECKPOINT, WithCheckpoints};
-use crate::inputs::evaluation_file::Scores;
 use crate::inputs::memory_size::MemorySize;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, why_ended};
 use crate::terminal::{output, time_limit};
 
-/// How good a flow is, by true labels.
-pub(super) type Score<'a, L> = dyn Fn(&FittedFlow<L>) -> labelflow::Result<Scores> + 'a;
-
 /// Trains a flow on the rows of a table, in memory or in parts.
 ///
-/// `score` tells how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
-pub(super) fn train_flow<L: FlowLearner>(
+/// `metrics` tell how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
+pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     plan: &FitPlan<'_>,
     fit: &PreparedFit<'_, L>,
     n_rows: u64,
     speaks: &str,
-    score: Option<&Score<'_, L>>,
-) -> anyhow::Result<(FittedFlow<L>, Outcome)> {
+    metrics: Option<impl Fn(&FittedFlow<L>) -> labelflow::Result<M>>,
+) -> anyhow::Result<Outcome> {
     if fit.n_uncovered() > 0 {
         output::note(&format!(
             "{} of {n_rows} rows {speaks}: only their features are used",
@@ -49,6 +46,8 @@ pub(super) fn train_flow<L: FlowLearner>(
         });
     }
     let model_at = |checkpoint| fit.at_checkpoint(checkpoint);
+    let metrics = metrics.as_ref();
+    let scores = metrics.map(|metrics| |model: &_| Ok(metrics(model)?.scores()));
     let training = Training {
         digest: fit.digest().to_owned(),
         fit: &|checkpoint, observer| {
@@ -61,9 +60,13 @@ pub(super) fn train_flow<L: FlowLearner>(
         },
         report: FittedFlow::report,
         save: |model, folder, origin| model.save_with_origin(folder, origin),
-        judge: score.map(|scores| Judge { model_at: &model_at, scores }),
+        judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
     };
-    training.run(plan)
+    let (model, outcome) = training.run(plan)?;
+    if let Some(metrics) = metrics {
+        metrics(&model)?.print()?;
+    }
+    Ok(outcome)
 }
 
 /// Trains from a checkpoint, if there is one, watched by an observer.

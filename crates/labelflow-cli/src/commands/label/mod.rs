@@ -16,7 +16,7 @@ use labelflow_data::inputs::{
 };
 use serde::Serialize;
 
-use super::eval::print_metrics;
+use super::eval::Metrics;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::labeler_report::{self, LabelerReport};
 use crate::inputs::vote_input::VoteInput;
@@ -141,7 +141,7 @@ impl Report {
             "{}: {} rows, {} of them without a vote",
             self.model, self.n_rows, self.n_uncovered
         ))?;
-        self.metrics.as_ref().map_or(Ok(()), print_metrics)
+        self.metrics.as_ref().map_or(Ok(()), Metrics::print)
     }
 }
 

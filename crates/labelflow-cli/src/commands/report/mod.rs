@@ -6,10 +6,11 @@ mod report_page;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 
 use super::run::{RunResult, read_results};
 use crate::experiments::run_file::RunFile;
+use crate::inputs::cloud_files::entries;
 use crate::inputs::completer::CHECKPOINT;
 use crate::report::{ModelFolder, ReportTable, csv, latex, markdown, tables};
 use crate::terminal::output;
@@ -23,6 +24,10 @@ struct Inputs<'a> {
 }
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
+    ensure!(
+        args.signals.source.counts.is_none(),
+        "--counts: expected the votes of every row, found counts; name the rows with --signals"
+    );
     let inputs = Inputs::sort(&args.results)?;
     let render: fn(&[ReportTable]) -> anyhow::Result<String> = match format(args) {
         ReportFormat::Html => {
@@ -114,16 +119,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<RunResult>> {
     if !path.is_dir() {
         return read_results(path);
     }
-    let reading = || format!("reading {}", path.display());
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(reading)? {
-        let file = entry.with_context(reading)?.path();
-        if file.extension().is_some_and(|ending| ending == "json") {
-            files.push(file);
-        }
-    }
-    // Folders have no order of their own.
-    files.sort();
+    let mut files = entries(path)?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
     let runs = files.iter().map(|file| read_results(file)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(runs.concat())
 }
