@@ -64,9 +64,8 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
         features: Matrix<f32>,
         n_jobs: Option<usize>,
     ) -> PyResult<(Matrix<f64>, Vec<usize>)> {
-        let (labels, lost) = on_rows(n_jobs, &self.0, features, |model, features| {
-            model.predict_proba_with_lost(features)
-        })?;
+        let predict = FittedLabelFlowClassifier::predict_proba_with_lost;
+        let (labels, lost) = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((Numpy(labels.values().to_owned()), lost))
     }
 
@@ -77,10 +76,8 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
         n_samples: usize,
         n_jobs: Option<usize>,
     ) -> PyResult<Cube<f32>> {
-        let samples = on_rows(n_jobs, &self.0, features, move |model, features| {
-            model.sample(features, n_samples)
-        })?;
-        Ok(Numpy(samples))
+        let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
+        samples.map(Numpy)
     }
 
     /// The same model, calibrated on labelled rows: with a method, its probabilities; with a level, its prediction sets.
@@ -108,12 +105,8 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     }
 
     /// Whether each row may have each class, `[n_rows, n_classes]`.
-    fn predict_sets(
-        &self,
-        features: Matrix<f32>,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Matrix<bool>> {
-        let sets = on_rows(n_jobs, &self.0, features, |model, rows| model.predict_sets(rows))?;
+    fn predict_sets(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<Matrix<bool>> {
+        let sets = on_rows(n_jobs, &self.0, features, FittedLabelFlowClassifier::predict_sets)?;
         let shape = (sets.len(), self.0.classes().len());
         let members = Array2::from_shape_fn(shape, |(row, class)| sets[row].contains(&class));
         Ok(Numpy(members))

@@ -42,9 +42,8 @@ trained_model! { FlowRegressor: FittedLabelFlowRegressor,
         features: Matrix<f32>,
         n_jobs: Option<usize>,
     ) -> PyResult<(Vector<f64>, Vector<f64>)> {
-        let labels = on_rows(n_jobs, &self.0, features, |model, features| {
-            model.predict_distribution(features)
-        })?;
+        let predict = FittedLabelFlowRegressor::predict_distribution;
+        let labels = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((labels.mean().into(), labels.std().into()))
     }
 
@@ -72,10 +71,8 @@ trained_model! { FlowRegressor: FittedLabelFlowRegressor,
         n_samples: usize,
         n_jobs: Option<usize>,
     ) -> PyResult<Matrix<f64>> {
-        let samples = on_rows(n_jobs, &self.0, features, move |model, features| {
-            model.sample(features, n_samples)
-        })?;
-        Ok(Numpy(samples))
+        let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
+        samples.map(Numpy)
     }
 
     /// The settings, as JSON.
