@@ -1,4 +1,4 @@
-//! The commands, one folder each: what can be typed, and what it does.
+//! The commands, one file or folder each: what can be typed, and what it does.
 
 pub(crate) mod analyze;
 pub(crate) mod calibrate;

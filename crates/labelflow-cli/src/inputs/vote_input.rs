@@ -16,11 +16,10 @@ use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabeler
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
 use labelflow_data::inputs::{
-    AbstainConvention, SignalsOptions, TaskVotesOptions, convention_doubt, read_counts,
-    read_labels, read_signals, read_task_truth, read_task_votes, read_wrench, write_labels,
-    write_task_labels,
+    AbstainConvention, LabelColumns, SignalsOptions, TaskVotesOptions, convention_doubt,
+    read_counts, read_labels, read_signals, read_task_truth, read_task_votes, read_wrench,
+    write_labels, write_labels_with_as_they_come, write_task_labels,
 };
-use labelflow_data::inputs::{LabelColumns, write_labels_with_as_they_come};
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;

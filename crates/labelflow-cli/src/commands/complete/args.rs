@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use labelflow_clouds::completers::LatentSource;
 
 use crate::flags::{DeviceName, flag_values};
@@ -38,8 +38,8 @@ pub(crate) struct CompleteArgs {
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// File format of completions
-    #[arg(long, value_enum, default_value = "ply")]
-    pub(crate) format: CloudFormatName,
+    #[arg(long, value_parser = ["ply", "pcd", "xyz", "npy"], default_value = "ply")]
+    pub(crate) format: String,
     /// Where to compute
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,
@@ -54,25 +54,5 @@ flag_values! {
         Posterior,
         /// The standard normal distribution; completions differ more
         Prior,
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CloudFormatName {
-    Ply,
-    Pcd,
-    Xyz,
-    Npy,
-}
-
-impl CloudFormatName {
-    /// The ending of its files.
-    pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Self::Ply => "ply",
-            Self::Pcd => "pcd",
-            Self::Xyz => "xyz",
-            Self::Npy => "npy",
-        }
     }
 }

@@ -8,11 +8,10 @@ use labelflow_clouds::completers::{
 };
 use labelflow_clouds::files::write_cloud;
 use labelflow_clouds::geometry::{Normalization, PartialCut};
-use labelflow_clouds::metrics::CompletionScores;
 use labelflow_clouds::shapes::{FurnitureCategory, ShapeSet};
 
 use super::{DemoArgs, train};
-use crate::experiments::systems::{CompletionSystem, SystemTables, scores_in_units};
+use crate::experiments::systems::{CompletionSystem, SystemTables};
 use crate::terminal::output;
 
 /// Chairs to train on, and to test on.
@@ -50,7 +49,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let learner = system.learner(&config, &SystemTables::default())?;
         let (learner, folder) = (learner.as_ref(), Some(model_folder.as_path()));
         let measured = system.evaluate(&problem, &config, learner, folder, &mut ())?;
-        rows.push(row(name, &measured.scores));
+        let show = |index: usize| format!("{:.2}", measured.values[index].1);
+        rows.push([name.to_owned(), show(0), show(1), show(2)]);
     }
     output::print(&output::table(["system", "MMD × 10³", "TMD × 10²", "UHD × 10²"], rows))?;
     let scans = args.out.join("scans");
@@ -67,10 +67,4 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         scans.display(),
         args.out.join("completions").display()
     ))
-}
-
-fn row(name: &str, scores: &CompletionScores) -> [String; 4] {
-    let values = scores_in_units(scores);
-    let show = |index: usize| format!("{:.2}", values[index].1);
-    [name.to_owned(), show(0), show(1), show(2)]
 }

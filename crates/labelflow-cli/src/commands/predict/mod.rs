@@ -14,11 +14,9 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelTask, SavedModel};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    LabelColumns, LabelRows, write_labels_with_as_they_come, write_value_labels_as_they_come,
-};
-use labelflow_data::inputs::{
-    LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
-    write_value_labels,
+    LabelColumns, LabelExtras, LabelRows, SignalsOptions, ValueLabels, read_features, read_signals,
+    write_labels_with, write_labels_with_as_they_come, write_value_labels,
+    write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
@@ -81,7 +79,8 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
                 BadRows::Abstain => labelled.with_bad(rows, classes.len()),
                 _ => labelled,
             };
-            n_overruled += count_overruled(labelled.agreement.as_deref().unwrap_or_default());
+            let shares = labelled.agreement.iter().flatten().flatten();
+            n_overruled += shares.filter(|share| **share < 0.5).count();
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
             let extras = LabelExtras {
@@ -108,11 +107,6 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
         ));
     }
     Ok(counts)
-}
-
-/// Number of rows with a label that most of their labelers did not vote for.
-fn count_overruled(agreement: &[Option<f64>]) -> u64 {
-    agreement.iter().flatten().filter(|share| **share < 0.5).count() as u64
 }
 
 /// Says that nothing is known of some rows, if there are any.

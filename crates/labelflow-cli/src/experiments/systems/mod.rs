@@ -23,7 +23,7 @@ use labelflow_data::catalog::WeakProblem;
 
 use super::metric::Metric;
 use crate::commands::complete::completion_pictures::CompletionExample;
-pub(crate) use completion::{CompletionSystem, scores_in_units};
+pub(crate) use completion::CompletionSystem;
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
 pub(crate) use system_tables::SystemTables;
@@ -68,14 +68,12 @@ pub(crate) fn is_supervised(name: &str) -> bool {
 
 /// Where a system of any task stands in tables; unknown ones come last.
 pub(crate) fn order(name: &str) -> impl Ord + use<> {
+    let system = System::from_name(name).ok();
     let regression = RegressionSystem::from_name(name).ok();
     let completion = CompletionSystem::from_name(name).ok();
-    match (System::from_name(name), regression, completion) {
-        (Ok(system), ..) => (0, Some(system), None, None),
-        (_, Some(system), _) => (1, None, Some(system), None),
-        (_, _, Some(system)) => (2, None, None, Some(system)),
-        _ => (3, None, None, None),
-    }
+    let knows = [system.is_some(), regression.is_some(), completion.is_some()];
+    let task = knows.into_iter().position(|knows| knows).unwrap_or(knows.len());
+    (task, system, regression, completion)
 }
 
 impl System {
