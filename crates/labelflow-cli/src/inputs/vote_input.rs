@@ -43,7 +43,7 @@ pub(crate) struct VoteInput {
 enum Rows {
     /// All rows, or distinct ones in the order of their table; and the sorted distinct ones, once they were asked for.
     Memory {
-        signals: WeakSignals,
+        signals: Box<WeakSignals>,
         counted: OnceCell<CountedVotes>,
         are_distinct: bool,
     },
@@ -69,7 +69,7 @@ impl VoteInput {
         let input = if let Some(path) = &source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
-            let (signals, counted) = (table.signals, OnceCell::from(counted));
+            let (signals, counted) = (Box::new(table.signals), OnceCell::from(counted));
             Self::of(path, Rows::Memory { signals, counted, are_distinct: true })
         } else if let Some(path) = &source.task_votes {
             let classes = options.classes;
@@ -103,6 +103,7 @@ impl VoteInput {
     }
 
     fn in_memory(path: &Path, signals: WeakSignals) -> Self {
+        let signals = Box::new(signals);
         Self::of(path, Rows::Memory { signals, counted: OnceCell::new(), are_distinct: false })
     }
 

@@ -19,7 +19,7 @@ use crate::terminal::output;
 enum Rows {
     Memory(RuleDataset),
     /// Rules, the range of labels, and the bytes that are left for training.
-    Parts(PartsSource, Vec<Rule>, Option<LabelRange>, u64),
+    Parts(Box<PartsSource>, Vec<Rule>, Option<LabelRange>, u64),
 }
 
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
@@ -33,7 +33,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let range = range.or(file.range);
     let rows = if plan.settings.is_in_parts() {
         let (source, memory) = PartsSource::open_features(plan)?;
-        Rows::Parts(source, file.rules, range, memory)
+        Rows::Parts(Box::new(source), file.rules, range, memory)
     } else {
         let table = read_features(features)?;
         Rows::Memory(RuleDataset::new(table, file.rules, range).with_context(place)?)
@@ -51,7 +51,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             (config.prepare(dataset)?, judged)
         }
         Rows::Parts(source, rules, range, memory) => {
-            let fit = config.prepare_source(source, rules.clone(), *range, *memory);
+            let fit = config.prepare_source(&**source, rules.clone(), *range, *memory);
             (fit.with_context(place)?, None)
         }
     };

@@ -158,7 +158,7 @@ impl CompletionSystem {
         problem: &ShapeProblem,
         n_points: usize,
         partials: &[PartialCloud],
-    ) -> anyhow::Result<Vec<Vec<PointSet>>> {
+    ) -> anyhow::Result<Completions> {
         let candidates = match self {
             Self::NearestShape | Self::TenNearest => trees(&problem.train, n_points, "candidate")?,
             _ => Vec::new(),
@@ -187,6 +187,9 @@ impl CompletionSystem {
     }
 }
 
+/// The completions of each partial cloud.
+type Completions = Vec<Vec<PointSet>>;
+
 /// Trains a completer, or goes on with a model that was kept, and completes: the completions of each partial cloud, the course of
 /// training, and the mean time of a completion in milliseconds.
 fn learned(
@@ -196,7 +199,7 @@ fn learned(
     model: Option<&Path>,
     partials: &[PartialCloud],
     observer: &mut dyn Observer,
-) -> anyhow::Result<(Vec<Vec<PointSet>>, Option<Report>, Option<f64>)> {
+) -> anyhow::Result<(Completions, Option<Report>, Option<f64>)> {
     let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
     let fitted = crate::inputs::completer::fit_or_load(learner, &dataset, model, observer)?;
     let options =
