@@ -3,9 +3,9 @@
 use labelflow::Bounds;
 use labelflow::label_models::AnyLabelModel;
 use labelflow::rows::Truth;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::arrays::{Matrix, Numpy};
 use crate::background;
 use crate::error::{exception, settings};
 use crate::label_model::soft_labels;
@@ -23,16 +23,14 @@ pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyRes
 /// Bounds estimated from agreement between labelers, `[n_labelers, n_classes]`, the labels under which they are
 /// expected, `[n_rows, n_classes]`, and warnings about them.
 #[pyfunction]
-#[allow(clippy::type_complexity)]
-pub(crate) fn auto_bounds<'py>(
-    py: Python<'py>,
+pub(crate) fn auto_bounds(
     signals: &RawSignals,
     n_jobs: Option<usize>,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Vec<String>)> {
+) -> PyResult<(Matrix<f64>, Matrix<f64>, Vec<String>)> {
     let signals = signals.0.clone();
-    let auto = background::run(py, n_jobs, move |_| Ok(Bounds::auto(&signals)?))?;
-    let bounds = auto.bounds.values().to_owned().into_pyarray(py);
-    let labels = auto.labels.values().to_owned().into_pyarray(py);
+    let auto = background::run(n_jobs, move |_| Ok(Bounds::auto(&signals)?))?;
+    let bounds = Numpy(auto.bounds.values().to_owned());
+    let labels = Numpy(auto.labels.values().to_owned());
     Ok((bounds, labels, auto.warnings))
 }
 
@@ -41,12 +39,12 @@ pub(crate) fn auto_bounds<'py>(
 #[pyfunction]
 pub(crate) fn label_warnings(
     signals: &RawSignals,
-    labels: PyReadonlyArray2<'_, f64>,
+    labels: Matrix<f64>,
     config: Option<&str>,
 ) -> PyResult<Vec<String>> {
     let model: Option<AnyLabelModel> =
         config.map(|config| settings("label model", config)).transpose()?;
-    let labels = soft_labels(&labels)?;
+    let labels = soft_labels(labels)?;
     let warnings = labelflow::label_models::label_warnings(&signals.0, &labels, model.as_ref())
         .map_err(exception)?;
     Ok(warnings.iter().map(ToString::to_string).collect())

@@ -31,7 +31,6 @@ impl Abandoned {
 /// Runs `work` on `n_jobs` threads, or as many as there are cores. After Ctrl-C this returns at once with its exception,
 /// and what the work comes to is dropped.
 pub(crate) fn run<T: Send + 'static>(
-    py: Python<'_>,
     n_jobs: Option<usize>,
     work: impl FnOnce(&Abandoned) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
@@ -45,20 +44,22 @@ pub(crate) fn run<T: Send + 'static>(
         // Sending fails once the caller has gone away.
         let _ = sender.send(on_threads(n_jobs, || work(&seen)));
     })?;
-    loop {
-        let outcome;
-        (receiver, outcome) = py.detach(move || {
-            let outcome = receiver.recv_timeout(PATIENCE);
-            (receiver, outcome)
-        });
-        match outcome {
-            Ok(result) => return result?.map_err(exception),
-            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
-                abandoned.0.store(true, Ordering::Relaxed);
-            })?,
-            Err(RecvTimeoutError::Disconnected) => return Err(bug(worker.join())),
+    Python::attach(|py| {
+        loop {
+            let outcome;
+            (receiver, outcome) = py.detach(move || {
+                let outcome = receiver.recv_timeout(PATIENCE);
+                (receiver, outcome)
+            });
+            match outcome {
+                Ok(result) => return result?.map_err(exception),
+                Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
+                    abandoned.0.store(true, Ordering::Relaxed);
+                })?,
+                Err(RecvTimeoutError::Disconnected) => return Err(bug(worker.join())),
+            }
         }
-    }
+    })
 }
 
 fn on_threads<T: Send>(n_jobs: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {

@@ -8,10 +8,11 @@ use labelflow_clouds::completers::{
     ScanFrame,
 };
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
-use ndarray::{Array3, ArrayView2};
-use numpy::{IntoPyArray, PyArray1, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use ndarray::Array3;
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
+use crate::arrays::{Cube, Numpy, Vector};
 use crate::background;
 use crate::error::{ConfigError, DataError, bad_settings, exception, settings};
 use crate::observer::run_watched;
@@ -78,12 +79,11 @@ pub(crate) fn completer_preset(
 #[pyo3(signature = (config, shapes, names, scans=None, parts=None, observer=None, n_jobs=None, system="llf"))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_point_cloud_completer(
-    py: Python<'_>,
     config: &str,
-    shapes: Vec<PyReadonlyArray2<'_, f64>>,
+    shapes: Vec<Cloud>,
     names: Vec<String>,
-    scans: Option<Vec<PyReadonlyArray2<'_, f64>>>,
-    parts: Option<Vec<PyReadonlyArray1<'_, u32>>>,
+    scans: Option<Vec<Cloud>>,
+    parts: Option<Vec<Vector<u32>>>,
     observer: Option<Py<PyAny>>,
     n_jobs: Option<usize>,
     system: &str,
@@ -91,11 +91,9 @@ pub(crate) fn fit_point_cloud_completer(
     let default = AnyCompletionLearner::of_system(system).map_err(exception)?;
     let mut config =
         default.from_json(config).map_err(|error| bad_settings("PointCloudCompleter", &error))?;
-    let shapes = clouds(&shapes)?;
-    let scans = scans.map(|scans| clouds(&scans)).transpose()?;
     let parts: Option<Vec<Vec<u32>>> =
-        parts.map(|parts| parts.iter().map(|parts| parts.as_array().to_vec()).collect());
-    let fitted = run_watched(py, n_jobs, observer, move |observer| {
+        parts.map(|parts| parts.into_iter().map(|parts| parts.0.to_vec()).collect());
+    let fitted = run_watched(n_jobs, observer, move |observer| {
         let dataset = match (scans, parts) {
             (Some(scans), _) => {
                 CompletionDataset::from_scans(in_own_boxes(&scans)?, in_own_boxes(&shapes)?)?
@@ -114,22 +112,29 @@ pub(crate) fn fit_point_cloud_completer(
     Ok(CloudCompleter(Arc::new(fitted)))
 }
 
-fn clouds(arrays: &[PyReadonlyArray2<'_, f64>]) -> PyResult<Vec<PointCloud>> {
-    arrays.iter().map(|points| cloud(points.as_array())).collect()
-}
+/// A point cloud from an array of three columns.
+pub(crate) struct Cloud(PointCloud);
 
-fn cloud(points: ArrayView2<'_, f64>) -> PyResult<PointCloud> {
-    if points.ncols() != 3 {
-        let found = points.ncols();
-        return Err(DataError::new_err(format!("points: expected three columns, found {found}")));
+impl FromPyObject<'_, '_> for Cloud {
+    type Error = PyErr;
+
+    fn extract(points: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let points = PyReadonlyArray2::<f64>::extract(points)?;
+        let points = points.as_array();
+        if points.ncols() != 3 {
+            let found = points.ncols();
+            return Err(DataError::new_err(format!(
+                "points: expected three columns, found {found}"
+            )));
+        }
+        let points = points.rows().into_iter().map(|point| [point[0], point[1], point[2]]);
+        Ok(Self(PointCloud::new(points.collect()).map_err(exception)?))
     }
-    let points = points.rows().into_iter().map(|point| [point[0], point[1], point[2]]);
-    PointCloud::new(points.collect()).map_err(exception)
 }
 
 /// Clouds as the networks see them, each in the frame of its own box.
-fn in_own_boxes(clouds: &[PointCloud]) -> Result<Vec<PointSet>> {
-    let in_own_box = |cloud: &PointCloud| {
+fn in_own_boxes(clouds: &[Cloud]) -> Result<Vec<PointSet>> {
+    let in_own_box = |Cloud(cloud): &Cloud| {
         Ok(Normalization::fit(cloud, Normalization::SHAPE_RADIUS)?.apply(cloud)?)
     };
     clouds.iter().map(in_own_box).collect()
@@ -138,20 +143,19 @@ fn in_own_boxes(clouds: &[PointCloud]) -> Result<Vec<PointSet>> {
 trained_model! { CloudCompleter: AnyCompleter,
     /// Completions of a scan in its own units, `[n_completions, n_points, 3]`.
     #[pyo3(signature = (scan, options, frame, n_jobs=None))]
-    fn complete<'py>(
+    fn complete(
         &self,
-        py: Python<'py>,
-        scan: PyReadonlyArray2<'py, f64>,
+        scan: Cloud,
         options: &str,
         frame: GivenFrame,
         n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> PyResult<Cube<f64>> {
         let options: CompletionOptions = settings("complete", options)?;
-        let (model, scan) = (self.0.clone(), cloud(scan.as_array())?);
+        let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
-        let completions = background::run(py, n_jobs, move |_| {
-            let frame = model.frame_of(&scan, &frame)?;
-            let completions = model.complete(&frame.apply(&scan)?, &options)?;
+        let completions = background::run(n_jobs, move |_| {
+            let frame = model.frame_of(&scan.0, &frame)?;
+            let completions = model.complete(&frame.apply(&scan.0)?, &options)?;
             let n_points = completions.first().map_or(0, PointSet::len);
             let mut values = Vec::with_capacity(completions.len() * n_points * 3);
             for completion in &completions {
@@ -160,38 +164,36 @@ trained_model! { CloudCompleter: AnyCompleter,
             let shape = (completions.len(), n_points, 3);
             Ok(Array3::from_shape_vec(shape, values).expect("completions have equally many points"))
         })?;
-        Ok(completions.into_pyarray(py))
+        Ok(Numpy(completions))
     }
 
     /// The middle and the radius of the whole that a scan is taken to belong to, in the scan's units.
     #[pyo3(signature = (scan, frame, n_jobs=None))]
-    fn frame_of<'py>(
+    fn frame_of(
         &self,
-        py: Python<'py>,
-        scan: PyReadonlyArray2<'py, f64>,
+        scan: Cloud,
         frame: GivenFrame,
         n_jobs: Option<usize>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64)> {
-        let (model, scan) = (self.0.clone(), cloud(scan.as_array())?);
+    ) -> PyResult<(Vector<f64>, f64)> {
+        let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
-        let frame = background::run(py, n_jobs, move |_| model.frame_of(&scan, &frame))?;
+        let frame = background::run(n_jobs, move |_| model.frame_of(&scan.0, &frame))?;
         let radius = Normalization::SHAPE_RADIUS / frame.scale();
-        Ok((frame.center().to_vec().into_pyarray(py), radius))
+        Ok((frame.center().to_vec().into(), radius))
     }
 
     /// How much each cloud looks like a complete shape.
     #[pyo3(signature = (clouds, frame, n_jobs=None))]
-    fn scores<'py>(
+    fn scores(
         &self,
-        py: Python<'py>,
-        clouds: Vec<PyReadonlyArray2<'py, f64>>,
+        clouds: Vec<Cloud>,
         frame: GivenFrame,
         n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (model, clouds) = (self.0.clone(), self::clouds(&clouds)?);
+    ) -> PyResult<Vector<f64>> {
+        let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
-        let scores = background::run(py, n_jobs, move |_| {
-            let in_frame = |cloud: &PointCloud| Ok(model.frame_of(cloud, &frame)?.apply(cloud)?);
+        let scores = background::run(n_jobs, move |_| {
+            let in_frame = |Cloud(cloud): &Cloud| Ok(model.frame_of(cloud, &frame)?.apply(cloud)?);
             let clouds: Vec<PointSet> = clouds.iter().map(in_frame).collect::<Result<_>>()?;
             let mut scores = Vec::with_capacity(clouds.len());
             // Clouds of different sizes do not fit into one tensor.
@@ -200,7 +202,7 @@ trained_model! { CloudCompleter: AnyCompleter,
             }
             Ok(scores)
         })?;
-        Ok(scores.into_pyarray(py))
+        Ok(scores.into())
     }
 
     /// The settings, as JSON.

@@ -8,13 +8,12 @@ use labelflow::baselines::{
 };
 use labelflow::rows::SoftLabels;
 use labelflow::{Features, Result, WeakDataset};
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::arrays::{Cube, Matrix, Numpy, on_rows, table};
 use crate::background;
 use crate::error::{FormatError, exception, settings};
-use crate::features::{on_rows, table};
 use crate::label_model::soft_labels;
 use crate::signals::{RawSignals, read_bounds};
 
@@ -44,17 +43,16 @@ impl Fitted {
 /// Trains a classifier against an adversary.
 #[pyfunction]
 pub(crate) fn fit_adversarial_labels(
-    py: Python<'_>,
     config: &str,
-    features: PyReadonlyArray2<'_, f32>,
+    features: Matrix<f32>,
     signals: &RawSignals,
-    bounds: PyReadonlyArray2<'_, f64>,
+    bounds: Matrix<f64>,
     n_jobs: Option<usize>,
 ) -> PyResult<FeatureClassifier> {
     let config: AdversarialLabels = settings("AdversarialLabels", config)?;
-    let (features, signals) = (table(&features, None)?, signals.0.clone());
-    let bounds = read_bounds(&bounds)?;
-    trained(py, n_jobs, move || {
+    let (features, signals) = (table(features, None)?, signals.0.clone());
+    let bounds = read_bounds(bounds)?;
+    trained(n_jobs, move || {
         let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
         Ok(Fitted::AdversarialLabels(config.fit(&dataset)?))
     })
@@ -63,18 +61,16 @@ pub(crate) fn fit_adversarial_labels(
 /// Trains a classifier whose mean predictions match the reference proportions, `[n_labelers, n_sides, n_classes]`.
 #[pyfunction]
 pub(crate) fn fit_generalized_expectation(
-    py: Python<'_>,
     config: &str,
-    features: PyReadonlyArray2<'_, f32>,
+    features: Matrix<f32>,
     signals: &RawSignals,
-    reference: PyReadonlyArray3<'_, f64>,
+    reference: Cube<f64>,
     n_jobs: Option<usize>,
 ) -> PyResult<FeatureClassifier> {
     let config: GeneralizedExpectation = settings("GeneralizedExpectation", config)?;
-    let (features, signals) = (table(&features, None)?, signals.0.clone());
-    let reference =
-        ReferenceProportions::new(reference.as_array().to_owned()).map_err(exception)?;
-    trained(py, n_jobs, move || {
+    let (features, signals) = (table(features, None)?, signals.0.clone());
+    let reference = ReferenceProportions::new(reference.0).map_err(exception)?;
+    trained(n_jobs, move || {
         Ok(Fitted::GeneralizedExpectation(config.fit(&features, &signals, &reference)?))
     })
 }
@@ -82,15 +78,14 @@ pub(crate) fn fit_generalized_expectation(
 /// Trains the second stage of two on the labels of the first.
 #[pyfunction]
 pub(crate) fn fit_end_model(
-    py: Python<'_>,
     config: &str,
-    features: PyReadonlyArray2<'_, f32>,
-    labels: PyReadonlyArray2<'_, f64>,
+    features: Matrix<f32>,
+    labels: Matrix<f64>,
     n_jobs: Option<usize>,
 ) -> PyResult<FeatureClassifier> {
     let config: TwoStage = settings("TwoStageClassifier", config)?;
-    let (features, labels) = (table(&features, None)?, soft_labels(&labels)?);
-    trained(py, n_jobs, move || Ok(Fitted::EndModel(config.fit(&features, &labels)?)))
+    let (features, labels) = (table(features, None)?, soft_labels(labels)?);
+    trained(n_jobs, move || Ok(Fitted::EndModel(config.fit(&features, &labels)?)))
 }
 
 /// The settings of an end model by its name, as JSON.
@@ -101,24 +96,18 @@ pub(crate) fn end_model_preset(name: &str) -> PyResult<String> {
 }
 
 fn trained(
-    py: Python<'_>,
     n_jobs: Option<usize>,
     train: impl FnOnce() -> Result<Fitted> + Send + 'static,
 ) -> PyResult<FeatureClassifier> {
-    Ok(FeatureClassifier(Arc::new(background::run(py, n_jobs, |_| train())?)))
+    Ok(FeatureClassifier(Arc::new(background::run(n_jobs, |_| train())?)))
 }
 
 #[pymethods]
 impl FeatureClassifier {
     /// The probability of each class for each row.
-    fn predict_proba<'py>(
-        &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let labels = on_rows(py, n_jobs, &self.0, &features, Fitted::predict_proba)?;
-        Ok(labels.values().to_owned().into_pyarray(py))
+    fn predict_proba(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
+        let labels = on_rows(n_jobs, &self.0, features, Fitted::predict_proba)?;
+        Ok(Numpy(labels.values().to_owned()))
     }
 
     /// The fitted numbers.

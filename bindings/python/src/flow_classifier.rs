@@ -8,11 +8,10 @@ use labelflow::rows::Truth;
 use labelflow::training::Preset;
 use labelflow::{LabelFlowClassifier, WeakDataset};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::arrays::{Cube, Matrix, Numpy, on_rows, table};
 use crate::error::{exception, named, settings};
-use crate::features::{on_rows, table};
 use crate::observer::run_watched;
 use crate::signals::{RawSignals, read_bounds};
 use crate::trained_model::trained_model;
@@ -40,19 +39,18 @@ pub(crate) fn preset_training(preset: &str, n_rows: usize) -> PyResult<String> {
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_label_flow(
-    py: Python<'_>,
     config: &str,
-    features: PyReadonlyArray2<'_, f32>,
+    features: Matrix<f32>,
     feature_names: Option<Vec<String>>,
     signals: &RawSignals,
-    bounds: PyReadonlyArray2<'_, f64>,
+    bounds: Matrix<f64>,
     observer: Option<Py<PyAny>>,
     n_jobs: Option<usize>,
 ) -> PyResult<FlowClassifier> {
     let config: LabelFlowClassifier = settings("LabelFlowClassifier", config)?;
-    let (features, bounds) = (table(&features, feature_names)?, read_bounds(&bounds)?);
+    let (features, bounds) = (table(features, feature_names)?, read_bounds(bounds)?);
     let signals = signals.0.clone();
-    let fitted = run_watched(py, n_jobs, observer, move |observer| {
+    let fitted = run_watched(n_jobs, observer, move |observer| {
         let dataset = WeakDataset::new(features, (*signals).clone(), bounds)?;
         config.fit_with(&dataset, FitOptions { observer: Some(observer), ..FitOptions::default() })
     })?;
@@ -61,44 +59,38 @@ pub(crate) fn fit_label_flow(
 
 trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     /// Probabilities of the classes, and the rows so far from the training rows that nothing is known of them.
-    fn predict_proba<'py>(
+    fn predict_proba(
         &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
+        features: Matrix<f32>,
         n_jobs: Option<usize>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Vec<usize>)> {
-        let (labels, lost) = on_rows(py, n_jobs, &self.0, &features, |model, features| {
-            model.predict_proba_with_lost(features)
-        })?;
-        Ok((labels.values().to_owned().into_pyarray(py), lost))
+    ) -> PyResult<(Matrix<f64>, Vec<usize>)> {
+        let predict = FittedLabelFlowClassifier::predict_proba_with_lost;
+        let (labels, lost) = on_rows(n_jobs, &self.0, features, predict)?;
+        Ok((Numpy(labels.values().to_owned()), lost))
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`.
-    fn sample<'py>(
+    fn sample(
         &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
+        features: Matrix<f32>,
         n_samples: usize,
         n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let samples = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
-            model.sample(features, n_samples)
-        })?;
-        Ok(samples.into_pyarray(py))
+    ) -> PyResult<Cube<f32>> {
+        let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
+        samples.map(Numpy)
     }
 
     /// The same model, calibrated on labelled rows: with a method, its probabilities; with a level, its prediction sets.
     fn calibrated(
         &self,
-        py: Python<'_>,
-        features: PyReadonlyArray2<'_, f32>,
+        features: Matrix<f32>,
         labels: Vec<usize>,
         method: Option<&str>,
         level: Option<f64>,
         n_jobs: Option<usize>,
     ) -> PyResult<Self> {
         let method = method.map(|name| named("method", name)).transpose()?;
-        let calibrated = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
+        let calibrated = on_rows(n_jobs, &self.0, features, move |model, features| {
             let truth = Truth::new(labels, model.classes().len())?;
             let mut model = model.clone().with_certainty(Certainty::default())?;
             if let Some(method) = method {
@@ -113,16 +105,11 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     }
 
     /// Whether each row may have each class, `[n_rows, n_classes]`.
-    fn predict_sets<'py>(
-        &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        let sets = on_rows(py, n_jobs, &self.0, &features, |model, rows| model.predict_sets(rows))?;
+    fn predict_sets(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<Matrix<bool>> {
+        let sets = on_rows(n_jobs, &self.0, features, FittedLabelFlowClassifier::predict_sets)?;
         let shape = (sets.len(), self.0.classes().len());
         let members = Array2::from_shape_fn(shape, |(row, class)| sets[row].contains(&class));
-        Ok(members.into_pyarray(py))
+        Ok(Numpy(members))
     }
 
     /// The calibration, as JSON.

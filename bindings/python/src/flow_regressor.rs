@@ -6,11 +6,10 @@ use labelflow::LabelFlowRegressor;
 use labelflow::SavedModel;
 use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::arrays::{Matrix, Numpy, Vector, on_rows};
 use crate::error::settings;
-use crate::features::on_rows;
 use crate::observer::run_watched;
 use crate::rules::RawRules;
 use crate::trained_model::trained_model;
@@ -23,7 +22,6 @@ pub(crate) struct FlowRegressor(Arc<FittedLabelFlowRegressor>);
 /// Trains a flow on rules; `observer` is called with a dict after every epoch.
 #[pyfunction]
 pub(crate) fn fit_label_flow_regressor(
-    py: Python<'_>,
     config: &str,
     rules: &RawRules,
     observer: Option<Py<PyAny>>,
@@ -31,7 +29,7 @@ pub(crate) fn fit_label_flow_regressor(
 ) -> PyResult<FlowRegressor> {
     let config: LabelFlowRegressor = settings("LabelFlowRegressor", config)?;
     let dataset = rules.0.clone();
-    let fitted = run_watched(py, n_jobs, observer, move |observer| {
+    let fitted = run_watched(n_jobs, observer, move |observer| {
         config.fit_with(&dataset, FitOptions { observer: Some(observer), ..FitOptions::default() })
     })?;
     Ok(FlowRegressor(Arc::new(fitted)))
@@ -39,49 +37,42 @@ pub(crate) fn fit_label_flow_regressor(
 
 trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     /// The mean and the standard deviation of each row's label.
-    #[allow(clippy::type_complexity)]
-    fn predict<'py>(
+    fn predict(
         &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
+        features: Matrix<f32>,
         n_jobs: Option<usize>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let labels = on_rows(py, n_jobs, &self.0, &features, |model, features| {
-            model.predict_distribution(features)
-        })?;
-        Ok((labels.mean().into_pyarray(py), labels.std().into_pyarray(py)))
+    ) -> PyResult<(Vector<f64>, Vector<f64>)> {
+        let predict = FittedLabelFlowRegressor::predict_distribution;
+        let labels = on_rows(n_jobs, &self.0, features, predict)?;
+        Ok((labels.mean().into(), labels.std().into()))
     }
 
     /// Quantiles of each row's label, `[n_rows, n_levels]`.
-    fn predict_quantiles<'py>(
+    fn predict_quantiles(
         &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
+        features: Matrix<f32>,
         levels: Vec<f64>,
         n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let quantiles = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
+    ) -> PyResult<Matrix<f64>> {
+        let quantiles = on_rows(n_jobs, &self.0, features, move |model, features| {
             let labels = model.predict_distribution(features)?;
             let columns: Vec<Vec<f64>> =
                 levels.iter().map(|&level| labels.quantile(level)).collect::<Result<_, _>>()?;
             let shape = (labels.n_rows(), columns.len());
             Ok(Array2::from_shape_fn(shape, |(row, level)| columns[level][row]))
         })?;
-        Ok(quantiles.into_pyarray(py))
+        Ok(Numpy(quantiles))
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`.
-    fn sample<'py>(
+    fn sample(
         &self,
-        py: Python<'py>,
-        features: PyReadonlyArray2<'py, f32>,
+        features: Matrix<f32>,
         n_samples: usize,
         n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let samples = on_rows(py, n_jobs, &self.0, &features, move |model, features| {
-            model.sample(features, n_samples)
-        })?;
-        Ok(samples.into_pyarray(py))
+    ) -> PyResult<Matrix<f64>> {
+        let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
+        samples.map(Numpy)
     }
 
     /// The settings, as JSON.

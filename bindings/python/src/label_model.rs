@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::Bounds;
 use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
 use labelflow::labelers::LabelerErrors;
 use labelflow::rows::SoftLabels;
 use labelflow::votes::CountedVotes;
 use labelflow_data::inputs::SavedLabelModel;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde::Serialize;
 
+use crate::arrays::{Matrix, Numpy, Vector};
 use crate::background;
 use crate::error::{bad_settings, data_exception, exception, settings};
-use crate::signals::RawSignals;
+use crate::signals::{RawSignals, read_bounds};
 
 /// A fitted label model with the names of its labelers and classes.
 #[pyclass(frozen, module = "labelflow._labelflow")]
@@ -45,8 +44,8 @@ pub(crate) fn label_models() -> PyResult<String> {
 }
 
 /// Soft labels from an array.
-pub(crate) fn soft_labels(labels: &PyReadonlyArray2<'_, f64>) -> PyResult<SoftLabels> {
-    SoftLabels::new(labels.as_array().to_owned()).map_err(exception)
+pub(crate) fn soft_labels(labels: Matrix<f64>) -> PyResult<SoftLabels> {
+    SoftLabels::new(labels.0).map_err(exception)
 }
 
 /// Fits the label model that `config` names, to signals and to what else is known of the labelers: the share of wrong
@@ -56,30 +55,29 @@ pub(crate) fn soft_labels(labels: &PyReadonlyArray2<'_, f64>) -> PyResult<SoftLa
 #[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None, counts=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_label_model(
-    py: Python<'_>,
     config: &str,
     signals: &RawSignals,
-    errors: Option<PyReadonlyArray1<'_, f64>>,
-    expected_under: Option<PyReadonlyArray2<'_, f64>>,
-    bounds: Option<PyReadonlyArray2<'_, f64>>,
+    errors: Option<Vector<f64>>,
+    expected_under: Option<Matrix<f64>>,
+    bounds: Option<Matrix<f64>>,
     n_jobs: Option<usize>,
-    counts: Option<PyReadonlyArray1<'_, u64>>,
+    counts: Option<Vector<u64>>,
 ) -> PyResult<LabelModel> {
     let model: AnyLabelModel = settings("label model", config)?;
     let signals = signals.0.clone();
     let mut known = KnownOfLabelers::default();
     if let Some(errors) = errors {
-        let rates = errors.as_array().to_vec();
+        let rates = errors.0.to_vec();
         let errors = LabelerErrors::per_labeler(&rates, signals.n_classes()).map_err(exception)?;
         known.errors = Some(errors);
     } else if let Some(labels) = expected_under {
-        known.errors = Some(LabelerErrors::expected(&signals, &soft_labels(&labels)?));
+        known.errors = Some(LabelerErrors::expected(&signals, &soft_labels(labels)?));
     }
     if let Some(bounds) = bounds {
-        known.bounds = Some(Bounds::new(bounds.as_array().to_owned()).map_err(exception)?);
+        known.bounds = Some(read_bounds(bounds)?);
     }
-    let counts = counts.map(|counts| counts.as_array().to_vec());
-    let fitted = background::run(py, n_jobs, move |_| {
+    let counts = counts.map(|counts| counts.0.to_vec());
+    let fitted = background::run(n_jobs, move |_| {
         signals.check_any_vote()?;
         let fitted = match counts {
             Some(counts) => model.fit_counts(&CountedVotes::new(&signals, &counts)?, &known)?,
@@ -94,15 +92,10 @@ pub(crate) fn fit_label_model(
 impl LabelModel {
     /// The probability of each class for each row.
     #[pyo3(signature = (signals, n_jobs=None))]
-    fn predict_proba<'py>(
-        &self,
-        py: Python<'py>,
-        signals: &RawSignals,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn predict_proba(&self, signals: &RawSignals, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
         let (model, signals) = (self.0.clone(), signals.0.clone());
-        let labels = background::run(py, n_jobs, move |_| Ok(model.predict_proba(&signals)?))?;
-        Ok(labels.values().to_owned().into_pyarray(py))
+        let labels = background::run(n_jobs, move |_| Ok(model.predict_proba(&signals)?))?;
+        Ok(Numpy(labels.values().to_owned()))
     }
 
     /// Writes the file that `labelflow label --save` writes.

@@ -8,11 +8,11 @@
 #![allow(unsafe_code)]
 
 mod analysis;
+mod arrays;
 mod background;
 mod cloud_completer;
 mod error;
 mod feature_classifier;
-mod features;
 mod flow_classifier;
 mod flow_regressor;
 mod label_model;

@@ -18,14 +18,13 @@ type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Trains on a thread of its own. What `function` raises ends training and is raised to the caller.
 pub(crate) fn run_watched<T: Send + 'static>(
-    py: Python<'_>,
     n_jobs: Option<usize>,
     function: Option<Py<PyAny>>,
     train: impl FnOnce(&mut dyn Observer) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let raised = Raised::default();
     let seen = raised.clone();
-    let fitted = background::run(py, n_jobs, move |abandoned| {
+    let fitted = background::run(n_jobs, move |abandoned| {
         train(&mut PythonObserver { abandoned: abandoned.clone(), function, raised: seen })
     });
     match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {

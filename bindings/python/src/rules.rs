@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use labelflow::rows::LabelRange;
 use labelflow::rules::{Claim, Region, Rule, RuleDataset};
-use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
+use crate::arrays::{Matrix, table};
 use crate::background;
 use crate::error::{exception, settings};
-use crate::features::table;
 
 /// Features and rules about the labels of their rows, checked for contradictions.
 #[pyclass(frozen, module = "labelflow._labelflow")]
@@ -21,14 +20,13 @@ impl RawRules {
     /// From features, a JSON list of the names (or null), regions and claims of rules, and the ends of the label range if they are known.
     #[new]
     fn new(
-        py: Python<'_>,
-        features: PyReadonlyArray2<'_, f32>,
+        features: Matrix<f32>,
         feature_names: Option<Vec<String>>,
         rules: &str,
         label_range: Option<(f64, f64)>,
         n_jobs: Option<usize>,
     ) -> PyResult<Self> {
-        let features = table(&features, feature_names)?;
+        let features = table(features, feature_names)?;
         let rules: Vec<(Option<String>, Region, Claim)> = settings("rules", rules)?;
         let rules = rules.into_iter().map(|(name, region, claim)| match name {
             Some(name) => Rule { name, region, claim },
@@ -38,7 +36,7 @@ impl RawRules {
         let range = label_range.map(|(lower, upper)| LabelRange::new(lower, upper)).transpose();
         let range = range.map_err(exception)?;
         let dataset =
-            background::run(py, n_jobs, move |_| Ok(RuleDataset::new(features, rules, range)?))?;
+            background::run(n_jobs, move |_| Ok(RuleDataset::new(features, rules, range)?))?;
         Ok(Self(Arc::new(dataset)))
     }
 

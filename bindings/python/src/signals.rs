@@ -5,11 +5,10 @@ use std::sync::Arc;
 use labelflow::votes::SignalValues;
 use labelflow::{Bounds, Votes, WeakSignals};
 use ndarray::Array2;
-use numpy::{
-    IntoPyArray, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods,
-};
+use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::arrays::{Cube, Matrix, Numpy};
 use crate::error::{DataError, exception};
 use crate::shared_votes::SharedVotes;
 
@@ -19,8 +18,8 @@ use crate::shared_votes::SharedVotes;
 pub(crate) struct RawSignals(pub(crate) Arc<WeakSignals>);
 
 /// Bounds on the errors of each labeler about each class.
-pub(crate) fn read_bounds(bounds: &PyReadonlyArray2<'_, f64>) -> PyResult<Bounds> {
-    Bounds::new(bounds.as_array().to_owned()).map_err(exception)
+pub(crate) fn read_bounds(bounds: Matrix<f64>) -> PyResult<Bounds> {
+    Bounds::new(bounds.0).map_err(exception)
 }
 
 impl RawSignals {
@@ -59,14 +58,14 @@ impl RawSignals {
 
     /// Probabilities of class 1, NaN abstains.
     #[staticmethod]
-    fn from_class1(probabilities: PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
-        Self::new(WeakSignals::from_class1_probabilities(probabilities.as_array().to_owned()))
+    fn from_class1(probabilities: Matrix<f32>) -> PyResult<Self> {
+        Self::new(WeakSignals::from_class1_probabilities(probabilities.0))
     }
 
     /// Probabilities of each class, NaN abstains.
     #[staticmethod]
-    fn from_probabilities(probabilities: PyReadonlyArray3<'_, f32>) -> PyResult<Self> {
-        Self::new(WeakSignals::from_probabilities(probabilities.as_array().to_owned()))
+    fn from_probabilities(probabilities: Cube<f32>) -> PyResult<Self> {
+        Self::new(WeakSignals::from_probabilities(probabilities.0))
     }
 
     /// The same signals with names for the labelers, the classes, or both.
@@ -94,18 +93,17 @@ impl RawSignals {
     }
 
     /// The class that each labeler holds most probable on each row, -1 where it abstains.
-    fn votes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
+    fn votes(&self) -> Matrix<i64> {
         let votes = self.0.votes();
         let shape = (votes.n_rows(), votes.n_signals());
-        Array2::from_shape_fn(shape, |(row, signal)| {
+        Numpy(Array2::from_shape_fn(shape, |(row, signal)| {
             votes.get(row, signal).map_or(-1, |class| class as i64)
-        })
-        .into_pyarray(py)
+        }))
     }
 
     /// The probabilities, `[n_rows, n_labelers, n_classes]`, NaN where a labeler abstains; None of votes.
-    fn probabilities<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray3<f32>>> {
-        Some(self.0.probabilities()?.to_owned().into_pyarray(py))
+    fn probabilities(&self) -> Option<Cube<f32>> {
+        Some(Numpy(self.0.probabilities()?.to_owned()))
     }
 
     /// The address of the votes in memory, or None of probabilities: to see that nothing was copied.

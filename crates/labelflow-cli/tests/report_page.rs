@@ -197,6 +197,7 @@ fn what_no_page_can_be_made_of() {
         ("--predictions predicted.csv --labels short.csv --out a.html", &["short.csv", "60 rows"]),
         ("--signals signals.csv --labels short.csv --out a.html", &["short.csv", "60 rows"]),
         ("--signals none.csv --out a.html", &["none.csv"]),
+        ("model --counts signals.csv --out a.html", &["--counts", "--signals"]),
         ("model --signals signals.csv --model nobody --out a.html", &["nobody"]),
         ("model --out none/a.html --charts c", &["none/a.html"]),
         ("model --out model --format html --charts c", &["model: expected a file"]),

@@ -98,19 +98,15 @@ fn draw_legend(legend: &[Key], top: f64, shapes: &mut Vec<Shape>) -> f64 {
         let middle = y + LINE / 2.0;
         let ink = Ink::Series(key.style);
         match key.symbol {
-            Symbol::Line => shapes.push(Shape::Line {
-                points: vec![[x, middle], [x + SYMBOL - 6.0, middle]],
-                ink,
-                width: 2.2,
-                dashes: dashes(key.style),
-            }),
+            Symbol::Line => {
+                let ends = vec![[x, middle], [x + SYMBOL - 6.0, middle]];
+                shapes.push(line(ends, ink, 2.2, dashes(key.style)));
+            }
             Symbol::Point => shapes.push(sign([x + 9.0, middle], key.style, None, false)),
-            Symbol::Bar => shapes.push(Shape::Area {
-                points: rectangle([x + 2.0, x + 16.0], [middle - 5.0, middle + 5.0]),
-                ink,
-                opacity: 1.0,
-                value: None,
-            }),
+            Symbol::Bar => {
+                let points = rectangle([x + 2.0, x + 16.0], [middle - 5.0, middle + 5.0]);
+                shapes.push(Shape::Area { points, ink, opacity: 1.0, value: None });
+            }
         }
         let place = [x + SYMBOL, middle + LETTERS * 0.35];
         shapes.push(Shape::Text(text(place, &name, Ink::Text, Anchor::Start)));
@@ -128,12 +124,7 @@ fn draw_axes(
     shapes: &mut Vec<Shape>,
 ) {
     let mut grid = |from: [f64; 2], to: [f64; 2]| {
-        shapes.push(Shape::Line {
-            points: vec![from, to],
-            ink: Ink::Grid,
-            width: 1.0,
-            dashes: &[],
-        });
+        shapes.push(line(vec![from, to], Ink::Grid, 1.0, &[]));
     };
     if !chart.y.has_names() {
         for (share, _) in &ticks[1] {
@@ -191,35 +182,24 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
     };
     let all = |points: &[[f64; 2]]| points.iter().map(at).collect::<Vec<_>>();
     match mark {
-        Mark::Line { points, style } => shapes.push(Shape::Line {
-            points: all(points),
-            ink: Ink::Series(*style),
-            width: 2.0,
-            dashes: dashes(*style),
-        }),
-        Mark::Guide { from, to } => shapes.push(Shape::Line {
-            points: all(&[*from, *to]),
-            ink: Ink::Faint,
-            width: 1.2,
-            dashes: &[4.0, 4.0],
-        }),
-        Mark::Area { points, style } => shapes.push(Shape::Area {
-            points: all(points),
-            ink: Ink::Series(*style),
-            opacity: 0.18,
-            value: None,
-        }),
+        Mark::Line { points, style } => {
+            shapes.push(line(all(points), Ink::Series(*style), 2.0, dashes(*style)));
+        }
+        Mark::Guide { from, to } => {
+            shapes.push(line(all(&[*from, *to]), Ink::Faint, 1.2, &[4.0, 4.0]));
+        }
+        Mark::Area { points, style } => {
+            let (points, ink) = (all(points), Ink::Series(*style));
+            shapes.push(Shape::Area { points, ink, opacity: 0.18, value: None });
+        }
         Mark::Bar { x, y, style, value } => {
             let (from, to) = (at(&[x[0], y[0]]), at(&[x[1], y[1]]));
             // A bar of nothing is still a line that can be found.
             let thick =
                 |a: f64, b: f64| if (a - b).abs() < 1.0 { [a - 0.5, a + 0.5] } else { [a, b] };
-            shapes.push(Shape::Area {
-                points: rectangle(thick(from[0], to[0]), thick(from[1], to[1])),
-                ink: Ink::Series(*style),
-                opacity: 1.0,
-                value: Some(value.clone()),
-            });
+            let points = rectangle(thick(from[0], to[0]), thick(from[1], to[1]));
+            let (ink, value) = (Ink::Series(*style), Some(value.clone()));
+            shapes.push(Shape::Area { points, ink, opacity: 1.0, value });
         }
         Mark::Point { at: place, style, value, is_quiet } => {
             shapes.push(sign(at(place), *style, Some(value.clone()), *is_quiet));
@@ -228,12 +208,9 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
             let from = at(&[*column as f64, *row as f64]);
             let to = at(&[*column as f64 + 1.0, *row as f64 + 1.0]);
             let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-            shapes.push(Shape::Area {
-                points: rectangle([from[0] + 0.5, to[0] - 0.5], [from[1] + 0.5, to[1] - 0.5]),
-                ink: Ink::Heat,
-                opacity: 0.04 + 0.92 * share,
-                value: Some(value.clone()),
-            });
+            let points = rectangle([from[0] + 0.5, to[0] - 0.5], [from[1] + 0.5, to[1] - 0.5]);
+            let (opacity, value) = (0.04 + 0.92 * share, Some(value.clone()));
+            shapes.push(Shape::Area { points, ink: Ink::Heat, opacity, value });
             let width = to[0] - from[0];
             if width >= NARROWEST_TEXT && text_width(shown, LETTERS) <= width {
                 let middle = [(from[0] + to[0]) / 2.0, (from[1] + to[1]) / 2.0 + LETTERS * 0.35];
@@ -254,6 +231,10 @@ impl Plot {
         let share = if chart.y.has_names() { 1.0 - share } else { share };
         self.bottom - share * (self.bottom - self.top)
     }
+}
+
+fn line(points: Vec<[f64; 2]>, ink: Ink, width: f64, dashes: &'static [f32]) -> Shape {
+    Shape::Line { points, ink, width, dashes }
 }
 
 fn rectangle(x: [f64; 2], y: [f64; 2]) -> Vec<[f64; 2]> {

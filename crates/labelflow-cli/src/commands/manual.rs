@@ -6,7 +6,6 @@ use anyhow::Context;
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
-use crate::Outcome;
 use crate::commands::Cli;
 use crate::terminal::output;
 
@@ -24,20 +23,20 @@ pub(crate) struct ManArgs {
     out: PathBuf,
 }
 
-pub(crate) fn print_completions(args: &CompletionsArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn print_completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "labelflow", &mut script);
     output::print(String::from_utf8(script)?.trim_end())?;
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-pub(crate) fn write_man_pages(args: &ManArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn write_man_pages(args: &ManArgs) -> anyhow::Result<()> {
     let folder = &args.out;
     std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     write_pages(&command, folder)?;
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// The page of a command, and those of its subcommands.

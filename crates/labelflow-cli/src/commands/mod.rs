@@ -1,4 +1,4 @@
-//! The commands, one folder each: what can be typed, and what it does.
+//! The commands, one file or folder each: what can be typed, and what it does.
 
 pub(crate) mod analyze;
 pub(crate) mod calibrate;
@@ -38,7 +38,7 @@ macro_rules! commands {
         impl Command {
             pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
                 match self {
-                    $(Self::$name(args) => $run(args),)+
+                    $(Self::$name(args) => Ok($run(args)?.into()),)+
                 }
             }
         }
@@ -47,21 +47,21 @@ macro_rules! commands {
 
 commands! {
     /// Train on embedded data, compare with simpler methods, and save a model and labels
-    Demo(demo::args::DemoArgs) => demo::run,
+    Demo(demo::DemoArgs) => demo::run,
     /// Train a model from features and weak signals, rules about means, or shapes
     Fit(fit::args::FitArgs) => fit::run,
     /// Label new rows with a trained model
     Predict(predict::args::PredictArgs) => predict::run,
     /// Evaluate a trained model on rows with true labels
-    Eval(eval::args::EvalArgs) => eval::run,
+    Eval(eval::EvalArgs) => eval::run,
     /// Calibrate a trained classifier on rows with true labels
-    Calibrate(calibrate::args::CalibrateArgs) => calibrate::run,
+    Calibrate(calibrate::CalibrateArgs) => calibrate::run,
     /// Describe labelers: coverage, overlaps, conflicts, accuracy
-    Analyze(analyze::args::AnalyzeArgs) => analyze::run,
+    Analyze(analyze::AnalyzeArgs) => analyze::run,
     /// Label rows from their votes alone, with a label model
     Label(label::args::LabelArgs) => label::run,
     /// Turn keyword rules into votes on texts
-    Votes(votes::args::VotesArgs) => votes::run,
+    Votes(votes::VotesArgs) => votes::run,
     /// Repeat experiments, such as the paper's tables, and compare with what is expected
     Run(run::args::RunArgs) => run::run,
     /// Print the tables of finished runs, or write a page about runs, training, signals and predictions
@@ -69,7 +69,7 @@ commands! {
     /// Complete partial point clouds with a trained model
     Complete(complete::args::CompleteArgs) => complete::run,
     /// Compare generated point clouds with reference clouds
-    Metrics(metrics::args::MetricsArgs) => metrics::run,
+    Metrics(metrics::MetricsArgs) => metrics::run,
     /// List, download, check and make datasets
     Data(data::args::DataArgs) => data::run,
     /// Print a completion script for a shell

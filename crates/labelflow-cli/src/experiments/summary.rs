@@ -87,13 +87,11 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
         if sets.len() < 2 || !metric.has_common_unit() {
             continue;
         }
-        let known = |number: &dyn Fn(&Expectation) -> Option<f64>| {
-            let numbers: Option<Vec<f64>> =
-                sets.iter().map(|summary| number(&summary.expectation)).collect();
-            numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len() as f64)
+        let known = |number: fn(&Expectation) -> Option<f64>| {
+            mean_of_known(&sets, |summary| number(&summary.expectation))
         };
-        let independent = known(&|expectation| expectation.independent);
-        let is_expected = known(&|expectation| expectation.at_least).is_some();
+        let independent = known(|expectation| expectation.independent);
+        let is_expected = known(|expectation| expectation.at_least).is_some();
         means.push(Summary {
             set: format!("mean of {} sets", sets.len()),
             system: system.clone(),
@@ -104,7 +102,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
             seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,
             completion_ms: None,
             expectation: Expectation {
-                paper: known(&|expectation| expectation.paper),
+                paper: known(|expectation| expectation.paper),
                 paper_std: None,
                 independent,
                 at_least: independent.filter(|_| is_expected),

@@ -1,7 +1,30 @@
 //! Flags that several commands share.
 
-mod device;
 mod signals;
 
-pub(crate) use device::DeviceName;
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
+
+/// The values of a flag: those of a type of the library, with their help.
+macro_rules! flag_values {
+    ($(#[$doc:meta])* $name:ident for $library:ty { $($(#[$help:meta])* $value:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+        pub(crate) enum $name {
+            $($(#[$help])* $value,)+
+        }
+
+        impl From<$name> for $library {
+            fn from(name: $name) -> Self {
+                match name {
+                    $($name::$value => Self::$value,)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use flag_values;
+
+flag_values! {
+    /// Where to compute.
+    DeviceName for labelflow::training::DeviceKind { Cpu, Cuda, Wgpu, }
+}

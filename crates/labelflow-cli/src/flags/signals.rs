@@ -5,33 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use labelflow_data::inputs::AbstainConvention;
 
+use super::flag_values;
 use crate::inputs::memory_size::MemorySize;
 
-/// How a table of numbers says that a labeler abstains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AbstainName {
-    /// -1 or a missing cell; classes count from 0
-    #[value(alias = "minus_one")]
-    MinusOne,
-    /// 0 or a missing cell; classes count from 1
-    Zero,
-    /// A missing cell alone; classes count from 0
-    Missing,
-    /// 0 or a missing cell; the classes are -1 and 1
-    Signed,
-    /// Whichever of minus-one, zero and signed alone fits the numbers
-    Detect,
-}
-
-impl From<AbstainName> for AbstainConvention {
-    fn from(name: AbstainName) -> Self {
-        match name {
-            AbstainName::MinusOne => Self::MinusOne,
-            AbstainName::Zero => Self::Zero,
-            AbstainName::Missing => Self::Missing,
-            AbstainName::Signed => Self::Signed,
-            AbstainName::Detect => Self::Detect,
-        }
+flag_values! {
+    /// How a table of numbers says that a labeler abstains.
+    AbstainName for AbstainConvention {
+        /// -1 or a missing cell; classes count from 0
+        #[value(alias = "minus_one")]
+        MinusOne,
+        /// 0 or a missing cell; classes count from 1
+        Zero,
+        /// A missing cell alone; classes count from 0
+        Missing,
+        /// 0 or a missing cell; the classes are -1 and 1
+        Signed,
+        /// Whichever of minus-one, zero and signed alone fits the numbers
+        Detect,
     }
 }
 

@@ -18,14 +18,19 @@ pub(crate) enum BoundsSetting {
     Named(String),
 }
 
-impl BoundsSetting {
-    pub(crate) fn parse(text: &str) -> Self {
-        match text.parse() {
-            Ok(number) => Self::Number(number),
-            Err(_) => Self::Named(text.to_owned()),
-        }
+impl From<&str> for BoundsSetting {
+    fn from(text: &str) -> Self {
+        text.parse().map_or_else(|_| Self::Named(text.to_owned()), Self::Number)
     }
+}
 
+impl Default for BoundsSetting {
+    fn default() -> Self {
+        Self::Named("auto".to_owned())
+    }
+}
+
+impl BoundsSetting {
     /// Whether they are estimated.
     pub(crate) fn is_auto(&self) -> bool {
         matches!(self, Self::Named(name) if name == "auto")

@@ -1,5 +1,6 @@
 //! A completer that is trained once and kept: a run that was killed goes on, and one that has ended is not repeated.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::bail;
@@ -39,11 +40,9 @@ pub(crate) fn fit_or_load(
         true => Some(Checkpoint::load(&path)?).filter(|one| one.run == learner.run_digest(dataset)),
         false => None,
     };
-    let mut watchers = Watchers {
-        checkpoint: CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY },
-        other: observer,
-    };
-    let model = learner.fit_with(dataset, start, &mut watchers)?;
+    let file = CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY };
+    let model =
+        learner.fit_with(dataset, start, &mut WithCheckpoints { watched: observer, file })?;
     let report = model.report();
     if report.stop == StopReason::Interrupted {
         // Kept as if it had ended, it would be taken for a whole one ever after.
@@ -58,28 +57,23 @@ pub(crate) fn fit_or_load(
     Ok(model)
 }
 
-struct Watchers<'a> {
-    checkpoint: CheckpointFile,
-    other: &'a mut dyn Observer,
+/// Writes checkpoints behind another observer: now and then, and when that one ends training, so that nothing is lost.
+pub(crate) struct WithCheckpoints<'a> {
+    pub(crate) watched: &'a mut dyn Observer,
+    pub(crate) file: CheckpointFile,
 }
 
-impl Observer for Watchers<'_> {
-    fn observe(
-        &mut self,
-        event: EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
-        let outcome = self.checkpoint.observe(event)?;
-        match self.other.observe(event)? {
-            std::ops::ControlFlow::Continue(()) => Ok(outcome),
-            end => {
-                // Nothing of it is lost.
-                (event.snapshot)().save(&self.checkpoint.path)?;
-                Ok(end)
-            }
+impl Observer for WithCheckpoints<'_> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
+        let outcome = self.watched.observe(event)?;
+        if outcome.is_break() {
+            (event.snapshot)().save(&self.file.path)?;
+            return Ok(outcome);
         }
+        self.file.observe(event)
     }
 
     fn warn(&mut self, warning: &str) {
-        self.other.warn(warning);
+        self.watched.warn(warning);
     }
 }

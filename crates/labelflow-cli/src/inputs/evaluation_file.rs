@@ -33,24 +33,13 @@ pub(crate) enum Scores {
 }
 
 impl Scores {
-    pub(crate) fn accuracy(self) -> Option<f64> {
-        match self {
-            Self::Classification { accuracy, .. } => Some(accuracy),
-            Self::Regression { .. } => None,
-        }
-    }
-
-    pub(crate) fn ece(self) -> Option<f64> {
-        match self {
-            Self::Classification { ece, .. } => Some(ece),
-            Self::Regression { .. } => None,
-        }
-    }
-
-    pub(crate) fn rmse(self) -> Option<f64> {
-        match self {
-            Self::Regression { rmse } => Some(rmse),
-            Self::Classification { .. } => None,
+    /// One of the numbers, by its name.
+    pub(crate) fn get(self, name: &str) -> Option<f64> {
+        match (self, name) {
+            (Self::Classification { accuracy, .. }, "accuracy") => Some(accuracy),
+            (Self::Classification { ece, .. }, "ece") => Some(ece),
+            (Self::Regression { rmse }, "rmse") => Some(rmse),
+            _ => None,
         }
     }
 }

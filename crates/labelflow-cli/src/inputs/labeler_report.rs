@@ -4,8 +4,7 @@ use labelflow::labelers::LabelerSummary;
 use labelflow::votes::VoteTally;
 use serde::Serialize;
 
-use crate::terminal::output;
-use crate::terminal::output::percent;
+use crate::terminal::output::{self, percent};
 
 /// One labeler, as `analyze` and `label` describe it.
 #[derive(Debug, Serialize)]

@@ -39,11 +39,10 @@ impl MemorySize {
     /// What is left of it for the work itself when so many columns are read; an error if that is less than `least` bytes.
     pub(crate) fn left_to_work(self, n_columns: usize, least: u64) -> anyhow::Result<u64> {
         let needed = Self(Self::to_read(n_columns).0 + least);
-        if self.0 < needed.0 {
-            anyhow::bail!(
-                "memory: expected at least {needed} to read {n_columns} columns, found {self}"
-            );
-        }
+        anyhow::ensure!(
+            self.0 >= needed.0,
+            "memory: expected at least {needed} to read {n_columns} columns, found {self}"
+        );
         Ok(self.0 - Self::to_read(n_columns).0)
     }
 }

@@ -10,17 +10,16 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::WeakSignals;
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
 use labelflow_data::inputs::{
-    AbstainConvention, SignalsOptions, TaskVotesOptions, convention_doubt, read_counts,
-    read_labels, read_signals, read_task_truth, read_task_votes, read_wrench, write_labels,
-    write_task_labels,
+    AbstainConvention, LabelColumns, SignalsOptions, TaskVotesOptions, convention_doubt,
+    read_counts, read_labels, read_signals, read_task_truth, read_task_votes, read_wrench,
+    write_labels, write_labels_with_as_they_come, write_task_labels,
 };
-use labelflow_data::inputs::{LabelColumns, write_labels_with_as_they_come};
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
@@ -42,17 +41,13 @@ pub(crate) struct VoteInput {
 }
 
 enum Rows {
-    /// All rows, and the distinct ones once they were asked for.
+    /// All rows, or distinct ones in the order of their table; and the sorted distinct ones, once they were asked for.
     Memory {
-        signals: WeakSignals,
+        signals: Box<WeakSignals>,
         counted: OnceCell<CountedVotes>,
+        are_distinct: bool,
     },
     Parts(Parts),
-    /// Distinct rows in the order of their table, and sorted with their counts.
-    Counts {
-        signals: WeakSignals,
-        counted: CountedVotes,
-    },
 }
 
 impl VoteInput {
@@ -74,7 +69,8 @@ impl VoteInput {
         let input = if let Some(path) = &source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
-            Self::of(path, Rows::Counts { signals: table.signals, counted })
+            let (signals, counted) = (Box::new(table.signals), OnceCell::from(counted));
+            Self::of(path, Rows::Memory { signals, counted, are_distinct: true })
         } else if let Some(path) = &source.task_votes {
             let classes = options.classes;
             let options = TaskVotesOptions { classes, abstain, ..Default::default() };
@@ -94,9 +90,7 @@ impl VoteInput {
         };
         let doubt = match &input.rows {
             Rows::Parts(parts) => parts.stream.convention_doubt(),
-            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => {
-                convention_doubt(signals)
-            }
+            Rows::Memory { signals, .. } => convention_doubt(signals),
         };
         if let Some(doubt) = doubt {
             output::note(&format!("{}: {doubt}", input.path.display()));
@@ -109,7 +103,8 @@ impl VoteInput {
     }
 
     fn in_memory(path: &Path, signals: WeakSignals) -> Self {
-        Self::of(path, Rows::Memory { signals, counted: OnceCell::new() })
+        let signals = Box::new(signals);
+        Self::of(path, Rows::Memory { signals, counted: OnceCell::new(), are_distinct: false })
     }
 
     fn read_wrench(path: &Path, part: WrenchPart) -> anyhow::Result<Self> {
@@ -127,11 +122,10 @@ impl VoteInput {
 
     /// Refuses votes whose rows are not all in memory, before they are read: `flag` needs them.
     pub(crate) fn expect_in_memory(args: &SignalsArgs, flag: &str) -> anyhow::Result<()> {
-        if is_streamed(args) {
-            bail!(
-                "{flag}: expected one file of votes that is read into memory, found votes in parts or counts"
-            );
-        }
+        ensure!(
+            !is_streamed(args),
+            "{flag}: expected one file of votes that is read into memory, found votes in parts or counts"
+        );
         Ok(())
     }
 
@@ -148,18 +142,16 @@ impl VoteInput {
     /// Signals with the names of labelers and classes: the rows in memory, the distinct rows, or a row without votes.
     pub(crate) fn example(&self) -> anyhow::Result<Cow<'_, WeakSignals>> {
         Ok(match (&self.rows, self.patterns()) {
-            (Rows::Memory { signals, .. }, _) => Cow::Borrowed(signals),
             (_, Some(counted)) => Cow::Owned(counted.signals()),
+            (Rows::Memory { signals, .. }, None) => Cow::Borrowed(signals),
             (Rows::Parts(parts), None) => Cow::Owned(parts.stream.silent_row()?),
-            (Rows::Counts { signals, .. }, None) => Cow::Borrowed(signals),
         })
     }
 
     /// The distinct rows of votes that are not all in memory, if they could be kept.
     pub(crate) fn patterns(&self) -> Option<&CountedVotes> {
         match &self.rows {
-            Rows::Memory { .. } => None,
-            Rows::Counts { counted, .. } => Some(counted),
+            Rows::Memory { counted, are_distinct, .. } => counted.get().filter(|_| *are_distinct),
             Rows::Parts(parts) => match parts.stream.patterns() {
                 StreamedPatterns::Counted(counted) => Some(counted),
                 StreamedPatterns::TooMany { .. } => None,
@@ -170,10 +162,9 @@ impl VoteInput {
     /// The distinct rows of votes, or an error that says what `need` asks for.
     pub(crate) fn counted_for(&self, need: &str) -> anyhow::Result<&CountedVotes> {
         match &self.rows {
-            Rows::Memory { signals, counted } => {
+            Rows::Memory { signals, counted, .. } => {
                 Ok(counted.get_or_init(|| CountedVotes::of(signals)))
             }
-            Rows::Counts { counted, .. } => Ok(counted),
             Rows::Parts(parts) => parts.counted_for(need).with_context(|| self.place()),
         }
     }
@@ -199,7 +190,7 @@ impl VoteInput {
         mut visit: impl FnMut(&WeakSignals) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         match &self.rows {
-            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => visit(signals),
+            Rows::Memory { signals, .. } => visit(signals),
             Rows::Parts(parts) => parts.stream.visit(visit),
         }
     }
@@ -212,7 +203,7 @@ impl VoteInput {
         mut label: impl FnMut(&WeakSignals) -> anyhow::Result<SoftLabels>,
     ) -> anyhow::Result<u64> {
         let signals = match &self.rows {
-            Rows::Memory { signals, .. } | Rows::Counts { signals, .. } => signals,
+            Rows::Memory { signals, .. } => signals,
             Rows::Parts(parts) => {
                 let columns = LabelColumns::default();
                 return write_labels_with_as_they_come(path, classes, columns, |out| {
@@ -231,7 +222,11 @@ impl VoteInput {
 
     /// What a row is called: a row, or a pattern.
     pub(crate) fn row_word(&self) -> &'static str {
-        if matches!(self.rows, Rows::Counts { .. }) { "patterns" } else { "rows" }
+        if matches!(self.rows, Rows::Memory { are_distinct: true, .. }) {
+            "patterns"
+        } else {
+            "rows"
+        }
     }
 
     /// For errors.

@@ -73,21 +73,23 @@ fn history(folder: &ModelFolder, value: impl Fn(&EpochRecord) -> Option<f64>) ->
 
 /// What evaluations say over epochs, of at least one model.
 fn evaluation_charts(folders: &[ModelFolder]) -> impl Iterator<Item = Chart> {
-    let chart = |name: &str, title: &str, unit: &str, score: fn(Scores) -> Option<f64>| {
-        let point = |line: &Evaluation| Some([line.epoch as f64, score(line.scores)?]);
-        chart(folders, name, title, unit, |folder| {
-            folder.evaluations.iter().filter_map(point).collect()
-        })
-    };
-    let (ece, rmse) = ("Expected calibration error", "Root mean squared error");
     let charts = [
-        chart("accuracy", "Accuracy", "accuracy, %", |scores| Some(100.0 * scores.accuracy()?)),
-        chart("calibration-error", ece, "expected calibration error, %", |scores| {
-            Some(100.0 * scores.ece()?)
-        }),
-        chart("rmse", rmse, "RMSE", Scores::rmse),
+        ("accuracy", "accuracy", 100.0, "Accuracy", "accuracy, %"),
+        (
+            "calibration-error",
+            "ece",
+            100.0,
+            "Expected calibration error",
+            "expected calibration error, %",
+        ),
+        ("rmse", "rmse", 1.0, "Root mean squared error", "RMSE"),
     ];
-    charts.into_iter().filter(|chart| !chart.is_empty())
+    let charts = charts.into_iter().map(|(name, score, factor, title, unit)| {
+        let point = |line: &Evaluation| Some([line.epoch as f64, factor * line.scores.get(score)?]);
+        let points = |folder: &ModelFolder| folder.evaluations.iter().filter_map(point).collect();
+        chart(folders, name, title, unit, points)
+    });
+    charts.filter(|chart| !chart.is_empty())
 }
 
 fn models_table(folders: &[ModelFolder]) -> PageTable {

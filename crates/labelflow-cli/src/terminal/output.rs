@@ -69,6 +69,18 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<
     write_text((path != Path::new("-")).then_some(path), &text)
 }
 
+/// Writes a result as JSON where that is asked for, and prints it for people unless standard output has the JSON.
+pub(crate) fn show(
+    json: Option<&Path>,
+    value: &impl Serialize,
+    print: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if let Some(path) = json {
+        write_json(path, value)?;
+    }
+    if json == Some(Path::new("-")) { Ok(()) } else { print() }
+}
+
 /// Writes lines to a file, atomically, or to standard output.
 pub(crate) fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(path) = path else { return print(text) };

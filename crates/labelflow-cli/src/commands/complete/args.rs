@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use labelflow_clouds::completers::LatentSource;
 
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, flag_values};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
@@ -38,8 +38,8 @@ pub(crate) struct CompleteArgs {
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// File format of completions
-    #[arg(long, value_enum, default_value = "ply")]
-    pub(crate) format: CloudFormatName,
+    #[arg(long, value_parser = ["ply", "pcd", "xyz", "npy"], default_value = "ply")]
+    pub(crate) format: String,
     /// Where to compute
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,
@@ -48,39 +48,11 @@ pub(crate) struct CompleteArgs {
     pub(crate) out: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LatentName {
-    /// Its distribution given the scan, as in training
-    Posterior,
-    /// The standard normal distribution; completions differ more
-    Prior,
-}
-
-impl From<LatentName> for LatentSource {
-    fn from(name: LatentName) -> Self {
-        match name {
-            LatentName::Posterior => Self::Posterior,
-            LatentName::Prior => Self::Prior,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CloudFormatName {
-    Ply,
-    Pcd,
-    Xyz,
-    Npy,
-}
-
-impl CloudFormatName {
-    /// The ending of its files.
-    pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Self::Ply => "ply",
-            Self::Pcd => "pcd",
-            Self::Xyz => "xyz",
-            Self::Npy => "npy",
-        }
+flag_values! {
+    LatentName for LatentSource {
+        /// Its distribution given the scan, as in training
+        Posterior,
+        /// The standard normal distribution; completions differ more
+        Prior,
     }
 }

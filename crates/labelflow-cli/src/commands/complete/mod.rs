@@ -15,7 +15,6 @@ use labelflow_clouds::metrics::{
 use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::inputs::cloud_files::cloud_files;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::{interrupt, output};
@@ -45,7 +44,7 @@ struct ScanReport {
     files: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
     let frame = scan_frame(&args.frame)?;
     let model = AnyCompleter::load(&args.model)
         .and_then(|model| model.to_device(args.device.into()))
@@ -87,8 +86,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<Outcome> {
         output::note(&format!("the pictures show the first {PICTURED_SCANS} scans"));
     }
     output::write_json(&args.out.join("report.json"), &reports)?;
-    print(&reports)?;
-    Ok(Outcome::Done)
+    print(&reports)
 }
 
 fn complete_one(
@@ -105,14 +103,12 @@ fn complete_one(
     let name = stem(path);
     let folder = args.out.join(&name);
     std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
-    let mut files = Vec::with_capacity(completions.len());
-    let mut in_units = Vec::with_capacity(completions.len());
-    for (index, completion) in completions.iter().enumerate() {
-        let file = folder.join(format!("completion-{index:02}.{}", args.format.ending()));
-        let completion = frame.undo(completion)?;
-        write_cloud(&file, &completion)?;
-        files.push(file);
-        in_units.push(completion);
+    let in_units = completions.iter().map(|completion| frame.undo(completion));
+    let in_units = in_units.collect::<Result<Vec<_>, _>>()?;
+    let mut files = Vec::with_capacity(in_units.len());
+    for (index, completion) in in_units.iter().enumerate() {
+        files.push(folder.join(format!("completion-{index:02}.{}", args.format)));
+        write_cloud(&files[index], completion)?;
     }
     let distances = completions.iter().map(|other| directed_hausdorff(&scan, other).distance);
     let uhd = distances.sum::<f64>() / completions.len() as f64;

@@ -52,32 +52,35 @@ pub(crate) enum DataCommand {
         out: PathBuf,
     },
     /// Make a problem whose best answer is known: features.csv, signals.csv, labels.csv
-    Synth {
-        /// Which kind
-        #[arg(value_enum)]
-        kind: SynthKind,
-        /// Number of rows
-        #[arg(long, default_value_t = 1000)]
-        rows: usize,
-        /// Number of classes
-        #[arg(long, default_value_t = 2)]
-        classes: usize,
-        /// Number of labelers
-        #[arg(long, default_value_t = 10)]
-        labelers: usize,
-        /// Number of features, of gaussian classes [default: 10, or as many as classes]
-        #[arg(long)]
-        features: Option<usize>,
-        /// The seed
-        #[arg(long, default_value_t = 0)]
-        seed: u64,
-        /// Votes, and the features of gaussian classes, in parquet files of so many rows each: for more than fit in memory
-        #[arg(long, value_name = "ROWS")]
-        rows_per_part: Option<usize>,
-        /// The folder to write into
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
-    },
+    Synth(SynthArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SynthArgs {
+    /// Which kind
+    #[arg(value_enum)]
+    pub(crate) kind: SynthKind,
+    /// Number of rows
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) rows: usize,
+    /// Number of classes
+    #[arg(long, default_value_t = 2)]
+    pub(crate) classes: usize,
+    /// Number of labelers
+    #[arg(long, default_value_t = 10)]
+    pub(crate) labelers: usize,
+    /// Number of features, of gaussian classes [default: 10, or as many as classes]
+    #[arg(long)]
+    pub(crate) features: Option<usize>,
+    /// The seed
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Votes, and the features of gaussian classes, in parquet files of so many rows each: for more than fit in memory
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) rows_per_part: Option<usize>,
+    /// The folder to write into
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,9 +5,8 @@ mod export;
 
 use std::path::Path;
 
-use anyhow::bail;
-use labelflow::rows::TrueValues;
-use labelflow::rows::{SoftLabels, Truth};
+use anyhow::{bail, ensure};
+use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{
     Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture,
@@ -24,7 +23,7 @@ use crate::Outcome;
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output;
-use args::{DataArgs, DataCommand, SynthKind};
+use args::{DataArgs, DataCommand, SynthArgs, SynthKind};
 
 pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
     match &args.command {
@@ -40,41 +39,12 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
         DataCommand::Export { name, data, seed, rows_per_part, out } => {
             export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)
         }
-        DataCommand::Synth {
-            kind,
-            rows,
-            classes,
-            labelers,
-            features,
-            seed,
-            rows_per_part,
-            out,
-        } => {
-            let _claim = ClaimedFolder::open(out)?;
-            if features.is_some() && *kind != SynthKind::Gaussian {
-                bail!("features: expected gaussian classes, found another kind of problem");
-            }
-            let gaussian = PlantedGaussian {
-                n_rows: *rows,
-                n_classes: *classes,
-                n_signals: *labelers,
-                d_features: features.unwrap_or(10.max(*classes)),
-                seed: *seed,
-                ..Default::default()
-            };
-            match rows_per_part {
-                Some(rows_per_part) => synth_parts(*kind, &gaussian, *rows_per_part, out),
-                None => synth(*kind, &gaussian, out),
-            }
-        }
+        DataCommand::Synth(args) => synth(args),
     }
 }
 
 fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
-    if let Some(path) = json {
-        output::write_json(path, &catalog())?;
-    }
-    if json != Some(Path::new("-")) {
+    output::show(json, &catalog(), || {
         let rows = catalog().iter().map(|entry| {
             [
                 entry.name.to_owned(),
@@ -97,8 +67,8 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
             ]
         });
         let header = ["dataset", "rows", "features", "labels", "licence"];
-        output::print(&output::table(header, rows.chain(shapes)))?;
-    }
+        output::print(&output::table(header, rows.chain(shapes)))
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -148,43 +118,49 @@ fn counts(report: &CheckReport) -> String {
     }
 }
 
-/// Votes in parts, with features if there are any, without labels. Of votes alone, `sizes` says how many.
-fn synth_parts(
-    kind: SynthKind,
-    sizes: &PlantedGaussian,
-    rows_per_part: usize,
-    out: &Path,
-) -> anyhow::Result<Outcome> {
-    let n_rows = sizes.n_rows;
-    let n_parts = match kind {
-        SynthKind::Votes => votes_of(sizes).write_parts(out, rows_per_part)?.len(),
-        SynthKind::Gaussian => sizes.write_parts(out, rows_per_part)?,
-        _ => {
-            bail!("rows-per-part: expected votes or gaussian, found another kind of problem")
-        }
+fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
+    let &SynthArgs { kind, rows: n_rows, classes, labelers, features, seed, rows_per_part, .. } =
+        args;
+    let (out, _claim) = (&args.out, ClaimedFolder::open(&args.out)?);
+    ensure!(
+        features.is_none() || kind == SynthKind::Gaussian,
+        "features: expected gaussian classes, found another kind of problem"
+    );
+    let gaussian = PlantedGaussian {
+        n_rows,
+        n_classes: classes,
+        n_signals: labelers,
+        d_features: features.unwrap_or(10.max(classes)),
+        seed,
+        ..Default::default()
     };
-    output::note(&format!("{n_rows} rows in {n_parts} files in {}", out.display()));
-    Ok(Outcome::Done)
-}
-
-/// Votes alone, of the same sizes.
-fn votes_of(sizes: &PlantedGaussian) -> PlantedVotes {
-    let &PlantedGaussian { n_rows, n_classes, n_signals, seed, .. } = sizes;
-    PlantedVotes { n_rows, n_classes, n_signals, seed, ..Default::default() }
-}
-
-fn synth(kind: SynthKind, sizes: &PlantedGaussian, out: &Path) -> anyhow::Result<Outcome> {
-    let &PlantedGaussian { n_rows, seed, .. } = sizes;
+    let votes = PlantedVotes {
+        n_rows,
+        n_classes: classes,
+        n_signals: labelers,
+        seed,
+        ..Default::default()
+    };
+    if let Some(rows_per_part) = rows_per_part {
+        // Without labels.
+        let n_parts = match kind {
+            SynthKind::Votes => votes.write_parts(out, rows_per_part)?.len(),
+            SynthKind::Gaussian => gaussian.write_parts(out, rows_per_part)?,
+            _ => bail!("rows-per-part: expected votes or gaussian, found another kind of problem"),
+        };
+        output::note(&format!("{n_rows} rows in {n_parts} files in {}", out.display()));
+        return Ok(Outcome::Done);
+    }
     match kind {
         SynthKind::Votes => {
-            let planted = votes_of(sizes).generate()?;
+            let planted = votes.generate()?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
             write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;
             let best = planted.truth.accuracy(&planted.posterior.argmax());
             output::print(&format!("best possible accuracy from these votes: {best:.4}"))?;
         }
         SynthKind::Gaussian => {
-            let planted = sizes.generate()?;
+            let planted = gaussian.generate()?;
             write_features(&out.join("features.csv"), &planted.features)?;
             write_signals(&out.join("signals.csv"), &planted.signals)?;
             write_truth(&out.join("labels.csv"), &planted.truth, planted.signals.classes())?;

@@ -1,22 +1,18 @@
 //! Synthetic chairs of which parts are missing.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use labelflow::SavedModel;
-use labelflow::training::StopReason;
+use labelflow::training::Observer;
 use labelflow_clouds::completers::{
     CompletionDataset, CompletionLearner, CompletionTraining, PointCloudCompleter,
 };
 use labelflow_clouds::files::write_cloud;
-use labelflow_clouds::geometry::PartialCut;
-use labelflow_clouds::metrics::CompletionScores;
+use labelflow_clouds::geometry::{Normalization, PartialCut};
 use labelflow_clouds::shapes::{FurnitureCategory, ShapeSet};
 
-use super::args::DemoArgs;
-use crate::Outcome;
-use crate::experiments::systems::SystemTables;
-use crate::experiments::systems::{CompletionSystem, scores_in_units};
+use super::{DemoArgs, train};
+use crate::experiments::systems::{CompletionSystem, SystemTables};
 use crate::terminal::output;
-use crate::terminal::progress::Progress;
 
 /// Chairs to train on, and to test on.
 const N_TRAIN: usize = 256;
@@ -26,7 +22,7 @@ const EPOCHS: usize = 40;
 /// Scans that are left to look at.
 const N_SCANS: usize = 4;
 
-pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let set = ShapeSet::Furniture(FurnitureCategory::Chair);
     let problem = set.load(&args.out, Some(N_TRAIN), Some(N_TEST))?;
     let small = PointCloudCompleter::small();
@@ -43,15 +39,9 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
          {N_TEST} others to complete.\n"
     ))?;
     let model_folder = args.out.join("model");
-    std::fs::create_dir_all(&args.out)
-        .with_context(|| format!("creating {}", args.out.display()))?;
-    let mut progress = Progress::new();
     let dataset = CompletionDataset::from_parts(problem.train.clone(), config.seed)?;
-    let model = config.fit_with(&dataset, None, &mut progress)?;
-    drop(progress);
-    if model.report().stop == StopReason::Interrupted {
-        bail!("interrupted after {} epochs; there is no model", model.report().history.len());
-    }
+    let fit = |observer: &mut dyn Observer| config.fit_with(&dataset, None, observer);
+    let model = train(fit, SavedModel::report)?;
     model.save(&model_folder)?;
     let mut rows = Vec::new();
     for name in ["llf", "copy-input", "nearest-shape", "oracle"] {
@@ -59,13 +49,14 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         let learner = system.learner(&config, &SystemTables::default())?;
         let (learner, folder) = (learner.as_ref(), Some(model_folder.as_path()));
         let measured = system.evaluate(&problem, &config, learner, folder, &mut ())?;
-        rows.push(row(name, &measured.scores));
+        let show = |index: usize| format!("{:.2}", measured.values[index].1);
+        rows.push([name.to_owned(), show(0), show(1), show(2)]);
     }
     output::print(&output::table(["system", "MMD × 10³", "TMD × 10²", "UHD × 10²"], rows))?;
     let scans = args.out.join("scans");
     std::fs::create_dir_all(&scans).with_context(|| format!("creating {}", scans.display()))?;
     let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
-    let same = labelflow_clouds::geometry::Normalization::new([0.0; 3], 1.0)?;
+    let same = Normalization::new([0.0; 3], 1.0)?;
     for shape in problem.test.iter().take(N_SCANS) {
         let partial = cut.cut(shape, 0)?.points;
         write_cloud(&scans.join(format!("{}.ply", shape.id())), &same.undo(&partial)?)?;
@@ -75,12 +66,5 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         model_folder.display(),
         scans.display(),
         args.out.join("completions").display()
-    ))?;
-    Ok(Outcome::Done)
-}
-
-fn row(name: &str, scores: &CompletionScores) -> [String; 4] {
-    let values = scores_in_units(scores);
-    let show = |index: usize| format!("{:.2}", values[index].1);
-    [name.to_owned(), show(0), show(1), show(2)]
+    ))
 }

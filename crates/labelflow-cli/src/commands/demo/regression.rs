@@ -1,42 +1,38 @@
 //! The progression of diabetes from rules about means.
 
-use std::path::Path;
-
-use anyhow::{Context, bail};
-use labelflow::SavedModel;
 use labelflow::evaluation::{RegressionMetrics, point_metrics, regression_metrics};
-use labelflow::learners::FitOptions;
+use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use labelflow::linear::LinearRegression;
 use labelflow::rows::LabelRange;
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
-use labelflow::training::StopReason;
-use labelflow::{LabelFlowRegressor, TrainConfig};
+use labelflow::training::Observer;
+use labelflow::{LabelFlowRegressor, SavedModel, TrainConfig};
 use labelflow_data::catalog::{RuleProblem, Split, embedded, measure_rules};
-use labelflow_data::inputs::{write_features, write_value_labels};
+use labelflow_data::inputs::write_value_labels;
 
-use super::args::DemoArgs;
-use crate::Outcome;
+use super::{DemoArgs, train};
 use crate::commands::data::{write_rules_of, write_true_values};
 use crate::commands::predict::value_labels;
 use crate::experiments::metric::Metric;
-use crate::terminal::output;
-use crate::terminal::output::percent;
-use crate::terminal::progress::Progress;
+use crate::terminal::output::{self, percent};
 
 /// What an expert would look at: body mass index, blood pressure, and the logarithm of triglycerides.
 const FEATURES: [&str; 3] = ["bmi", "bp", "s5"];
 /// Passes over the data.
 const EPOCHS: usize = 1000;
 
-pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let problem = problem(args.seed)?;
-    leave_files(&args.out, &problem)?;
+    let (out, folder, test) = (&args.out, args.out.display(), &problem.test);
+    let test_folder = args.leave_features(problem.train.features(), &test.features)?;
+    write_rules_of(&out.join("rules.toml"), &problem.train)?;
+    write_true_values(&test_folder.join("labels.csv"), &test.truth)?;
     output::print(&format!(
         "Progression of diabetes within a year: {} rules about means, as if an expert knew them, measured on half of the patients; \
          {} other rows to train on, without a single label; {} rows to test.\n",
         problem.train.groups().len(),
         problem.train.n_rows(),
-        problem.test.n_rows()
+        test.n_rows()
     ))?;
     for group in problem.train.groups() {
         output::print(&format!("  {}: {}", group.rule.name, group.rule.claim))?;
@@ -44,16 +40,11 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let training =
         TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
     let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
-    let mut progress = Progress::new();
-    let model = config.fit_with(
-        &problem.train,
-        FitOptions { observer: Some(&mut progress), ..FitOptions::default() },
-    )?;
-    drop(progress);
-    if model.report().stop == StopReason::Interrupted {
-        bail!("interrupted after {} epochs; there is no model", model.report().history.len());
-    }
-    let test = &problem.test;
+    let fit = |observer: &mut dyn Observer| {
+        config
+            .fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
+    };
+    let model = train(fit, FittedLabelFlowRegressor::report)?;
     let flow = model.predict_distribution(&test.features)?;
     let average = AverageRules.fit(&problem.train)?.predict(&test.features)?;
     let supervised = LinearRegression
@@ -66,10 +57,13 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     ];
     let header = ["on test rows", "root mean squared error", "R²", "labels in 80 % intervals"];
     output::print(&format!("\n{}", output::table(header, rows)))?;
-    model.save(&args.out.join("model"))?;
-    write_value_labels(&args.out.join("labels.csv"), &value_labels(&flow)?)?;
-    explain(&args.out)?;
-    Ok(Outcome::Done)
+    model.save(&out.join("model"))?;
+    write_value_labels(&out.join("labels.csv"), &value_labels(&flow)?)?;
+    output::print(&format!(
+        "\n{folder}/labels.csv holds the test rows' labels with deviations and quantiles, {folder}/model the model. Try:\n\n  \
+         labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \
+         labelflow fit --features {folder}/features.csv --rules {folder}/rules.toml --out {folder}/mine"
+    ))
 }
 
 /// Rules from half of the patients, who are not seen otherwise; of the others, most to train on and the rest to test.
@@ -93,15 +87,10 @@ fn problem(seed: u64) -> anyhow::Result<RuleProblem> {
 
 /// A rule as an expert would state it, with about three digits.
 fn rounded(rule: Rule) -> Rule {
-    let region = match rule.region {
-        Region::AtLeast { feature, threshold } => {
-            Region::AtLeast { feature, threshold: three_digits(threshold) }
-        }
-        Region::Below { feature, threshold } => {
-            Region::Below { feature, threshold: three_digits(threshold) }
-        }
-        other => other,
-    };
+    let mut region = rule.region;
+    if let Region::AtLeast { threshold, .. } | Region::Below { threshold, .. } = &mut region {
+        *threshold = three_digits(*threshold);
+    }
     Rule::new(region, Claim::mean(three_digits(rule.claim.middle())))
 }
 
@@ -117,23 +106,4 @@ fn row(name: &str, metrics: &RegressionMetrics) -> [String; 4] {
         format!("{:.3}", metrics.r2),
         held.map_or_else(String::new, |interval| percent(interval.coverage) + " %"),
     ]
-}
-
-/// The demo's own data as files, so that the other commands can be tried on them.
-fn leave_files(folder: &Path, problem: &RuleProblem) -> anyhow::Result<()> {
-    let test = folder.join("test");
-    std::fs::create_dir_all(&test).with_context(|| format!("creating {}", test.display()))?;
-    write_features(&folder.join("features.csv"), problem.train.features())?;
-    write_rules_of(&folder.join("rules.toml"), &problem.train)?;
-    write_features(&test.join("features.csv"), &problem.test.features)?;
-    write_true_values(&test.join("labels.csv"), &problem.test.truth)
-}
-
-fn explain(folder: &Path) -> anyhow::Result<()> {
-    let folder = folder.display();
-    output::print(&format!(
-        "\n{folder}/labels.csv holds the test rows' labels with deviations and quantiles, {folder}/model the model. Try:\n\n  \
-         labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \
-         labelflow fit --features {folder}/features.csv --rules {folder}/rules.toml --out {folder}/mine"
-    ))
 }

@@ -2,59 +2,35 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{EnumValueParser, TypedValueParser};
 use labelflow::storage::ModelTask;
 use labelflow::training::Preset;
+use labelflow_data::inputs::AbstainConvention;
+use serde::{Deserialize, Deserializer};
 
-use crate::flags::AbstainName;
-use crate::flags::DeviceName;
+use crate::flags::{AbstainName, DeviceName, flag_values};
+use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::memory_size::MemorySize;
 
-/// How to train.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetName {
-    /// As in the paper: up to 2000 epochs, all rows in each step
-    Paper,
-    /// At most 180 epochs in batches of 1024 rows with larger steps: an eleventh of the work
-    Fast,
-}
-
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Self {
-        match name {
-            PresetName::Paper => Self::Paper,
-            PresetName::Fast => Self::Fast,
-        }
+flag_values! {
+    /// How to train.
+    PresetName for Preset {
+        /// As in the paper: up to 2000 epochs, all rows in each step
+        Paper,
+        /// At most 180 epochs in batches of 1024 rows with larger steps: an eleventh of the work
+        Fast,
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TaskName {
-    /// Classes, from weak signals
-    Classification,
-    /// Real values, from rules about means
-    Regression,
-    /// Complete point clouds from partial ones
-    Completion,
-}
-
-impl TaskName {
-    pub(crate) fn of(task: ModelTask) -> Self {
-        match task {
-            ModelTask::Classification => Self::Classification,
-            ModelTask::Regression => Self::Regression,
-            _ => Self::Completion,
-        }
-    }
-}
-
-impl From<TaskName> for ModelTask {
-    fn from(name: TaskName) -> Self {
-        match name {
-            TaskName::Classification => Self::Classification,
-            TaskName::Regression => Self::Regression,
-            TaskName::Completion => Self::Completion,
-        }
+flag_values! {
+    TaskName for ModelTask {
+        /// Classes, from weak signals
+        Classification,
+        /// Real values, from rules about means
+        Regression,
+        /// Complete point clouds from partial ones
+        Completion,
     }
 }
 
@@ -72,6 +48,25 @@ pub(crate) struct FitArgs {
         "memory", "feature_columns", "signal_columns",
     ])]
     pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: FitSettings,
+    /// Delete a checkpoint in the model folder and start anew
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Write a checkpoint every N epochs
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) checkpoint_every: usize,
+    /// Stop training after this many minutes and save the model as it is then [default: no limit]
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) max_minutes: Option<f64>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+/// What both a flag and a key of a `RUN.toml` can say.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FitSettings {
     /// For classification and regression: the features, one row per example: csv, tsv, parquet, npy or npz, a folder of parquet
     /// files, or a pattern such as 'rows/*.parquet'
     #[arg(long, value_name = "FILE")]
@@ -94,21 +89,26 @@ pub(crate) struct FitArgs {
     /// For classification: the highest error rate of each labeler: a number from 0 to 1, a file, or 'auto', an estimate from their
     /// agreement [default: auto]
     #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]
-    pub(crate) bounds: Option<String>,
+    pub(crate) bounds: Option<BoundsSetting>,
     /// For classification: names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) classes: Option<Vec<String>>,
     /// For classification: which number means that a labeler abstains [default: minus-one]
-    #[arg(long, value_enum, value_name = "CONVENTION")]
-    pub(crate) abstain: Option<AbstainName>,
+    #[arg(
+        long,
+        value_name = "CONVENTION",
+        value_parser = EnumValueParser::<AbstainName>::new().map(AbstainConvention::from)
+    )]
+    pub(crate) abstain: Option<AbstainConvention>,
     /// What to learn [default: regression with --rules, completion with --shapes, else classification]
-    #[arg(long, value_enum)]
-    pub(crate) task: Option<TaskName>,
+    #[arg(long, value_parser = EnumValueParser::<TaskName>::new().map(ModelTask::from))]
+    pub(crate) task: Option<ModelTask>,
     /// For regression: rules about means, such as "where size is at least 120 the mean is 350": toml or csv
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
     /// For regression: the lowest and the highest possible label, in its unit [default: from the rules]
     #[arg(long, value_names = ["LOWER", "UPPER"], num_args = 2, allow_negative_numbers = true)]
+    #[serde(deserialize_with = "two_numbers")]
     pub(crate) range: Option<Vec<f64>>,
     /// For completion: complete shapes: a folder of clouds and meshes, PartNet's folders, or the name of a set: chairs, tables, lamps
     /// (synthetic) or partnet-chair
@@ -116,6 +116,7 @@ pub(crate) struct FitArgs {
     pub(crate) shapes: Option<PathBuf>,
     /// For completion: the folder with the datasets, for shapes by name
     #[arg(long, value_name = "DIR", env = "LABELFLOW_DATA")]
+    #[serde(skip)]
     pub(crate) data: Option<PathBuf>,
     /// For completion: a folder of partial scans [default: the shapes without some of their parts]
     #[arg(long, value_name = "DIR")]
@@ -132,17 +133,13 @@ pub(crate) struct FitArgs {
     /// The model folder to write; the same command resumes an interrupted run from its checkpoint there
     #[arg(long, value_name = "MODEL_DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Delete a checkpoint in the model folder and start anew
-    #[arg(long)]
-    pub(crate) restart: bool,
-    /// Write a checkpoint every N epochs
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(crate) checkpoint_every: usize,
-    /// Stop training after this many minutes and save the model as it is then [default: no limit]
-    #[arg(long, value_name = "MINUTES")]
-    pub(crate) max_minutes: Option<f64>,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    /// Settings of the learner of the task, of the file alone; see [`read_config`](crate::inputs::config_table::read_config).
+    #[arg(skip)]
+    pub(crate) config: toml::Table,
+}
+
+fn two_numbers<'de, D: Deserializer<'de>>(range: D) -> Result<Option<Vec<f64>>, D::Error> {
+    Ok(Some(<[f64; 2]>::deserialize(range)?.to_vec()))
 }
 
 /// Settings of the model that have a flag of their own; a RUN.toml has them all.

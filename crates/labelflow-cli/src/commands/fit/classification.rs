@@ -1,22 +1,19 @@
 //! A classifier from features and weak signals, in memory or in parts.
 
 use anyhow::Context;
-use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
+use labelflow::evaluation::classification_metrics;
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::rows::Truth;
 use labelflow::sources::RowSource;
-use labelflow::{Bounds, Features, LabelFlowClassifier, WeakDataset};
+use labelflow::{Bounds, LabelFlowClassifier, WeakDataset};
 use labelflow_data::inputs::{
     SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
 };
 
 use super::parts::PartsSource;
 use super::plan::{FitPlan, SharedSettings, required};
-use super::training::{Score, train_flow};
+use super::training::train_flow;
 use crate::Outcome;
-use crate::commands::eval::print_metrics;
-use crate::inputs::evaluation_file::Scores;
-use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
 
 /// What is trained on.
@@ -41,31 +38,21 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     config.n_samples = plan.args.model.samples.unwrap_or(config.n_samples);
     let (fit, judged) = match &rows {
         Rows::Memory(dataset) => {
-            let judged = read_truth(plan, dataset)?.map(|truth| (dataset.features(), truth));
+            let classes = dataset.signals().classes();
+            let judged = plan.truth(n_rows, |path| read_labels(path, classes), Truth::n_rows)?;
+            let judged = judged.map(|truth| (dataset.features(), truth));
             (config.prepare(dataset)?, judged)
         }
         Rows::Parts(source, bounds, memory) => {
             (config.prepare_source(source, bounds.clone(), *memory)?, None)
         }
     };
-    let score = judged.as_ref().map(|judged| -> Box<Score<'_, _>> {
-        Box::new(move |model| {
-            let metrics = evaluate(model, judged)?;
-            Ok(Scores::Classification { accuracy: metrics.accuracy, ece: metrics.ece })
-        })
+    let metrics = judged.as_ref().map(|(features, truth)| {
+        |model: &FittedLabelFlowClassifier| {
+            Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
+        }
     });
-    let (model, outcome) = train_flow(plan, &fit, n_rows, "have no vote", score.as_deref())?;
-    if let Some(judged) = &judged {
-        print_metrics(&evaluate(&model, judged)?)?;
-    }
-    Ok(outcome)
-}
-
-fn evaluate(
-    model: &FittedLabelFlowClassifier,
-    (features, truth): &(&Features, Truth),
-) -> labelflow::Result<ClassificationMetrics> {
-    Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
+    train_flow(plan, &fit, n_rows, "have no vote", metrics)
 }
 
 fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
@@ -90,12 +77,4 @@ fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
     let dataset = WeakDataset::new(features, signals, bounds)
         .with_context(|| format!("{}, {}", path.display(), signals_path.display()))?;
     Ok(Rows::Memory(dataset))
-}
-
-fn read_truth(plan: &FitPlan<'_>, dataset: &WeakDataset) -> anyhow::Result<Option<Truth>> {
-    let Some(path) = &plan.settings.labels_for_eval else { return Ok(None) };
-    let truth = read_labels(path, dataset.signals().classes())?;
-    let features = required(&plan.settings.features, "features")?;
-    check_n_rows(path, truth.n_rows() as u64, features, dataset.n_rows() as u64)?;
-    Ok(Some(truth))
 }

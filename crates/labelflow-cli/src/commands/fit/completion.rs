@@ -21,7 +21,7 @@ use crate::terminal::output;
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let mut config = settings(plan)?;
     let shapes_path = required(&plan.settings.shapes, "shapes")?;
-    let shapes = read_shapes(shapes_path, plan.args)?;
+    let shapes = read_shapes(shapes_path, plan.args.settings.data.as_ref())?;
     let dataset = match &plan.settings.scans {
         Some(scans) => {
             let shapes = shapes.into_iter().map(|shape| shape.points().clone()).collect();
@@ -107,10 +107,10 @@ fn with_model_flags(
 }
 
 /// Complete shapes in their frame: a set by its name, PartNet's folder layout, or a folder of clouds and meshes.
-fn read_shapes(path: &Path, args: &FitArgs) -> anyhow::Result<Vec<Shape>> {
+fn read_shapes(path: &Path, data: Option<&PathBuf>) -> anyhow::Result<Vec<Shape>> {
     let name = path.to_string_lossy();
     if let Some(set) = ShapeSet::from_name(&name).filter(|_| !path.exists()) {
-        return Ok(set.load(&data_folder(args.data.as_ref()), None, None)?.train);
+        return Ok(set.load(&data_folder(data), None, None)?.train);
     }
     if path.join("stats").is_dir() && path.join("data").is_dir() {
         return read_partnet_shapes(path);

@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
 use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{FitPlan, FitSettings};
+use super::args::FitSettings;
+use super::plan::FitPlan;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
 use crate::inputs::memory_size::MemorySize;
+use crate::terminal::output;
 
 /// The versions of all dependencies that this program was built with.
 const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -33,7 +35,7 @@ pub(super) struct Origin {
     #[serde(skip_serializing_if = "Option::is_none")]
     abstain: Option<AbstainConvention>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<[f64; 2]>,
+    range: Option<Vec<f64>>,
     /// How rows in parts were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemorySize>,
@@ -60,13 +62,11 @@ impl Origin {
     pub(super) fn of(plan: &FitPlan<'_>, run_digest: &str) -> anyhow::Result<Self> {
         let settings = &plan.settings;
         let is_classification = plan.task == ModelTask::Classification;
-        let mut bounds_file = None;
-        let mut bounds = None;
-        match settings.bounds.as_ref().filter(|bounds| !bounds.is_auto()) {
-            Some(BoundsSetting::Number(number)) => bounds = Some(*number),
-            Some(BoundsSetting::Named(path)) => bounds_file = Some(PathBuf::from(path)),
-            None => {}
-        }
+        let (bounds, bounds_file) = match settings.bounds.clone().unwrap_or_default() {
+            BoundsSetting::Number(number) => (Some(number), None),
+            bounds if bounds.is_auto() => (None, None),
+            BoundsSetting::Named(path) => (None, Some(PathBuf::from(path))),
+        };
         let mut inputs = Vec::new();
         for (flag, path) in [
             ("features", &settings.features),
@@ -89,7 +89,7 @@ impl Origin {
             bounds,
             classes: settings.classes.clone().unwrap_or_default(),
             abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
-            range: settings.range,
+            range: settings.range.clone(),
             memory: settings.is_in_parts().then(|| settings.memory()),
             feature_columns: settings.feature_columns.clone(),
             signal_columns: settings.signal_columns.clone(),
@@ -116,17 +116,14 @@ impl Origin {
             let Some(expected) = &input.sha256 else { continue };
             let path = self.folder.join(&input.path);
             let place = || format!("--{}, which {} was trained on", input.flag, model.display());
-            if !is_there(&path) {
-                bail!("{}: no such file: {}", path.display(), place());
-            }
+            ensure!(is_there(&path), "{}: no such file: {}", path.display(), place());
             let found = sha256_of(&path)?;
-            if found != *expected {
-                bail!(
-                    "{}: expected sha256 {expected}, found {found}: another {}",
-                    path.display(),
-                    place()
-                );
-            }
+            ensure!(
+                found == *expected,
+                "{}: expected sha256 {expected}, found {found}: another {}",
+                path.display(),
+                place()
+            );
         }
         Ok(())
     }
@@ -149,17 +146,15 @@ impl Repetition {
                 model.display()
             );
         };
-        if record.labelflow != env!("CARGO_PKG_VERSION") {
-            crate::terminal::output::note(&format!(
-                "{} was trained by labelflow {}, this is {}: its weights may come out different",
-                model.display(),
-                record.labelflow,
-                env!("CARGO_PKG_VERSION")
+        let (name, version) = (model.display(), env!("CARGO_PKG_VERSION"));
+        if record.labelflow != version {
+            output::note(&format!(
+                "{name} was trained by labelflow {}, this is {version}: its weights may come out different",
+                record.labelflow
             ));
         } else if origin.lock_sha256 != sha256_hex(LOCK) {
-            crate::terminal::output::note(&format!(
-                "{} was trained with other versions of dependencies: its weights may come out different",
-                model.display()
+            output::note(&format!(
+                "{name} was trained with other versions of dependencies: its weights may come out different"
             ));
         }
         origin.check(model)?;
@@ -173,27 +168,24 @@ impl Repetition {
         let bounds = match (origin.bounds, origin.path("bounds")) {
             (Some(bound), _) => BoundsSetting::Number(bound),
             (None, Some(path)) => BoundsSetting::Named(path.display().to_string()),
-            (None, None) => BoundsSetting::Named("auto".to_owned()),
+            (None, None) => BoundsSetting::default(),
         };
         FitSettings {
             task: Some(self.record.task),
             features: origin.path("features"),
             signals: origin.path("signals"),
             rules: origin.path("rules"),
-            range: origin.range,
+            range: origin.range.clone(),
             shapes: origin.path("shapes"),
             scans: origin.path("scans"),
-            system: None,
             bounds: is_classification.then_some(bounds),
             classes: (!origin.classes.is_empty()).then(|| origin.classes.clone()),
             abstain: origin.abstain,
             labels_for_eval: origin.path("labels-for-eval"),
-            eval_every: None,
             memory: origin.memory,
             feature_columns: origin.feature_columns.clone(),
             signal_columns: origin.signal_columns.clone(),
-            out: None,
-            config: toml::Table::new(),
+            ..FitSettings::default()
         }
     }
 }
@@ -206,17 +198,15 @@ fn is_there(path: &Path) -> bool {
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
 fn sha256_of(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::default();
-    if !path.exists() && TableParts::is_several(path) {
-        for file in TableParts::open(path)?.files() {
+    let files = match path.exists() {
+        true if path.is_dir() => Some(entries(path)?),
+        false if TableParts::is_several(path) => Some(TableParts::open(path)?.files().to_vec()),
+        _ => None,
+    };
+    if let Some(files) = files {
+        for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            hasher.update(format!("{name}\0{}\n", sha256_of(file)?));
-        }
-        return Ok(hasher.hex());
-    }
-    if path.is_dir() {
-        for entry in entries(path)? {
-            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            hasher.update(format!("{name}\0{}\n", sha256_of(&entry)?));
+            hasher.update(format!("{name}\0{}\n", sha256_of(&file)?));
         }
         return Ok(hasher.hex());
     }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::sources::{RowSignals, RowSource, SignalForm, SourceRows};
 use labelflow::{Bounds, Error};
 use labelflow_data::inputs::SignalsOptions;
 use labelflow_data::parts::{
-    BadRows, FeatureParts, ProbabilityReader, ProbabilityStream, StreamedPatterns, TableParts,
-    VoteParts, VoteReader, VoteStream,
+    BadRows, FeatureParts, ProbabilityStream, StreamedPatterns, TableParts, VoteParts, VoteStream,
 };
 
-use super::plan::{FitPlan, FitSettings, required};
+use super::args::FitSettings;
+use super::plan::{FitPlan, required};
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
@@ -34,12 +34,8 @@ enum Signals {
     Probabilities(ProbabilityStream),
 }
 
-/// Reads it.
-enum SignalReader<'a> {
-    None,
-    Votes(Box<VoteReader<'a>>),
-    Probabilities(Box<ProbabilityReader<'a>>),
-}
+/// Gives what labelers say of the next rows.
+type NextSignals<'a> = Box<dyn FnMut(usize) -> labelflow_data::Result<RowSignals> + 'a>;
 
 impl PartsSource {
     /// Opens files of features alone. Returns also what is left of the memory.
@@ -96,11 +92,10 @@ fn refuse_evaluation(settings: &FitSettings) -> anyhow::Result<()> {
         ("labels-for-eval", settings.labels_for_eval.is_some()),
         ("eval-every", settings.eval_every.is_some()),
     ] {
-        if given {
-            bail!(
-                "{key}: expected features that are read into memory, found rows in parts (`labelflow eval` evaluates the model)"
-            );
-        }
+        ensure!(
+            !given,
+            "{key}: expected features that are read into memory, found rows in parts (`labelflow eval` evaluates the model)"
+        );
     }
     Ok(())
 }
@@ -178,18 +173,6 @@ fn of_files(error: labelflow_data::Error) -> Error {
     Error::Source(Box::new(error))
 }
 
-impl SignalReader<'_> {
-    fn next_rows(&mut self, n_rows: usize) -> labelflow::Result<RowSignals> {
-        match self {
-            Self::None => Ok(RowSignals::None),
-            Self::Votes(votes) => votes.next_rows(n_rows).map(RowSignals::Votes).map_err(of_files),
-            Self::Probabilities(p) => {
-                p.next_rows(n_rows).map(RowSignals::Probabilities).map_err(of_files)
-            }
-        }
-    }
-}
-
 impl RowSource for PartsSource {
     fn n_rows(&self) -> u64 {
         self.features.n_rows()
@@ -229,13 +212,19 @@ impl RowSource for PartsSource {
     ) -> labelflow::Result<()> {
         let all = 0..self.n_rows();
         let mut features = self.features.reader(all.clone(), PASS_ROWS, BadRows::Fail);
-        let mut signals = match &self.signals {
-            Signals::None => SignalReader::None,
-            Signals::Votes(votes) => SignalReader::Votes(Box::new(votes.reader(all))),
-            Signals::Probabilities(p) => SignalReader::Probabilities(Box::new(p.reader(all))),
+        let mut signals: NextSignals<'_> = match &self.signals {
+            Signals::None => Box::new(|_| Ok(RowSignals::None)),
+            Signals::Votes(votes) => {
+                let mut reader = votes.reader(all);
+                Box::new(move |n_rows| reader.next_rows(n_rows).map(RowSignals::Votes))
+            }
+            Signals::Probabilities(p) => {
+                let mut reader = p.reader(all);
+                Box::new(move |n_rows| reader.next_rows(n_rows).map(RowSignals::Probabilities))
+            }
         };
         while let Some(rows) = features.next_rows().map_err(of_files)? {
-            let signals = signals.next_rows(rows.n_rows)?;
+            let signals = signals(rows.n_rows).map_err(of_files)?;
             if let Some(features) = rows.features {
                 visit(SourceRows { features: features.into_values(), signals })?;
             }

@@ -6,46 +6,58 @@ use anyhow::{Context, bail};
 use labelflow::TrainConfig;
 use labelflow::storage::ModelTask;
 use labelflow::training::{BatchSize, DeviceKind, Preset};
-use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::args::{FitArgs, TaskName};
+use super::args::{FitArgs, FitSettings};
 use super::origin::Repetition;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
 use crate::inputs::memory_size::MemorySize;
+use crate::inputs::row_counts::check_n_rows;
 
-const CLASSES: &[TaskName] = &[TaskName::Classification];
-const VALUES: &[TaskName] = &[TaskName::Regression];
-const TABLES: &[TaskName] = &[TaskName::Classification, TaskName::Regression];
-const CLOUDS: &[TaskName] = &[TaskName::Completion];
+const CLASSES: &[ModelTask] = &[ModelTask::Classification];
+const VALUES: &[ModelTask] = &[ModelTask::Regression];
+const TABLES: &[ModelTask] = &[ModelTask::Classification, ModelTask::Regression];
+const CLOUDS: &[ModelTask] = &[ModelTask::Completion];
+const ALL: &[ModelTask] =
+    &[ModelTask::Classification, ModelTask::Regression, ModelTask::Completion];
 
-/// What both a flag and a key of a `RUN.toml` can say.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct FitSettings {
-    pub(super) task: Option<ModelTask>,
-    pub(super) features: Option<PathBuf>,
-    pub(super) signals: Option<PathBuf>,
-    pub(super) rules: Option<PathBuf>,
-    pub(super) range: Option<[f64; 2]>,
-    pub(super) shapes: Option<PathBuf>,
-    pub(super) scans: Option<PathBuf>,
-    /// Of completion, by name.
-    pub(super) system: Option<String>,
-    pub(super) bounds: Option<BoundsSetting>,
-    pub(super) classes: Option<Vec<String>>,
-    pub(super) abstain: Option<AbstainConvention>,
-    pub(super) labels_for_eval: Option<PathBuf>,
-    pub(super) eval_every: Option<usize>,
-    pub(super) memory: Option<MemorySize>,
-    pub(super) feature_columns: Option<Vec<String>>,
-    pub(super) signal_columns: Option<Vec<String>>,
-    pub(super) out: Option<PathBuf>,
-    /// Settings of the learner of the task, of the file alone; see [`read_config`].
-    pub(super) config: toml::Table,
+/// Settings that are there or not, and the tasks that they are for.
+macro_rules! optional_settings {
+    ($($key:ident for $tasks:expr,)+) => {
+        impl FitSettings {
+            /// These of flags, and where there are none those of a file.
+            fn or(self, file: Self) -> Self {
+                Self { $($key: self.$key.or(file.$key),)+ data: self.data, config: file.config }
+            }
+
+            /// The keys: whether they are given, and the tasks.
+            fn given(&self) -> Vec<(&'static str, bool, &'static [ModelTask])> {
+                vec![$((stringify!($key), self.$key.is_some(), $tasks),)+]
+            }
+        }
+    };
+}
+
+optional_settings! {
+    features for TABLES,
+    signals for CLASSES,
+    rules for VALUES,
+    range for VALUES,
+    shapes for CLOUDS,
+    scans for CLOUDS,
+    system for CLOUDS,
+    bounds for CLASSES,
+    classes for CLASSES,
+    abstain for CLASSES,
+    labels_for_eval for TABLES,
+    eval_every for TABLES,
+    memory for TABLES,
+    feature_columns for TABLES,
+    signal_columns for CLASSES,
+    task for ALL,
+    out for ALL,
 }
 
 impl FitSettings {
@@ -74,53 +86,6 @@ impl FitSettings {
         Ok((file, text))
     }
 
-    fn of_flags(args: &FitArgs) -> Self {
-        Self {
-            task: args.task.map(Into::into),
-            features: args.features.clone(),
-            signals: args.signals.clone(),
-            rules: args.rules.clone(),
-            range: args.range.as_ref().map(|range| [range[0], range[1]]),
-            shapes: args.shapes.clone(),
-            scans: args.scans.clone(),
-            system: args.system.clone(),
-            bounds: args.bounds.as_deref().map(BoundsSetting::parse),
-            classes: args.classes.clone(),
-            abstain: args.abstain.map(Into::into),
-            labels_for_eval: args.labels_for_eval.clone(),
-            eval_every: args.eval_every,
-            memory: args.memory,
-            feature_columns: args.feature_columns.clone(),
-            signal_columns: args.signal_columns.clone(),
-            out: args.out.clone(),
-            config: toml::Table::new(),
-        }
-    }
-
-    /// These of flags, and where there are none those of a file.
-    fn or(self, file: Self) -> Self {
-        Self {
-            task: self.task.or(file.task),
-            features: self.features.or(file.features),
-            signals: self.signals.or(file.signals),
-            rules: self.rules.or(file.rules),
-            range: self.range.or(file.range),
-            shapes: self.shapes.or(file.shapes),
-            scans: self.scans.or(file.scans),
-            system: self.system.or(file.system),
-            bounds: self.bounds.or(file.bounds),
-            classes: self.classes.or(file.classes),
-            abstain: self.abstain.or(file.abstain),
-            labels_for_eval: self.labels_for_eval.or(file.labels_for_eval),
-            eval_every: self.eval_every.or(file.eval_every),
-            memory: self.memory.or(file.memory),
-            feature_columns: self.feature_columns.or(file.feature_columns),
-            signal_columns: self.signal_columns.or(file.signal_columns),
-            out: self.out.or(file.out),
-            config: file.config,
-        }
-    }
-
     /// The task that is named, or that the inputs are for.
     fn task(&self) -> anyhow::Result<ModelTask> {
         if self.rules.is_some() && (self.signals.is_some() || self.signal_columns.is_some()) {
@@ -136,31 +101,9 @@ impl FitSettings {
         })
     }
 
-    /// The keys that are for some tasks only: whether they are given, and the tasks.
-    fn given(&self) -> impl Iterator<Item = (&'static str, bool, &'static [TaskName])> + use<> {
-        let given = [
-            ("features", self.features.is_some(), TABLES),
-            ("signals", self.signals.is_some(), CLASSES),
-            ("rules", self.rules.is_some(), VALUES),
-            ("range", self.range.is_some(), VALUES),
-            ("shapes", self.shapes.is_some(), CLOUDS),
-            ("scans", self.scans.is_some(), CLOUDS),
-            ("system", self.system.is_some(), CLOUDS),
-            ("bounds", self.bounds.is_some(), CLASSES),
-            ("classes", self.classes.is_some(), CLASSES),
-            ("abstain", self.abstain.is_some(), CLASSES),
-            ("labels_for_eval", self.labels_for_eval.is_some(), TABLES),
-            ("eval_every", self.eval_every.is_some(), TABLES),
-            ("memory", self.memory.is_some(), TABLES),
-            ("feature_columns", self.feature_columns.is_some(), TABLES),
-            ("signal_columns", self.signal_columns.is_some(), CLASSES),
-        ];
-        given.into_iter()
-    }
-
     /// The bounds, estimated where nothing is said.
     pub(super) fn bounds(&self) -> BoundsSetting {
-        self.bounds.clone().unwrap_or(BoundsSetting::Named("auto".to_owned()))
+        self.bounds.clone().unwrap_or_default()
     }
 
     /// Whether rows are read in parts.
@@ -209,27 +152,23 @@ impl<'a> FitPlan<'a> {
             _ => (FitSettings::default(), None),
         };
         let file_name = args.run.as_deref().unwrap_or(Path::new("RUN.toml")).display().to_string();
-        let (flags, in_file) = (FitSettings::of_flags(args), file.given());
-        let in_flags = flags.given().chain([
+        let flags = args.settings.clone();
+        let in_flags = flags.given().into_iter().chain([
             ("samples", args.model.samples.is_some(), CLASSES),
             ("spread_first", args.model.spread_first, CLASSES),
         ]);
         let in_flags = in_flags
             .map(|(key, given, tasks)| (format!("--{}", key.replace('_', "-")), given, tasks));
+        let in_file = file.given().into_iter();
         let in_file =
             in_file.map(|(key, given, tasks)| (format!("{file_name}, key '{key}'"), given, tasks));
         let given: Vec<_> = in_flags.chain(in_file).filter(|(_, given, _)| *given).collect();
         let settings = flags.or(file);
         let task = settings.task()?;
-        let name = TaskName::of(task);
-        if let Some((place, _, tasks)) = given.iter().find(|(_, _, tasks)| !tasks.contains(&name)) {
-            let tasks: Vec<String> =
-                tasks.iter().map(|&task| ModelTask::from(task).to_string()).collect();
-            bail!(
-                "{place} is for {}; this fit is for {}: leave it out",
-                tasks.join(" and "),
-                ModelTask::from(name)
-            );
+        let kind = if task.is_completion() { ModelTask::Completion } else { task };
+        if let Some((place, _, tasks)) = given.iter().find(|(_, _, tasks)| !tasks.contains(&kind)) {
+            let tasks = tasks.iter().map(ModelTask::to_string).collect::<Vec<_>>().join(" and ");
+            bail!("{place} is for {tasks}; this fit is for {kind}: leave it out");
         }
         // Beside the model that is repeated, which stays: it may turn out to be another one.
         let again = args.from.as_ref().map(|model| {
@@ -250,6 +189,20 @@ impl<'a> FitPlan<'a> {
                 read_config(text).with_context(|| format!("reading {}", path.display()))
             }
         }
+    }
+
+    /// The true labels to evaluate by, if any are named: as many as there are rows.
+    pub(super) fn truth<T>(
+        &self,
+        n_rows: u64,
+        read: impl FnOnce(&Path) -> labelflow_data::Result<T>,
+        n_labels: fn(&T) -> usize,
+    ) -> anyhow::Result<Option<T>> {
+        let Some(path) = &self.settings.labels_for_eval else { return Ok(None) };
+        let truth = read(path)?;
+        let features = required(&self.settings.features, "features")?;
+        check_n_rows(path, n_labels(&truth) as u64, features, n_rows)?;
+        Ok(Some(truth))
     }
 
     /// Changes the settings that flows of all tasks have to what flags say.

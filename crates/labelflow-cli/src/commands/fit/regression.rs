@@ -1,28 +1,25 @@
 //! A regression from features and rules about means, in memory or in parts.
 
 use anyhow::Context;
-use labelflow::evaluation::{RegressionMetrics, regression_metrics};
+use labelflow::LabelFlowRegressor;
+use labelflow::evaluation::regression_metrics;
 use labelflow::learners::FittedLabelFlowRegressor;
 use labelflow::rows::{LabelRange, TrueValues};
 use labelflow::rules::{Rule, RuleDataset};
 use labelflow::sources::RowSource;
-use labelflow::{Features, LabelFlowRegressor};
 use labelflow_data::inputs::{read_features, read_rules, read_values};
 
 use super::parts::PartsSource;
 use super::plan::{FitPlan, SharedSettings, required};
-use super::training::{Score, train_flow};
+use super::training::train_flow;
 use crate::Outcome;
-use crate::commands::eval::print_regression_metrics;
-use crate::inputs::evaluation_file::Scores;
-use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
 
 /// What is trained on.
 enum Rows {
     Memory(RuleDataset),
     /// Rules, the range of labels, and the bytes that are left for training.
-    Parts(PartsSource, Vec<Rule>, Option<LabelRange>, u64),
+    Parts(Box<PartsSource>, Vec<Rule>, Option<LabelRange>, u64),
 }
 
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
@@ -30,13 +27,13 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let features = required(&plan.settings.features, "features")?;
     let rules = required(&plan.settings.rules, "rules")?;
     let place = || format!("{}, {}", features.display(), rules.display());
-    let range = plan.settings.range.map(|[lower, upper]| LabelRange::new(lower, upper));
+    let range = plan.settings.range.as_ref().map(|range| LabelRange::new(range[0], range[1]));
     let range = range.transpose()?;
     let file = read_rules(rules)?;
     let range = range.or(file.range);
     let rows = if plan.settings.is_in_parts() {
         let (source, memory) = PartsSource::open_features(plan)?;
-        Rows::Parts(source, file.rules, range, memory)
+        Rows::Parts(Box::new(source), file.rules, range, memory)
     } else {
         let table = read_features(features)?;
         Rows::Memory(RuleDataset::new(table, file.rules, range).with_context(place)?)
@@ -49,38 +46,22 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     plan.override_shared(n_rows, SharedSettings { seed, training, likelihood_weight, device });
     let (fit, judged) = match &rows {
         Rows::Memory(dataset) => {
-            let judged = read_truth(plan, n_rows)?.map(|truth| (dataset.features(), truth));
+            let judged = plan.truth(n_rows, read_values, TrueValues::n_rows)?;
+            let judged = judged.map(|truth| (dataset.features(), truth));
             (config.prepare(dataset)?, judged)
         }
         Rows::Parts(source, rules, range, memory) => {
-            let fit = config.prepare_source(source, rules.clone(), *range, *memory);
+            let fit = config.prepare_source(&**source, rules.clone(), *range, *memory);
             (fit.with_context(place)?, None)
         }
     };
     for warning in fit.warnings() {
         output::note(&format!("{}: {warning}", rules.display()));
     }
-    let score = judged.as_ref().map(|judged| -> Box<Score<'_, _>> {
-        Box::new(move |model| Ok(Scores::Regression { rmse: evaluate(model, judged)?.rmse }))
+    let metrics = judged.as_ref().map(|(features, truth)| {
+        |model: &FittedLabelFlowRegressor| {
+            Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
+        }
     });
-    let (model, outcome) = train_flow(plan, &fit, n_rows, "are in no rule", score.as_deref())?;
-    if let Some(judged) = &judged {
-        print_regression_metrics(&evaluate(&model, judged)?)?;
-    }
-    Ok(outcome)
-}
-
-fn evaluate(
-    model: &FittedLabelFlowRegressor,
-    (features, truth): &(&Features, TrueValues),
-) -> labelflow::Result<RegressionMetrics> {
-    Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
-}
-
-fn read_truth(plan: &FitPlan<'_>, n_rows: u64) -> anyhow::Result<Option<TrueValues>> {
-    let Some(path) = &plan.settings.labels_for_eval else { return Ok(None) };
-    let truth = read_values(path)?;
-    let features = required(&plan.settings.features, "features")?;
-    check_n_rows(path, truth.n_rows() as u64, features, n_rows)?;
-    Ok(Some(truth))
+    train_flow(plan, &fit, n_rows, "are in no rule", metrics)
 }

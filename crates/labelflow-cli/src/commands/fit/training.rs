@@ -1,9 +1,9 @@
 //! Trains a model of any task in its folder: from the checkpoint there, watched, evaluated as it goes on, saved and compared.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::learners::{FitOptions, FittedFlow, FlowLearner, PreparedFit};
 use labelflow::storage::{Checkpoint, ModelRecord, SavedModel};
 use labelflow::training::{CheckpointFile, EpochEvent, Observer, Report, StopReason};
@@ -12,26 +12,23 @@ use super::evaluations::{Evaluations, Judge};
 use super::origin::Origin;
 use super::plan::FitPlan;
 use crate::Outcome;
-use crate::inputs::completer::CHECKPOINT;
-use crate::inputs::evaluation_file::Scores;
+use crate::commands::eval::Metrics;
+use crate::inputs::completer::{CHECKPOINT, WithCheckpoints};
 use crate::inputs::memory_size::MemorySize;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, why_ended};
 use crate::terminal::{output, time_limit};
 
-/// How good a flow is, by true labels.
-pub(super) type Score<'a, L> = dyn Fn(&FittedFlow<L>) -> labelflow::Result<Scores> + 'a;
-
 /// Trains a flow on the rows of a table, in memory or in parts.
 ///
-/// `score` tells how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
-pub(super) fn train_flow<L: FlowLearner>(
+/// `metrics` tell how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
+pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     plan: &FitPlan<'_>,
     fit: &PreparedFit<'_, L>,
     n_rows: u64,
     speaks: &str,
-    score: Option<&Score<'_, L>>,
-) -> anyhow::Result<(FittedFlow<L>, Outcome)> {
+    metrics: Option<impl Fn(&FittedFlow<L>) -> labelflow::Result<M>>,
+) -> anyhow::Result<Outcome> {
     if fit.n_uncovered() > 0 {
         output::note(&format!(
             "{} of {n_rows} rows {speaks}: only their features are used",
@@ -49,6 +46,8 @@ pub(super) fn train_flow<L: FlowLearner>(
         });
     }
     let model_at = |checkpoint| fit.at_checkpoint(checkpoint);
+    let metrics = metrics.as_ref();
+    let scores = metrics.map(|metrics| |model: &_| Ok(metrics(model)?.scores()));
     let training = Training {
         digest: fit.digest().to_owned(),
         fit: &|checkpoint, observer| {
@@ -61,9 +60,13 @@ pub(super) fn train_flow<L: FlowLearner>(
         },
         report: FittedFlow::report,
         save: |model, folder, origin| model.save_with_origin(folder, origin),
-        judge: score.map(|scores| Judge { model_at: &model_at, scores }),
+        judge: scores.as_ref().map(|scores| Judge { model_at: &model_at, scores }),
     };
-    training.run(plan)
+    let (model, outcome) = training.run(plan)?;
+    if let Some(metrics) = metrics {
+        metrics(&model)?.print()?;
+    }
+    Ok(outcome)
 }
 
 /// Trains from a checkpoint, if there is one, watched by an observer.
@@ -112,13 +115,8 @@ impl<M> Training<'_, M> {
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;
         let mut evaluations = Evaluations::find(folder, plan.settings.eval_every, start.as_ref())?;
-        // Evaluations before checkpoints: an epoch that is not trained again has its line.
         let mut watchers: Vec<Box<dyn Observer + '_>> = Vec::new();
         watchers.extend(evaluations.observer(self.judge.as_ref())?);
-        watchers.push(Box::new(CheckpointFile {
-            path: checkpoint.clone(),
-            every: args.checkpoint_every,
-        }));
         watchers.push(Box::new(Progress::new()));
         if let Some(minutes) = args.max_minutes {
             watchers.push(Box::new(time_limit::after_minutes(minutes)?));
@@ -128,17 +126,17 @@ impl<M> Training<'_, M> {
         {
             watchers.push(Box::new(EpochLimit(repeated.record.n_epochs)));
         }
-        let mut observer = CheckpointAtEnd { watchers, path: checkpoint.clone() };
-        let model = (self.fit)(start, &mut observer)?;
-        drop(observer);
+        // Evaluations before checkpoints: an epoch that is not trained again has its line.
+        let file = CheckpointFile { path: checkpoint.clone(), every: args.checkpoint_every };
+        let model = (self.fit)(start, &mut WithCheckpoints { watched: &mut watchers, file })?;
+        drop(watchers);
         let report = (self.report)(&model);
-        if report.stop == StopReason::Interrupted {
-            bail!(
-                "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
-                report.history.len(),
-                folder.display()
-            );
-        }
+        ensure!(
+            report.stop != StopReason::Interrupted,
+            "interrupted after {} epochs; the same command goes on from the checkpoint in {}",
+            report.history.len(),
+            folder.display()
+        );
         (self.save)(&model, folder, origin)?;
         evaluations.finish(&model, report.history.len(), self.judge.as_ref())?;
         if report.stop == StopReason::TimeLimit {
@@ -147,26 +145,6 @@ impl<M> Training<'_, M> {
             Checkpoint::remove(&checkpoint)?;
         }
         Ok(model)
-    }
-}
-
-/// Saves the last epoch's state when one of the watchers ends training, so that nothing is lost.
-struct CheckpointAtEnd<'a> {
-    watchers: Vec<Box<dyn Observer + 'a>>,
-    path: PathBuf,
-}
-
-impl Observer for CheckpointAtEnd<'_> {
-    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
-        let outcome = self.watchers.observe(event)?;
-        if outcome.is_break() {
-            (event.snapshot)().save(&self.path)?;
-        }
-        Ok(outcome)
-    }
-
-    fn warn(&mut self, warning: &str) {
-        self.watchers.warn(warning);
     }
 }
 
@@ -192,12 +170,11 @@ fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Opti
     }
     let checkpoint =
         Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
-    if checkpoint.run != run {
-        bail!(
-            "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
-            path.display()
-        );
-    }
+    ensure!(
+        checkpoint.run == run,
+        "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",
+        path.display()
+    );
     output::note(&format!("going on after epoch {}", checkpoint.history.len()));
     Ok(Some(checkpoint))
 }

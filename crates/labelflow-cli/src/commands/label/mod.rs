@@ -5,7 +5,7 @@ pub(crate) mod vote_labeler;
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::evaluation::ClassificationMetrics;
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::labelers::LabelerErrors;
@@ -16,14 +16,11 @@ use labelflow_data::inputs::{
 };
 use serde::Serialize;
 
-use super::eval::print_metrics;
-use crate::Outcome;
+use super::eval::Metrics;
 use crate::inputs::bounds_setting::BoundsSetting;
-use crate::inputs::labeler_report;
-use crate::inputs::labeler_report::LabelerReport;
+use crate::inputs::labeler_report::{self, LabelerReport};
 use crate::inputs::vote_input::VoteInput;
-use crate::terminal::output;
-use crate::terminal::output::percent;
+use crate::terminal::output::{self, percent};
 use args::{DEFAULT_LABEL_MODEL, LabelArgs};
 use vote_labeler::{Labelled, VoteLabeler};
 
@@ -58,7 +55,7 @@ struct WarningReport {
     text: String,
 }
 
-pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     if args.labels_for_eval.is_some() {
         VoteInput::expect_in_memory(&args.signals, "labels-for-eval")?;
     }
@@ -80,9 +77,13 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<Outcome> {
         write_counts(path, counted)?;
     }
     let (n_written, rows) = (labelled.n_written, input.row_word());
-    Report::new(&labeler, labelled).show(args, labeler.fitted.classes())?;
+    let report = Report::new(&labeler, labelled);
+    output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
+    for warning in &report.warnings {
+        output::note(&format!("warning: {}: {}", report.model, warning.text));
+    }
     output::note(&format!("{n_written} {rows} labelled in {}", args.out.display()));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// A label model fitted to the votes.
@@ -129,20 +130,6 @@ impl Report {
         }
     }
 
-    /// Writes and prints what was learned.
-    fn show(&self, args: &LabelArgs, classes: &[String]) -> anyhow::Result<()> {
-        if let Some(path) = &args.json {
-            output::write_json(path, self)?;
-        }
-        if args.json.as_deref() != Some(Path::new("-")) {
-            self.print(classes)?;
-        }
-        for warning in &self.warnings {
-            output::note(&format!("warning: {}: {}", self.model, warning.text));
-        }
-        Ok(())
-    }
-
     fn print(&self, classes: &[String]) -> anyhow::Result<()> {
         output::print(&labeler_report::table(&self.labelers, classes))?;
         let rows = self
@@ -154,7 +141,7 @@ impl Report {
             "{}: {} rows, {} of them without a vote",
             self.model, self.n_rows, self.n_uncovered
         ))?;
-        self.metrics.as_ref().map_or(Ok(()), print_metrics)
+        self.metrics.as_ref().map_or(Ok(()), Metrics::print)
     }
 }
 
@@ -240,7 +227,7 @@ fn model_for(
 
 /// What the flags say of the labelers; what they do not say is measured on labelled rows, if there are any.
 fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<KnownOfLabelers> {
-    let bounds = args.bounds.as_deref().map(|text| BoundsSetting::parse(text).resolve(signals));
+    let bounds = args.bounds.as_deref().map(|text| BoundsSetting::from(text).resolve(signals));
     let errors = args.errors.as_deref().map(|text| read_errors(text, signals));
     let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()? };
     if let (Some(path), Some(truth_path)) = (&args.labelled_signals, &args.labelled_truth) {
@@ -251,14 +238,13 @@ fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<
             ..Default::default()
         };
         let labelled = read_signals(path, &options)?;
-        if labelled.labelers() != signals.labelers() {
-            bail!(
-                "{}: expected the labelers {}, found {}",
-                path.display(),
-                signals.labelers().join(", "),
-                labelled.labelers().join(", ")
-            );
-        }
+        ensure!(
+            labelled.labelers() == signals.labelers(),
+            "{}: expected the labelers {}, found {}",
+            path.display(),
+            signals.labelers().join(", "),
+            labelled.labelers().join(", ")
+        );
         let truth = read_labels(truth_path, signals.classes())?;
         let measured = Bounds::measured(&labelled, &truth).with_context(place)?;
         known.bounds.get_or_insert(measured);

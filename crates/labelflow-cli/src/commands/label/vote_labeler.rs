@@ -7,7 +7,7 @@ use labelflow::WeakSignals;
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
 use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::rows::{SoftLabels, Truth};
-use labelflow::votes::{CountedVotes, VoteCounter, VoteTally};
+use labelflow::votes::{VoteCounter, VoteTally};
 use labelflow_data::inputs::SavedLabelModel;
 
 use crate::inputs::vote_input::VoteInput;
@@ -71,13 +71,15 @@ impl VoteLabeler {
             Some(counted) => {
                 let labels = self.predict(&example)?;
                 tally.add(&example, &counted.counts(), &labels, None)?;
-                Some(PatternLabels::new(counted, labels))
+                Some((VoteCounter::of(counted), labels))
             }
             None => None,
         };
         let mut label = |signals: &WeakSignals| {
-            if let Some(labels) = patterns.as_ref().and_then(|patterns| patterns.of(signals)) {
-                return Ok(labels);
+            if let Some((patterns, labels)) = &patterns
+                && let Some(places) = places(patterns, signals)
+            {
+                return Ok(labels.select_rows(&places));
             }
             let signals = self.arrange(signals)?;
             let labels = self.predict(&signals)?;
@@ -113,22 +115,8 @@ impl VoteLabeler {
     }
 }
 
-/// Labels of distinct rows, found again for each row.
-struct PatternLabels {
-    patterns: VoteCounter,
-    labels: SoftLabels,
-}
-
-impl PatternLabels {
-    fn new(counted: &CountedVotes, labels: SoftLabels) -> Self {
-        Self { patterns: VoteCounter::of(counted), labels }
-    }
-
-    /// The labels of rows; nothing if one of them is no known pattern.
-    fn of(&self, signals: &WeakSignals) -> Option<SoftLabels> {
-        let votes = signals.votes();
-        let rows = votes.as_slice().chunks_exact(signals.n_signals());
-        let places: Option<Vec<usize>> = rows.map(|row| self.patterns.find(row)).collect();
-        Some(self.labels.select_rows(&places?))
-    }
+/// Which of the distinct rows each row is; nothing if one of them is none.
+fn places(patterns: &VoteCounter, signals: &WeakSignals) -> Option<Vec<usize>> {
+    let votes = signals.votes();
+    votes.as_slice().chunks_exact(signals.n_signals()).map(|row| patterns.find(row)).collect()
 }

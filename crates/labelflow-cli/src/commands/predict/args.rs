@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use labelflow_data::parts::BadRows;
 
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, flag_values};
 use crate::inputs::memory_size::MemorySize;
 
 #[derive(Debug, Args)]
@@ -43,23 +43,14 @@ impl PredictArgs {
     }
 }
 
-/// What is done about bad rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BadRowsName {
-    /// Write nothing and report the first of them
-    Fail,
-    /// Write them with an empty label and equally probable classes
-    Abstain,
-    /// Leave them out and count them
-    Skip,
-}
-
-impl From<BadRowsName> for BadRows {
-    fn from(name: BadRowsName) -> Self {
-        match name {
-            BadRowsName::Fail => Self::Fail,
-            BadRowsName::Abstain => Self::Abstain,
-            BadRowsName::Skip => Self::Skip,
-        }
+flag_values! {
+    /// What is done about bad rows.
+    BadRowsName for BadRows {
+        /// Write nothing and report the first of them
+        Fail,
+        /// Write them with an empty label and equally probable classes
+        Abstain,
+        /// Leave them out and count them
+        Skip,
     }
 }

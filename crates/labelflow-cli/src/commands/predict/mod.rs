@@ -6,7 +6,7 @@ mod rows;
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::learners::{
     FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution,
 };
@@ -14,16 +14,13 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelTask, SavedModel};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    LabelColumns, LabelRows, write_labels_with_as_they_come, write_value_labels_as_they_come,
-};
-use labelflow_data::inputs::{
-    LabelExtras, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
-    write_value_labels,
+    LabelColumns, LabelExtras, LabelRows, SignalsOptions, ValueLabels, read_features, read_signals,
+    write_labels_with, write_labels_with_as_they_come, write_value_labels,
+    write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
-use crate::Outcome;
 use crate::flags::DeviceName;
 use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
@@ -36,7 +33,7 @@ pub(crate) enum Model {
     Regressor(FittedLabelFlowRegressor),
 }
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let counts = match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => classify(model, args)?,
         Model::Regressor(model) => regress(&model, args)?,
@@ -52,7 +49,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         ));
     }
     output::note(&format!("{} rows labelled in {}", counts.n_labelled, args.out.display()));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow::Result<RowCounts> {
@@ -82,7 +79,8 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
                 BadRows::Abstain => labelled.with_bad(rows, classes.len()),
                 _ => labelled,
             };
-            n_overruled += count_overruled(labelled.agreement.as_deref().unwrap_or_default());
+            let shares = labelled.agreement.iter().flatten().flatten();
+            n_overruled += shares.filter(|share| **share < 0.5).count();
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
             let extras = LabelExtras {
@@ -109,11 +107,6 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
         ));
     }
     Ok(counts)
-}
-
-/// Number of rows with a label that most of their labelers did not vote for.
-fn count_overruled(agreement: &[Option<f64>]) -> u64 {
-    agreement.iter().flatten().filter(|share| **share < 0.5).count() as u64
 }
 
 /// Says that nothing is known of some rows, if there are any.
@@ -262,11 +255,10 @@ impl Labelled {
 }
 
 fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Result<RowCounts> {
-    if args.samples.is_some() {
-        bail!(
-            "--samples is for classification: the distributions of this model are known without samples"
-        );
-    }
+    ensure!(
+        args.samples.is_none(),
+        "--samples is for classification: the distributions of this model are known without samples"
+    );
     if args.signals.is_some() {
         bail!("--signals is for classification: this model was trained on rules");
     }

@@ -6,11 +6,11 @@ mod report_page;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{bail, ensure};
 
 use super::run::{RunResult, read_results};
-use crate::Outcome;
 use crate::experiments::run_file::RunFile;
+use crate::inputs::cloud_files::entries;
 use crate::inputs::completer::CHECKPOINT;
 use crate::report::{ModelFolder, ReportTable, csv, latex, markdown, tables};
 use crate::terminal::output;
@@ -23,12 +23,16 @@ struct Inputs<'a> {
     models: Vec<&'a Path>,
 }
 
-pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
+    ensure!(
+        args.signals.source.counts.is_none(),
+        "--counts: expected the votes of every row, found counts; name the rows with --signals"
+    );
     let inputs = Inputs::sort(&args.results)?;
     let render: fn(&[ReportTable]) -> anyhow::Result<String> = match format(args) {
         ReportFormat::Html => {
             report_page::write(args, &inputs)?;
-            return Ok(Outcome::Done);
+            return Ok(());
         }
         ReportFormat::Markdown => |tables| Ok(markdown(tables)),
         ReportFormat::Csv => |tables| Ok(csv(tables)),
@@ -38,7 +42,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;
     output::write_text(args.out.as_deref(), render(&tables)?.trim_end())?;
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// The format that is named, or that the name of the file to write says.
@@ -98,17 +102,14 @@ impl<'a> Inputs<'a> {
         for path in &self.results {
             runs.extend(read(path)?);
         }
-        if runs.is_empty() {
-            bail!(
-                "nothing to report: expected what `labelflow run --json FILE` or `--keep DIR` left, found no runs"
-            );
-        }
+        ensure!(
+            !runs.is_empty(),
+            "nothing to report: expected what `labelflow run --json FILE` or `--keep DIR` left, found no runs"
+        );
         let mut runs = once_each(runs)?;
         expect(&mut runs, &self.run_files);
         let tables = tables(&runs, systems);
-        if tables.is_empty() {
-            bail!("nothing to report: none of the systems asked for was run");
-        }
+        ensure!(!tables.is_empty(), "nothing to report: none of the systems asked for was run");
         Ok(tables)
     }
 }
@@ -118,16 +119,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<RunResult>> {
     if !path.is_dir() {
         return read_results(path);
     }
-    let reading = || format!("reading {}", path.display());
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(reading)? {
-        let file = entry.with_context(reading)?.path();
-        if file.extension().is_some_and(|ending| ending == "json") {
-            files.push(file);
-        }
-    }
-    // Folders have no order of their own.
-    files.sort();
+    let mut files = entries(path)?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
     let runs = files.iter().map(|file| read_results(file)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(runs.concat())
 }

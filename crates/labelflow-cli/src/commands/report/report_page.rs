@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_data::inputs::{
     Predictions, read_labels, read_predictions, read_task_truth, read_values,
@@ -129,14 +129,12 @@ fn files(path: &Path, labels: Option<&Path>) -> String {
 }
 
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
-    match n_labels {
-        Some(n_labels) if n_labels != n_predicted => {
-            bail!(
-                "true labels: expected {n_predicted} rows, as many as were predicted, found {n_labels}"
-            )
-        }
-        _ => Ok(()),
-    }
+    let n_labels = n_labels.unwrap_or(n_predicted);
+    ensure!(
+        n_labels == n_predicted,
+        "true labels: expected {n_predicted} rows, as many as were predicted, found {n_labels}"
+    );
+    Ok(())
 }
 
 fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> anyhow::Result<()> {

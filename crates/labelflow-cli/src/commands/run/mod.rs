@@ -25,7 +25,7 @@ use crate::experiments::metric::Metric;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
 use crate::experiments::summary::{self, Summary, summarize};
 use crate::experiments::systems::{
-    CompletionSystem, Evaluation, RegressionSystem, System, SystemTables, scores_in_units,
+    CompletionSystem, Evaluation, RegressionSystem, System, SystemTables,
 };
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::claimed_folder::ClaimedFolder;
@@ -93,13 +93,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let claims = kept.map(|folder| ClaimedFolder::open(folder));
     let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &results)?;
-    }
     let summaries = summarize(&results);
-    if args.json.as_deref() != Some(Path::new("-")) {
-        output::print(&summary::table(&summaries))?;
-    }
+    let json = args.json.as_deref();
+    output::show(json, &results, || output::print(&summary::table(&summaries)))?;
     let missed = summaries.iter().any(Summary::is_missed);
     Ok(if missed { Outcome::Missed } else { Outcome::Done })
 }
@@ -310,16 +306,7 @@ impl Run<'_> {
                 let name = self.file_name();
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
                 let (flow, learner) = &**settings;
-                let model = model.as_deref();
-                let measured =
-                    system.evaluate(&problem, flow, learner.as_ref(), model, observer)?;
-                Ok(Evaluation {
-                    values: scores_in_units(&measured.scores),
-                    report: measured.report,
-                    completion_ms: measured.completion_ms,
-                    examples: measured.examples,
-                    ..Evaluation::default()
-                })
+                system.evaluate(&problem, flow, learner.as_ref(), model.as_deref(), observer)
             }
         }
     }

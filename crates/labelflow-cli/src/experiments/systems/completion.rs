@@ -1,5 +1,6 @@
 //! The systems of completion, with simple references: each completes the same partial clouds of test shapes.
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -14,6 +15,7 @@ use labelflow_clouds::metrics::{CompletionScores, MMD_UNIT, SamplingFloor, TMD_U
 use labelflow_clouds::shapes::ShapeProblem;
 use rayon::prelude::*;
 
+use super::Evaluation;
 use super::system_tables::SystemTables;
 use crate::commands::complete::completion_pictures::{CompletionExample, N_EXAMPLES};
 use crate::experiments::metric::Metric;
@@ -42,15 +44,6 @@ pub(crate) enum CompletionSystem {
     ResampledTruth,
     /// Missing parts redrawn by who made the shapes: the true diversity.
     Oracle,
-}
-
-/// What is known of a trained system beside its scores.
-pub(crate) struct CompletionEvaluation {
-    pub(crate) scores: CompletionScores,
-    pub(crate) report: Option<Report>,
-    /// The mean time of a completion, of systems that are trained.
-    pub(crate) completion_ms: Option<f64>,
-    pub(crate) examples: Vec<CompletionExample>,
 }
 
 impl CompletionSystem {
@@ -109,21 +102,16 @@ impl CompletionSystem {
         problem: &ShapeProblem,
         config: &PointCloudCompleter,
         learner: Option<&AnyCompletionLearner>,
-        model: Option<&std::path::Path>,
+        model: Option<&Path>,
         observer: &mut dyn Observer,
-    ) -> anyhow::Result<CompletionEvaluation> {
+    ) -> anyhow::Result<Evaluation> {
         let cut = PartialCut { n_points: config.n_partial_points, ..PartialCut::default() };
         let partials: Vec<PartialCloud> =
             problem.test.iter().map(|shape| cut.cut(shape, 0)).collect::<Result<_, _>>()?;
-        let (completions, training) = match learner {
-            Some(learner) => {
-                let (completions, report, completion_ms) =
-                    learned(learner, problem, config.seed, model, &partials, observer)?;
-                (completions, Some((report, completion_ms)))
-            }
-            None => (self.simple(problem, config.n_points, &partials)?, None),
+        let (completions, report, completion_ms) = match learner {
+            Some(learner) => learned(learner, problem, config.seed, model, &partials, observer)?,
+            None => (self.simple(problem, config.n_points, &partials)?, None, None),
         };
-        let (report, completion_ms) = training.unzip();
         let examples = examples(problem, &partials, &completions, config.n_points)?;
         let references = trees(&problem.test, config.n_points, "reference")?;
         let partials: Vec<NearestTree> =
@@ -142,7 +130,15 @@ impl CompletionSystem {
             .collect::<anyhow::Result<_>>()?;
         let floor = SamplingFloor::mean(&floors)?;
         let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
-        Ok(CompletionEvaluation { scores, report, completion_ms, examples })
+        let values = vec![
+            (Metric::Mmd, scores.matching_distance * MMD_UNIT),
+            (Metric::Tmd, scores.mutual_difference * TMD_UNIT),
+            (Metric::Uhd, scores.hausdorff * UHD_UNIT),
+            (Metric::MmdOfOne, scores.matching_distance_of_one * MMD_UNIT),
+            (Metric::TmdFloor, scores.mutual_difference_floor * TMD_UNIT),
+            (Metric::UhdFloor, scores.hausdorff_floor * UHD_UNIT),
+        ];
+        Ok(Evaluation { values, report, completion_ms, examples, ..Evaluation::default() })
     }
 
     /// The settings of a flow.
@@ -162,7 +158,7 @@ impl CompletionSystem {
         problem: &ShapeProblem,
         n_points: usize,
         partials: &[PartialCloud],
-    ) -> anyhow::Result<Vec<Vec<PointSet>>> {
+    ) -> anyhow::Result<Completions> {
         let candidates = match self {
             Self::NearestShape | Self::TenNearest => trees(&problem.train, n_points, "candidate")?,
             _ => Vec::new(),
@@ -191,16 +187,19 @@ impl CompletionSystem {
     }
 }
 
+/// The completions of each partial cloud.
+type Completions = Vec<Vec<PointSet>>;
+
 /// Trains a completer, or goes on with a model that was kept, and completes: the completions of each partial cloud, the course of
 /// training, and the mean time of a completion in milliseconds.
 fn learned(
     learner: &AnyCompletionLearner,
     problem: &ShapeProblem,
     seed: u64,
-    model: Option<&std::path::Path>,
+    model: Option<&Path>,
     partials: &[PartialCloud],
     observer: &mut dyn Observer,
-) -> anyhow::Result<(Vec<Vec<PointSet>>, Report, f64)> {
+) -> anyhow::Result<(Completions, Option<Report>, Option<f64>)> {
     let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
     let fitted = crate::inputs::completer::fit_or_load(learner, &dataset, model, observer)?;
     let options =
@@ -215,7 +214,7 @@ fn learned(
     let completions = fitted.complete_all(&scans, &options)?;
     let n_completions: usize = completions.iter().map(Vec::len).sum();
     let completion_ms = 1e3 * start.elapsed().as_secs_f64() / n_completions.max(1) as f64;
-    Ok((completions, fitted.report().clone(), completion_ms))
+    Ok((completions, Some(fitted.report().clone()), Some(completion_ms)))
 }
 
 /// The first completions of the first partial clouds.
@@ -236,18 +235,6 @@ fn examples(
             })
         })
         .collect()
-}
-
-/// The scores as tables have them.
-pub(crate) fn scores_in_units(scores: &CompletionScores) -> Vec<(Metric, f64)> {
-    vec![
-        (Metric::Mmd, scores.matching_distance * MMD_UNIT),
-        (Metric::Tmd, scores.mutual_difference * TMD_UNIT),
-        (Metric::Uhd, scores.hausdorff * UHD_UNIT),
-        (Metric::MmdOfOne, scores.matching_distance_of_one * MMD_UNIT),
-        (Metric::TmdFloor, scores.mutual_difference_floor * TMD_UNIT),
-        (Metric::UhdFloor, scores.hausdorff_floor * UHD_UNIT),
-    ]
 }
 
 fn complete(shape: &Shape, n_points: usize, role: &str) -> anyhow::Result<PointSet> {

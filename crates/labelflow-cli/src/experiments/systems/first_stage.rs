@@ -14,8 +14,7 @@ use labelflow::label_models::{
 };
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::Scaling;
-use labelflow::rows::SoftLabels;
-use labelflow::rows::Ties;
+use labelflow::rows::{SoftLabels, Ties};
 use labelflow::training::{Observer, Preset, Report};
 use labelflow::{Features, LabelFlowClassifier, TrainConfig, WeakSignals};
 use labelflow_data::catalog::{EvaluatedRows, WeakProblem};
@@ -187,7 +186,12 @@ impl FirstStage {
                     report,
                 })
             }
-            Method::Adversarial => fit_adversarial(problem, seed),
+            Method::Adversarial => {
+                let mut model = AdversarialLabels { scaling: SCALING, ..Default::default() };
+                model.network.perceptron.seed = seed;
+                let fitted = model.fit(train)?;
+                classifier(move |features| fitted.predict_proba(features))
+            }
             Method::Expectation(form) => fit_expectation(form, problem, seed),
             Method::Average => {
                 let fitted = AverageClassifier::fit(train)?;
@@ -321,13 +325,6 @@ fn classifier(
 
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
 const SCALING: Scaling = Scaling::None;
-
-fn fit_adversarial(problem: &WeakProblem, seed: u64) -> anyhow::Result<FittedFirstStage> {
-    let mut model = AdversarialLabels { scaling: SCALING, ..AdversarialLabels::default() };
-    model.network.perceptron.seed = seed;
-    let fitted = model.fit(&problem.train)?;
-    classifier(move |features| fitted.predict_proba(features))
-}
 
 fn fit_expectation(
     form: ExpectationForm,

@@ -13,19 +13,17 @@ mod flow_certainty;
 mod regression;
 mod system_tables;
 
-use std::fmt;
 use std::path::Path;
 
 use labelflow::LabelFlowClassifier;
 use labelflow::baselines::{EndModel, SupervisedClassifier, TwoStage};
 use labelflow::evaluation::{IntervalMetrics, classification_metrics};
-use labelflow::rows::SoftLabels;
 use labelflow::training::{Observer, Report};
 use labelflow_data::catalog::WeakProblem;
 
 use super::metric::Metric;
 use crate::commands::complete::completion_pictures::CompletionExample;
-pub(crate) use completion::{CompletionSystem, scores_in_units};
+pub(crate) use completion::CompletionSystem;
 use first_stage::FirstStage;
 pub(crate) use regression::RegressionSystem;
 pub(crate) use system_tables::SystemTables;
@@ -37,44 +35,12 @@ const SET_LEVEL: f64 = 0.9;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct System {
     first_stage: FirstStage,
-    end_model: Option<EndModelName>,
+    /// Its place among [`END_MODELS`].
+    end_model: Option<usize>,
 }
 
-/// The classifier of a second stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum EndModelName {
-    Mlp,
-    Lr,
-}
-
-impl EndModelName {
-    const ALL: [Self; 2] = [Self::Mlp, Self::Lr];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Mlp => "mlp",
-            Self::Lr => "lr",
-        }
-    }
-
-    fn end_model(self, seed: u64) -> anyhow::Result<EndModel> {
-        let preset = match self {
-            Self::Mlp => "mlp",
-            Self::Lr => "logistic-regression",
-        };
-        Ok(EndModel::preset(preset)?.with_seed(seed))
-    }
-}
-
-impl fmt::Display for System {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.first_stage.name())?;
-        match self.end_model {
-            Some(end_model) => write!(formatter, "+{}", end_model.name()),
-            None => Ok(()),
-        }
-    }
-}
+/// The classifiers of a second stage: their names in files and tables, and those of their settings.
+const END_MODELS: [(&str, &str); 2] = [("mlp", "mlp"), ("lr", "logistic-regression")];
 
 /// How a system did.
 #[derive(Debug, Default)]
@@ -102,14 +68,12 @@ pub(crate) fn is_supervised(name: &str) -> bool {
 
 /// Where a system of any task stands in tables; unknown ones come last.
 pub(crate) fn order(name: &str) -> impl Ord + use<> {
+    let system = System::from_name(name).ok();
     let regression = RegressionSystem::from_name(name).ok();
     let completion = CompletionSystem::from_name(name).ok();
-    match (System::from_name(name), regression, completion) {
-        (Ok(system), ..) => (0, Some(system), None, None),
-        (_, Some(system), _) => (1, None, Some(system), None),
-        (_, _, Some(system)) => (2, None, None, Some(system)),
-        _ => (3, None, None, None),
-    }
+    let knows = [system.is_some(), regression.is_some(), completion.is_some()];
+    let task = knows.into_iter().position(|knows| knows).unwrap_or(knows.len());
+    (task, system, regression, completion)
 }
 
 impl System {
@@ -119,7 +83,7 @@ impl System {
             None => (name, None),
         };
         let first_stage = FirstStage::from_name(first);
-        let end_model = EndModelName::ALL.into_iter().find(|model| Some(model.name()) == end);
+        let end_model = END_MODELS.iter().position(|(name, _)| Some(*name) == end);
         match first_stage {
             Some(first_stage) if end_model.is_some() == end.is_some() => {
                 Ok(Self { first_stage, end_model })
@@ -127,7 +91,7 @@ impl System {
             _ => anyhow::bail!(
                 "system: expected one of {}, alone or followed by {}, found '{name}'",
                 FirstStage::all().map(FirstStage::name).collect::<Vec<_>>().join(", "),
-                EndModelName::ALL.map(|model| format!("+{}", model.name())).join(" or ")
+                END_MODELS.map(|(name, _)| format!("+{name}")).join(" or ")
             ),
         }
     }
@@ -148,8 +112,12 @@ impl System {
     ) -> anyhow::Result<Evaluation> {
         let (labels, sets, report) = match self.end_model {
             Some(end_model) if self.is_supervised() => {
-                let end_model = end_model.end_model(config.seed)?;
-                (supervised(&end_model, problem)?, None, None)
+                // With true labels there is no first stage.
+                let (end_model, train) = (settings(end_model, config.seed)?, &problem.train);
+                let truth = &problem.train_truth;
+                let fitted =
+                    SupervisedClassifier::fit_end_model(&end_model, train.features(), truth)?;
+                (fitted.predict_proba(&problem.test.features)?, None, None)
             }
             _ => {
                 let first = self.first_stage.fit(problem, config, models, observer)?;
@@ -186,17 +154,14 @@ impl System {
         Ok(Evaluation { values, ece, report, ..Evaluation::default() })
     }
 
-    fn two_stage(self, end_model: EndModelName, seed: u64) -> anyhow::Result<TwoStage> {
+    fn two_stage(self, end_model: usize, seed: u64) -> anyhow::Result<TwoStage> {
         let (labels, ties) = self.first_stage.handed_over(seed);
-        Ok(TwoStage { labels, ties, end_model: end_model.end_model(seed)? })
+        Ok(TwoStage { labels, ties, end_model: settings(end_model, seed)? })
     }
 }
 
-/// With true labels there is no first stage.
-fn supervised(end_model: &EndModel, problem: &WeakProblem) -> anyhow::Result<SoftLabels> {
-    let features = problem.train.features();
-    let fitted = SupervisedClassifier::fit_end_model(end_model, features, &problem.train_truth)?;
-    Ok(fitted.predict_proba(&problem.test.features)?)
+fn settings(end_model: usize, seed: u64) -> anyhow::Result<EndModel> {
+    Ok(EndModel::preset(END_MODELS[end_model].1)?.with_seed(seed))
 }
 
 #[cfg(test)]
@@ -251,8 +216,9 @@ mod tests {
     #[test]
     fn names_are_read_and_written() {
         for first in FirstStage::all().map(FirstStage::name) {
-            for name in [first.to_owned(), format!("{first}+mlp"), format!("{first}+lr")] {
-                assert_eq!(system(&name).to_string(), name);
+            for (place, end) in [(None, ""), (Some(0), "+mlp"), (Some(1), "+lr")] {
+                let System { first_stage, end_model } = system(&format!("{first}{end}"));
+                assert_eq!((first_stage.name(), end_model), (first, place));
             }
         }
         for name in ["", "llff", "mlp", "+mlp", "mv+", "mv+svm", "mv+mlp+lr", "MV", "mv +mlp"] {
@@ -272,8 +238,7 @@ mod tests {
     #[test]
     fn end_models_get_the_labels_that_the_methods_hand_over() {
         let handed_over = |name| {
-            let TwoStage { labels, ties, .. } =
-                system(name).two_stage(EndModelName::Mlp, 0).unwrap();
+            let TwoStage { labels, ties, .. } = system(name).two_stage(0, 0).unwrap();
             (labels, ties)
         };
         assert_eq!(handed_over("mv"), (StageLabels::Hard, Ties::Random { seed: 0 }));

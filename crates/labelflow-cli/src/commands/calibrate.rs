@@ -1,29 +1,55 @@
 //! `labelflow calibrate`: calibrates a trained classifier on rows with true labels.
 
-pub(crate) mod args;
-
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow::Features;
-use labelflow::SavedModel;
+use clap::{Args, ValueEnum};
 use labelflow::calibration::CalibrationMethod;
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
-use labelflow::learners::Certainty;
-use labelflow::learners::FittedLabelFlowClassifier;
+use labelflow::learners::{Certainty, FittedLabelFlowClassifier};
 use labelflow::rows::Truth;
 use labelflow::storage::ModelRecord;
+use labelflow::{Features, SavedModel};
 use labelflow_data::inputs::{read_features, read_labels};
 
 use super::predict::Model;
-use crate::Outcome;
 use crate::flags::DeviceName;
 use crate::terminal::claimed_folder::ClaimedFolder;
-use crate::terminal::output;
-use crate::terminal::output::percent;
-use args::{CalibrateArgs, CalibrationName};
+use crate::terminal::output::{self, percent};
 
-pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// The folder of a classifier that `fit` wrote; it is changed in place
+    #[arg(value_name = "MODEL_DIR")]
+    model: PathBuf,
+    /// The features of labelled rows that the model was not trained on
+    #[arg(long, value_name = "FILE")]
+    features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    labels: PathBuf,
+    /// How to calibrate probabilities
+    #[arg(long, value_enum, default_value = "auto")]
+    method: CalibrationName,
+    /// Also calibrate prediction sets with this coverage, such as 0.9: `predict` then writes a set of classes per row, and this share of
+    /// the sets holds the true class [default: none]
+    #[arg(long, value_name = "SHARE")]
+    sets: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CalibrationName {
+    /// Isotonic with 100 rows or more, else temperature
+    Auto,
+    /// Temperature scaling: one number, which leaves the predicted classes as they are
+    Temperature,
+    /// Isotonic regression: one curve per class; needs about 100 rows
+    Isotonic,
+    /// Remove an earlier calibration: probabilities as the model gives them
+    None,
+}
+
+pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     let Model::Classifier(model) = Model::load(&args.model, DeviceName::Cpu)? else {
         bail!(
             "{}: expected a classifier, found a model for regression; `labelflow eval` shows how good its intervals are",
@@ -37,10 +63,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
-    let [before, after_metrics] = [&before, &after].map(|model| judge(model, &features, &truth));
+    let judge = |model: &FittedLabelFlowClassifier| {
+        anyhow::Ok(classification_metrics(&model.predict_proba(&features)?, &truth)?)
+    };
+    let [before, after_metrics] = [&before, &after].map(judge);
     save(&after, &args.model)?;
-    show(&before?, &after_metrics?, &after)?;
-    Ok(Outcome::Done)
+    show(&before?, &after_metrics?, &after)
 }
 
 /// Saves a model where it was, with what is known of its origin.
@@ -73,14 +101,6 @@ fn learned(
         Some(level) => model.with_sets(level, features, truth)?,
         None => model,
     })
-}
-
-fn judge(
-    model: &FittedLabelFlowClassifier,
-    features: &Features,
-    truth: &Truth,
-) -> anyhow::Result<ClassificationMetrics> {
-    Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
 }
 
 fn show(

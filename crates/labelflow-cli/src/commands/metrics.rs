@@ -3,12 +3,11 @@
 //! Clouds are compared as they lie in their files, in the files' own units. Files in a folder below the generated ones are several
 //! completions of one partial cloud, which the folder is named after.
 
-pub(crate) mod args;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
+use clap::Args;
 use labelflow_clouds::files::{CloudOptions, read_cloud_with};
 use labelflow_clouds::geometry::{NearestTree, PointCloud, PointSet};
 use labelflow_clouds::metrics::{
@@ -16,10 +15,29 @@ use labelflow_clouds::metrics::{
 };
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::inputs::cloud_files::{cloud_files, entries};
 use crate::terminal::output;
-use args::MetricsArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct MetricsArgs {
+    /// Generated clouds: a file, or a folder of files, or of folders with several completions each (ply, pcd, xyz, pts, csv, npy,
+    /// npz, off, obj, stl)
+    #[arg(value_name = "GENERATED")]
+    generated: PathBuf,
+    /// Reference clouds: a file or a folder of files
+    #[arg(value_name = "REFERENCE")]
+    references: PathBuf,
+    /// Partial clouds that were completed, named like their completions; adds UHD, the largest distance from a partial cloud to its
+    /// completion
+    #[arg(long, value_name = "DIR")]
+    partials: Option<PathBuf>,
+    /// Points drawn from the surface of each mesh
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    surface_points: usize,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
 
 /// The distance within which points count as found, as a share of the reference's diagonal.
 const F_SCORE_SHARE: f64 = 0.01;
@@ -48,47 +66,39 @@ struct PairMetrics {
     f_score: f64,
 }
 
-pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &MetricsArgs) -> anyhow::Result<()> {
     let options = CloudOptions { n_surface_points: args.surface_points, ..Default::default() };
     let references = read_flat(&args.references, &options)?;
-    let generated = read_groups(&args.generated, &options)?;
-    let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
     let frame = Frame::of(references.values())?;
+    let generated = read_groups(&args.generated, &options, &frame)?;
+    let partials = args.partials.as_ref().map(|folder| read_flat(folder, &options)).transpose()?;
     let metrics = measure(&frame, &generated, &references, partials.as_ref())?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &metrics)?;
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        print(&metrics)?;
-    }
-    Ok(Outcome::Done)
+    output::show(args.json.as_deref(), &metrics, || print(&metrics))
 }
+
+/// Clouds of the same name, to be searched.
+type Groups = BTreeMap<String, Vec<NearestTree>>;
 
 fn measure(
     frame: &Frame,
-    generated: &BTreeMap<String, Vec<PointCloud>>,
+    groups: &Groups,
     references: &BTreeMap<String, PointCloud>,
     partials: Option<&BTreeMap<String, PointCloud>>,
 ) -> anyhow::Result<Metrics> {
-    let groups = generated.iter().map(|(name, clouds)| {
-        let trees: anyhow::Result<Vec<_>> = clouds.iter().map(|cloud| frame.tree(cloud)).collect();
-        Ok((name.as_str(), trees?))
-    });
-    let groups: BTreeMap<&str, Vec<NearestTree>> = groups.collect::<anyhow::Result<_>>()?;
     let trees = references.iter().map(|(name, cloud)| Ok((name.as_str(), frame.tree(cloud)?)));
     let reference_trees: BTreeMap<&str, NearestTree> = trees.collect::<anyhow::Result<_>>()?;
     let all: Vec<NearestTree> = groups.values().flatten().cloned().collect();
     let targets: Vec<NearestTree> = reference_trees.values().cloned().collect();
     let several: Vec<&Vec<NearestTree>> = groups.values().filter(|group| group.len() > 1).collect();
     let tmd = (!several.is_empty()).then(|| total_mutual_difference(&several)).transpose()?;
-    let uhd = partials.map(|partials| hausdorff(frame, partials, &groups)).transpose()?;
+    let uhd = partials.map(|partials| hausdorff(frame, partials, groups)).transpose()?;
     Ok(Metrics {
         n_generated: all.len(),
         n_references: targets.len(),
         mmd: minimum_matching_distance(&targets, &all)?.mean,
         tmd,
         uhd,
-        pairs: pair_metrics(&groups, &reference_trees, references)?,
+        pairs: pair_metrics(groups, &reference_trees, references)?,
     })
 }
 
@@ -96,11 +106,11 @@ fn measure(
 fn hausdorff(
     frame: &Frame,
     partials: &BTreeMap<String, PointCloud>,
-    groups: &BTreeMap<&str, Vec<NearestTree>>,
+    groups: &Groups,
 ) -> anyhow::Result<f64> {
     let (mut scanned, mut completed) = (Vec::new(), Vec::new());
     for (name, cloud) in partials {
-        let Some(group) = groups.get(name.as_str()) else {
+        let Some(group) = groups.get(name) else {
             bail!("partial cloud '{name}': expected a completion of that name, found none");
         };
         scanned.push(frame.tree(cloud)?);
@@ -110,13 +120,14 @@ fn hausdorff(
 }
 
 fn pair_metrics(
-    groups: &BTreeMap<&str, Vec<NearestTree>>,
+    groups: &Groups,
     trees: &BTreeMap<&str, NearestTree>,
     references: &BTreeMap<String, PointCloud>,
 ) -> anyhow::Result<Option<PairMetrics>> {
     let (mut n_pairs, mut l1, mut l2, mut f_score) = (0usize, 0.0, 0.0, 0.0);
     for (name, group) in groups {
-        let (Some(reference), Some(cloud)) = (trees.get(name), references.get(*name)) else {
+        let (Some(reference), Some(cloud)) = (trees.get(name.as_str()), references.get(name))
+        else {
             continue;
         };
         let (low, high) = cloud.bounding_box();
@@ -184,20 +195,16 @@ fn read_flat(path: &Path, options: &CloudOptions) -> anyhow::Result<BTreeMap<Str
 }
 
 /// As [`read_flat`], where a folder is several clouds of one name.
-fn read_groups(
-    path: &Path,
-    options: &CloudOptions,
-) -> anyhow::Result<BTreeMap<String, Vec<PointCloud>>> {
-    let mut groups: BTreeMap<String, Vec<PointCloud>> = BTreeMap::new();
+fn read_groups(path: &Path, options: &CloudOptions, frame: &Frame) -> anyhow::Result<Groups> {
+    let mut groups = Groups::new();
     for entry in entries(path)? {
         let inner = if entry.is_dir() { entries(&entry)? } else { vec![entry.clone()] };
         for file in inner.iter().filter(|file| file.is_file()) {
-            groups.entry(name_of(&entry)).or_default().push(read_cloud_with(file, options)?);
+            let tree = frame.tree(&read_cloud_with(file, options)?)?;
+            groups.entry(name_of(&entry)).or_default().push(tree);
         }
     }
-    if groups.is_empty() {
-        bail!("{}: expected files with point clouds, found none", path.display());
-    }
+    ensure!(!groups.is_empty(), "{}: expected files with point clouds, found none", path.display());
     Ok(groups)
 }
 

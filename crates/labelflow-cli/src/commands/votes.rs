@@ -1,16 +1,31 @@
 //! `labelflow votes`: votes of keywords on texts.
 
-pub(crate) mod args;
+use std::path::PathBuf;
 
+use clap::Args;
 use labelflow::WeakSignals;
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 use labelflow_data::texts::{KeywordLabelers, read_texts};
 
-use crate::Outcome;
 use crate::terminal::output;
-use args::VotesArgs;
 
-pub(crate) fn run(args: &VotesArgs) -> anyhow::Result<Outcome> {
+#[derive(Debug, Args)]
+pub(crate) struct VotesArgs {
+    /// Table with a column of texts: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    texts: PathBuf,
+    /// Column with the texts
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    column: String,
+    /// TOML file with the classes, and the labelers with their keywords
+    #[arg(long, value_name = "RULES.toml")]
+    rules: PathBuf,
+    /// Where to write the votes, one column per labeler: csv, tsv, parquet or npz
+    #[arg(long, value_name = "FILE", default_value = "votes.csv")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(args: &VotesArgs) -> anyhow::Result<()> {
     let labelers = KeywordLabelers::read(&args.rules)?;
     let texts = read_texts(&args.texts, &args.column)?;
     let signals = labelers.vote(&texts)?;
@@ -22,7 +37,7 @@ pub(crate) fn run(args: &VotesArgs) -> anyhow::Result<Outcome> {
         args.out.display(),
         signals.n_uncovered()
     ));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// Votes by the names of their classes, so that they need no `--classes` to be read. An abstention is -1: an empty line is

@@ -1,31 +1,50 @@
 //! `labelflow analyze`: what labelers do.
 
-pub(crate) mod args;
+use std::path::{Path, PathBuf};
 
-use std::path::Path;
-
+use clap::Args;
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow::labelers::{LabelerPair, labeler_pairs_of_counts};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 use serde::Serialize;
 
-use crate::Outcome;
+use crate::commands::label::args::DEFAULT_LABEL_MODEL;
 use crate::commands::label::vote_labeler::VoteLabeler;
-use crate::inputs::labeler_report;
-use crate::inputs::labeler_report::LabelerReport;
+use crate::flags::SignalsArgs;
+use crate::inputs::labeler_report::{self, LabelerReport};
 use crate::inputs::vote_input::VoteInput;
-use crate::terminal::output;
-use crate::terminal::output::percent;
-use args::AnalyzeArgs;
+use crate::terminal::output::{self, percent};
 
-/// What machines read when pairs are asked for.
-#[derive(Serialize)]
-struct WithPairs<'a> {
-    labelers: &'a [LabelerReport],
-    pairs: &'a [LabelerPair],
+#[derive(Debug, Args)]
+pub(crate) struct AnalyzeArgs {
+    #[command(flatten)]
+    signals: SignalsArgs,
+    /// True labels, to measure the accuracy of each labeler
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// Label model that estimates the accuracy of each labeler without true labels
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_LABEL_MODEL)]
+    model: String,
+    /// Also describe each pair of labelers: common rows, agreement, correlation
+    #[arg(long)]
+    pairs: bool,
+    /// Also write the table of labelers: csv, tsv or parquet
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Also write the tables as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
+/// What machines read.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Report<'a> {
+    Labelers(&'a [LabelerReport]),
+    WithPairs { labelers: &'a [LabelerReport], pairs: &'a [LabelerPair] },
+}
+
+pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let model = AnyLabelModel::from_name(&args.model)?;
     if args.labels.is_some() {
         VoteInput::expect_in_memory(&args.signals, "labels")?;
@@ -33,10 +52,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     let input = VoteInput::read(&args.signals, &[], |n_signals, n_classes| {
         model.bytes_per_pattern(n_signals, n_classes)
     })?;
-    let pairs = match args.pairs {
-        true => labeler_pairs_of_counts(input.counted_for("--pairs")?),
-        false => Vec::new(),
-    };
+    let pairs = args.pairs.then(|| input.counted_for("--pairs").map(labeler_pairs_of_counts));
+    let pairs = pairs.transpose()?;
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
     let labelled = labeler.label(args.labels.as_deref(), None)?;
     let labelers = LabelerReport::of_tally(&labelled.tally);
@@ -44,25 +61,22 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.csv {
         write_csv(path, &labelers, classes)?;
     }
-    match &args.json {
-        Some(path) if args.pairs => {
-            output::write_json(path, &WithPairs { labelers: &labelers, pairs: &pairs })?;
-        }
-        Some(path) => output::write_json(path, &labelers)?,
-        None => {}
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    let report = match &pairs {
+        Some(pairs) => Report::WithPairs { labelers: &labelers, pairs },
+        None => Report::Labelers(&labelers),
+    };
+    output::show(args.json.as_deref(), &report, || {
         output::print(&labeler_report::table(&labelers, classes))?;
-        if args.pairs {
-            output::print(&pairs_table(&pairs))?;
+        if let Some(pairs) = &pairs {
+            output::print(&pairs_table(pairs))?;
         }
         let (n_rows, n_uncovered) = (labelled.tally.n_rows(), labelled.tally.n_uncovered());
-        output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))?;
-    }
+        output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))
+    })?;
     for warning in &labelled.warnings {
         output::note(&format!("warning: {}: {warning}", labeler.name()));
     }
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 fn pairs_table(pairs: &[LabelerPair]) -> String {

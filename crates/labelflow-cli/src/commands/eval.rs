@@ -1,0 +1,111 @@
+//! `labelflow eval`: how good a model is.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use labelflow::evaluation::{
+    ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics,
+};
+use labelflow_data::inputs::{read_labels, read_values};
+
+use super::predict::{Model, classes, values};
+use crate::experiments::metric::Metric;
+use crate::flags::DeviceName;
+use crate::inputs::evaluation_file::Scores;
+use crate::terminal::output::{self, percent};
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The folder of a model that `fit` wrote
+    #[arg(value_name = "MODEL_DIR")]
+    model: PathBuf,
+    /// The features of labelled rows
+    #[arg(long, value_name = "FILE")]
+    features: PathBuf,
+    /// Their true labels
+    #[arg(long, value_name = "FILE")]
+    labels: PathBuf,
+    /// The device to compute on
+    #[arg(long, value_enum, default_value = "cpu")]
+    device: DeviceName,
+    /// Also write the metrics as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
+    let context = || format!("{}, {}", args.features.display(), args.labels.display());
+    let json = args.json.as_deref();
+    match Model::load(&args.model, args.device)? {
+        Model::Classifier(model) => {
+            let truth = read_labels(&args.labels, model.classes())?;
+            let labels = classes(&model, &args.features)?;
+            let metrics = classification_metrics(&labels, &truth).with_context(context)?;
+            output::show(json, &metrics, || metrics.print())
+        }
+        Model::Regressor(model) => {
+            let truth = read_values(&args.labels)?;
+            let labels = values(&model, &args.features)?;
+            let metrics = regression_metrics(&labels, &truth).with_context(context)?;
+            output::show(json, &metrics, || metrics.print())
+        }
+    }
+}
+
+/// How good a model is, by true labels.
+pub(crate) trait Metrics {
+    /// The most telling numbers.
+    fn scores(&self) -> Scores;
+
+    /// Prints them for people.
+    fn print(&self) -> anyhow::Result<()>;
+}
+
+impl Metrics for ClassificationMetrics {
+    fn scores(&self) -> Scores {
+        Scores::Classification { accuracy: self.accuracy, ece: self.ece }
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        let mut rows = vec![
+            ["rows".to_owned(), self.n_rows.to_string()],
+            ["accuracy %".to_owned(), percent(self.accuracy)],
+            ["calibration error %".to_owned(), percent(self.ece)],
+            ["Brier score".to_owned(), format!("{:.4}", self.brier)],
+            ["log loss".to_owned(), format!("{:.4}", self.log_loss)],
+        ];
+        for surest in self.surest {
+            let name = format!("accuracy % of the surest {:.0} % of rows", surest.share * 100.0);
+            rows.push([name, percent(surest.accuracy)]);
+        }
+        output::print(&output::table(["metric", "value"], rows))
+    }
+}
+
+impl Metrics for RegressionMetrics {
+    fn scores(&self) -> Scores {
+        Scores::Regression { rmse: self.rmse }
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        let show = |number: f64| Metric::Rmse.show(number, number);
+        let mut rows = vec![
+            ["rows".to_owned(), self.n_rows.to_string()],
+            ["root mean squared error".to_owned(), show(self.rmse)],
+            ["mean absolute error".to_owned(), show(self.mae)],
+            ["R²".to_owned(), format!("{:.3}", self.r2)],
+        ];
+        for interval in &self.intervals {
+            rows.push([
+                format!("{:.0} % intervals: labels held %", interval.level * 100.0),
+                percent(interval.coverage),
+            ]);
+            rows.push([
+                format!("{:.0} % intervals: mean width", interval.level * 100.0),
+                show(interval.width),
+            ]);
+        }
+        output::print(&output::table(["metric", "value"], rows))
+    }
+}
