@@ -25,12 +25,9 @@ pub struct CatalogEntry {
     pub licence: &'static str,
     /// What to cite.
     pub citation: &'static str,
-    /// Number of rows of train, simulation and test together.
-    pub n_rows: usize,
-    /// Number of feature columns.
-    pub d_features: usize,
-    /// Number of classes; 0 where labels are real values.
-    pub n_classes: usize,
+    /// How large it is.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Makes the problem from the files in a folder.
     #[serde(skip)]
     pub(crate) load: Loader,
@@ -114,7 +111,7 @@ pub fn catalog() -> &'static [CatalogEntry] {
 /// The dataset with this name.
 ///
 /// ```
-/// assert_eq!(labelflow_data::catalog::find("wine-quality")?.n_rows, 4974);
+/// assert_eq!(labelflow_data::catalog::find("wine-quality")?.counts.n_rows, 4974);
 /// let error = labelflow_data::catalog::find("wine").unwrap_err();
 /// assert!(error.to_string().contains("did you mean wine-quality?"));
 /// # Ok::<(), labelflow_data::Error>(())
@@ -272,25 +269,21 @@ pub struct Counts {
 ///
 /// A file that is missing or differs is reported, not an error; an error is a file that cannot be read.
 pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
-    let files = entry
-        .files
-        .iter()
-        .map(|file| {
-            let path = dir.join(file.path);
-            let state = file_state(file, &path)?;
-            Ok(FileCheck { path, state })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let state = |file: &CatalogFile| {
+        let path = dir.join(file.path);
+        Ok(FileCheck { state: file_state(file, &path)?, path })
+    };
+    let files = entry.files.iter().map(state).collect::<Result<Vec<_>>>()?;
     let counts = || -> Result<Counts> {
-        if entry.is_regression() {
+        let (n_rows, d_features, n_classes) = if entry.is_regression() {
             let problem = entry.load_values(dir, 0)?;
-            let d_features = problem.train.features().d_features();
-            return Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes: 0 });
-        }
-        let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
-        let (d_features, n_classes) =
-            (problem.train.features().d_features(), problem.train.n_classes());
-        Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes })
+            (problem.n_rows(), problem.train.features().d_features(), 0)
+        } else {
+            let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
+            let train = &problem.train;
+            (problem.n_rows(), train.features().d_features(), train.n_classes())
+        };
+        Ok(Counts { n_rows, d_features, n_classes })
     };
     let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
     let counts = if is(|state| *state == FileState::Missing) {
@@ -301,9 +294,7 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
     } else {
         Some(counts()?)
     };
-    let expected =
-        Counts { n_rows: entry.n_rows, d_features: entry.d_features, n_classes: entry.n_classes };
-    Ok(CheckReport { name: entry.name, files, counts, expected })
+    Ok(CheckReport { name: entry.name, files, counts, expected: entry.counts })
 }
 
 pub(crate) fn file_state(file: &CatalogFile, path: &Path) -> Result<FileState> {
@@ -372,7 +363,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_near_names_suggested() {
-        assert_eq!(find("sms-rules").unwrap().n_classes, 2);
+        assert_eq!(find("sms-rules").unwrap().counts.n_classes, 2);
         for (typed, meant) in [
             ("brest-cancer", "breast-cancer"),
             ("fashion", "fashion-mnist-dvk"),
@@ -418,7 +409,9 @@ mod tests {
         assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
         let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
         assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
-        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.n_classes == 0)));
+        assert!(
+            catalog().iter().all(|entry| entry.is_regression() == (entry.counts.n_classes == 0))
+        );
     }
 
     #[test]

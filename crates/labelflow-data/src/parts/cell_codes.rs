@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 
 use crate::inputs::vote_cells::{CellValues, DistinctCells, read_cells};
 use crate::inputs::{SignalsKind, SignalsOptions};
+use crate::tables::parquet::column_as;
 use crate::{Error, Place, Result};
 
 /// More different values than bytes are no votes.
@@ -56,26 +56,19 @@ impl Cell {
     }
 }
 
-/// Where a value came first, for errors.
+/// Where a cell is, for errors: the first one of a batch, or the first one with a value.
 #[derive(Debug, Clone)]
-struct FirstSeen {
-    file: PathBuf,
-    row: usize,
-    column: String,
-}
-
-/// Where a batch of cells is.
-pub(crate) struct BatchPlace<'a> {
-    pub(crate) file: &'a PathBuf,
-    pub(crate) first_row: usize,
-    pub(crate) column: &'a str,
+pub(crate) struct CellPlace {
+    pub(crate) file: PathBuf,
+    pub(crate) row: usize,
+    pub(crate) column: String,
 }
 
 /// The different values of all cells, with a code each.
 #[derive(Debug, Clone)]
 pub(crate) struct CellCodes {
     cells: Vec<Cell>,
-    first_seen: Vec<FirstSeen>,
+    first_seen: Vec<CellPlace>,
     codes: HashMap<Cell, u8>,
     small: [u16; 512],
 }
@@ -109,19 +102,19 @@ impl CellCodes {
         column: &ArrayRef,
         bytes: &mut [u8],
         step: usize,
-        place: &BatchPlace<'_>,
+        first: &CellPlace,
     ) -> Result<()> {
         let bytes = bytes.iter_mut().step_by(step).enumerate();
         let kind = column.data_type();
         if kind.is_integer() {
-            let values = convert(column, &DataType::Int64, place)?;
+            let values = column_as(column, &DataType::Int64, &first.file, &first.column)?;
             let values = values.as_primitive::<Int64Type>();
             let has_nulls = values.null_count() > 0;
             for (row, byte) in bytes {
                 *byte = if has_nulls && values.is_null(row) {
-                    self.code(Cell::Missing, row, place)?
+                    self.code(Cell::Missing, row, first)?
                 } else {
-                    self.code_of_whole(values.value(row), row, place)?
+                    self.code_of_whole(values.value(row), row, first)?
                 };
             }
             return Ok(());
@@ -131,7 +124,7 @@ impl CellCodes {
             kind if kind.is_numeric() => DataType::Float64,
             _ => DataType::Utf8,
         };
-        let values = convert(column, &as_kind, place)?;
+        let values = column_as(column, &as_kind, &first.file, &first.column)?;
         let cell = |row: usize| match as_kind {
             _ if values.is_null(row) => Cell::Missing,
             DataType::Boolean => Cell::Truth(values.as_boolean().value(row)),
@@ -144,42 +137,40 @@ impl CellCodes {
             _ => Cell::Name(values.as_string::<i32>().value(row).trim().to_owned()),
         };
         for (row, byte) in bytes {
-            *byte = self.code(cell(row), row, place)?;
+            *byte = self.code(cell(row), row, first)?;
         }
         Ok(())
     }
 
-    fn code_of_whole(&mut self, value: i64, row: usize, place: &BatchPlace<'_>) -> Result<u8> {
+    fn code_of_whole(&mut self, value: i64, row: usize, first: &CellPlace) -> Result<u8> {
         let index = usize::try_from(value.wrapping_sub(FIRST_SMALL)).unwrap_or(usize::MAX);
         if let Some(&code) = self.small.get(index)
             && code != UNKNOWN
         {
             return Ok(code as u8);
         }
-        let code = self.code(Cell::Whole(value), row, place)?;
+        let code = self.code(Cell::Whole(value), row, first)?;
         if let Some(known) = self.small.get_mut(index) {
             *known = u16::from(code);
         }
         Ok(code)
     }
 
-    fn code(&mut self, cell: Cell, row: usize, place: &BatchPlace<'_>) -> Result<u8> {
+    fn code(&mut self, cell: Cell, row: usize, first: &CellPlace) -> Result<u8> {
         if let Some(&code) = self.codes.get(&cell) {
             return Ok(code);
         }
-        let row = place.first_row + row;
+        let seen = CellPlace { row: first.row + row, ..first.clone() };
         if self.cells.len() == MOST_VALUES {
             let expected = format!("votes with at most {MOST_VALUES} different values");
-            let error = Error::content(place.file, expected, "more");
-            return Err(error
-                .at(Place::row(row))
-                .in_column(place.column)
+            return Err(Error::content(&seen.file, expected, "more")
+                .at(Place::row(seen.row))
+                .in_column(&seen.column)
                 .with_hint("probabilities are not read in parts, only votes"));
         }
         let code = self.cells.len() as u8;
         self.cells.push(cell.clone());
-        let (file, column) = (place.file.clone(), place.column.to_owned());
-        self.first_seen.push(FirstSeen { file, row, column });
+        self.first_seen.push(seen);
         self.codes.insert(cell, code);
         Ok(code)
     }
@@ -219,12 +210,4 @@ impl CellCodes {
         }
         error.at(Place::row(first.row)).in_column(&first.column)
     }
-}
-
-fn convert(column: &ArrayRef, kind: &DataType, place: &BatchPlace<'_>) -> Result<ArrayRef> {
-    // A number that does not fit must not become a missing one.
-    let options = CastOptions { safe: false, ..Default::default() };
-    cast_with_options(column, kind, &options).map_err(|error| {
-        Error::content(place.file, format!("values of type {kind}"), error).in_column(place.column)
-    })
 }

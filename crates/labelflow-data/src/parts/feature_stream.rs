@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, ArrayViewMut1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::row_reader::{RowBatch, RowReader};
+use crate::inputs::features_file::{MISSING_VALUES, NOT_FEATURES, first_not_finite};
 use crate::parts::TableParts;
-use crate::tables::parquet::check_number;
+use crate::tables::parquet::{check_number, column_as};
 use crate::{Error, Place, Result};
 
 /// What is done about rows with a feature that is missing, infinite or too large.
@@ -68,11 +68,8 @@ impl FeatureParts {
         }
         for (index, file) in table.files().iter().enumerate() {
             for &column in &columns {
-                let name = &table.columns()[column];
-                check_number(file, name, &table.types(index)[column]).map_err(|error| {
-                    error
-                        .with_hint("drop columns that are not features, or replace text by numbers")
-                })?;
+                check_number(file, &table.columns()[column], &table.types(index)[column])
+                    .map_err(|error| error.with_hint(NOT_FEATURES))?;
             }
         }
         let names = columns.iter().map(|&column| table.columns()[column].clone()).collect();
@@ -93,26 +90,14 @@ impl FeatureParts {
             let columns = (0..found.len()).collect();
             return Self::new(table, columns);
         }
-        let place = |name: &String| found.iter().position(|column| column == name);
-        let mut columns = Vec::with_capacity(names.len());
-        for name in names {
-            let Some(column) = place(name) else {
+        let place = |name: &String| {
+            found.iter().position(|column| column == name).ok_or_else(|| {
                 let expected = format!("a column '{name}'");
-                return Err(Error::content(&table.files()[0], expected, found.join(", ")));
-            };
-            columns.push(column);
-        }
+                Error::content(&table.files()[0], expected, found.join(", "))
+            })
+        };
+        let columns = names.iter().map(place).collect::<Result<_>>()?;
         Self::new(table, columns)
-    }
-
-    /// The table.
-    pub fn table(&self) -> &TableParts {
-        &self.table
-    }
-
-    /// Which columns of the table are features.
-    pub fn columns(&self) -> &[usize] {
-        &self.columns
     }
 
     /// Names of the features.
@@ -154,10 +139,7 @@ impl FeatureParts {
             column.iter_mut().zip(values.iter()).for_each(|(cell, value)| *cell = *value);
             return Ok(());
         }
-        let array = cast(array, &DataType::Float64).map_err(|error| {
-            Error::content(&self.table.files()[file], "values of type Float64", error)
-                .in_column(name)
-        })?;
+        let array = column_as(array, &DataType::Float64, &self.table.files()[file], name)?;
         let values = array.as_primitive::<Float64Type>();
         for (row, cell) in column.iter_mut().enumerate() {
             *cell = if values.is_null(row) { f32::NAN } else { values.value(row) as f32 };
@@ -192,13 +174,11 @@ impl FeatureReader<'_> {
             self.note_bad(&batch, &values, &good)?;
             values = values.select(Axis(0), &good);
         }
-        let features = match good.is_empty() {
-            true => None,
-            false => {
-                let features = Features::with_names(values, parts.names.clone());
-                Some(features.map_err(Error::in_file(&parts.table.files()[batch.file]))?)
-            }
-        };
+        let features = (!good.is_empty()).then(|| {
+            let features = Features::with_names(values, parts.names.clone());
+            features.map_err(Error::in_file(&parts.table.files()[batch.file]))
+        });
+        let features = features.transpose()?;
         Ok(Some(FeatureRows { first_row: batch.first_row, n_rows, good, features }))
     }
 
@@ -217,15 +197,13 @@ impl FeatureReader<'_> {
         if self.first_bad.is_some() {
             return Ok(());
         }
-        let bad = values.indexed_iter().find(|(_, value)| !value.is_finite());
-        let ((row, column), value) = bad.expect("a row is bad");
-        let found = if value.is_nan() { "none" } else { "one too large or infinite" };
+        let (row, column, found) = first_not_finite(values).expect("a row is bad");
         let file = &self.parts.table.files()[batch.file];
         let error = Error::content(file, "a finite number", found)
             .at(Place::row(batch.row_in_file + row))
             .in_column(&self.parts.names[column]);
         if self.bad_rows == BadRows::Fail {
-            return Err(error.with_hint("fill or drop missing values first"));
+            return Err(error.with_hint(MISSING_VALUES));
         }
         self.first_bad = Some(error);
         Ok(())

@@ -8,8 +8,8 @@ use crate::parts::TableParts;
 /// The Parquet files that a path names, see [`TableParts`], and the columns of them that are labelers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VoteParts {
-    table: TableParts,
-    columns: Vec<usize>,
+    pub(crate) table: TableParts,
+    pub(crate) columns: Vec<usize>,
     labelers: Vec<String>,
 }
 
@@ -34,16 +34,6 @@ impl VoteParts {
     pub fn new(table: TableParts, columns: Vec<usize>) -> Self {
         let labelers = columns.iter().map(|&column| table.columns()[column].clone()).collect();
         Self { table, columns, labelers }
-    }
-
-    /// The table.
-    pub fn table(&self) -> &TableParts {
-        &self.table
-    }
-
-    /// Which columns of the table are labelers.
-    pub fn columns(&self) -> &[usize] {
-        &self.columns
     }
 
     /// The files, in order.

@@ -1,12 +1,11 @@
 //! Tables to be written: named columns of equal length.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 use std::path::Path;
 
 use super::npy_file::{NpzArray, write_npz};
-use super::parquet::write_parquet;
 use super::table::Format;
+use super::table_stream::write_table_as_it_comes;
 use crate::{Error, Result, write_atomically};
 
 /// A named column.
@@ -23,39 +22,59 @@ pub struct Column {
 pub enum ColumnValues {
     /// Whole numbers.
     Integers(Vec<i64>),
+    /// Whole numbers of 16 bits.
+    Shorts(Vec<i16>),
     /// Numbers; NaN is written as an empty cell.
     Reals(Vec<f64>),
+    /// Numbers in single precision.
+    ShortReals(Vec<f32>),
     /// Text.
     Names(Vec<String>),
     /// Text, or an empty cell.
     SomeNames(Vec<Option<String>>),
 }
 
+impl Column {
+    /// A column of this name.
+    pub fn new(name: impl Into<String>, values: ColumnValues) -> Self {
+        Self { name: name.into(), values }
+    }
+}
+
 impl ColumnValues {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
+            Self::Shorts(values) => values.len(),
             Self::Reals(values) => values.len(),
+            Self::ShortReals(values) => values.len(),
             Self::Names(values) => values.len(),
             Self::SomeNames(values) => values.len(),
         }
     }
 
-    fn cell(&self, row: usize) -> String {
+    /// A cell as text. Small and large numbers are in scientific notation: 1e-300 rather than three hundred zeros.
+    pub(crate) fn cell(&self, row: usize) -> String {
         match self {
             Self::Integers(values) => values[row].to_string(),
+            Self::Shorts(values) => values[row].to_string(),
             Self::Reals(values) if values[row].is_nan() => String::new(),
-            // Small and large numbers in scientific notation: 1e-300 rather than three hundred zeros.
             Self::Reals(values) => format!("{:?}", values[row]),
+            Self::ShortReals(values) => format!("{:?}", values[row]),
             Self::Names(values) => values[row].clone(),
             Self::SomeNames(values) => values[row].clone().unwrap_or_default(),
         }
     }
 
     fn to_npz(&self) -> NpzArray<'_> {
+        let shape = vec![self.len()];
         match self {
             Self::Integers(values) => NpzArray::Integers(values),
-            Self::Reals(values) => NpzArray::Floats(vec![values.len()], values.clone()),
+            Self::Shorts(values) => NpzArray::Shorts(shape, values.clone()),
+            Self::Reals(values) => NpzArray::Floats(shape, values.clone()),
+            Self::ShortReals(values) => {
+                NpzArray::Floats(shape, values.iter().copied().map(f64::from).collect())
+            }
             Self::Names(values) => NpzArray::Names(Cow::Borrowed(values)),
             Self::SomeNames(values) => NpzArray::Names(
                 values.iter().map(|name| name.clone().unwrap_or_default()).collect(),
@@ -64,23 +83,31 @@ impl ColumnValues {
     }
 }
 
+/// Columns must be equally long; returns how long they are.
+pub(crate) fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
+    let n_rows = columns.first().map_or(0, |column| column.values.len());
+    match columns.iter().find(|column| column.values.len() != n_rows) {
+        None => Ok(n_rows),
+        Some(column) => {
+            let expected = format!("columns of {n_rows} rows");
+            Err(Error::content(path, expected, column.values.len()).in_column(&column.name))
+        }
+    }
+}
+
 /// Writes columns of equal length, atomically, in the format that the extension names: csv, tsv, parquet, or npz with
 /// one array a column.
 pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
-    let n_rows = columns.first().map_or(0, |column| column.values.len());
-    if let Some(column) = columns.iter().find(|column| column.values.len() != n_rows) {
-        let expected = format!("columns of {n_rows} rows");
-        return Err(Error::content(path, expected, column.values.len()).in_column(&column.name));
-    }
     match Format::of(path)? {
-        Format::Separated(separator) => {
-            write_atomically(path, |writer| write_separated(writer, separator, columns, n_rows))
+        Format::Separated(_) | Format::Parquet => {
+            write_table_as_it_comes(path, columns, |table| table.push(columns))
         }
-        Format::Parquet => write_parquet(path, columns),
-        Format::Npz => write_atomically(path, |writer| {
+        Format::Npz => {
+            checked_length(path, columns)?;
             let arrays = columns.iter().map(|column| (&*column.name, column.values.to_npz()));
-            write_npz(writer, &arrays.collect::<Vec<_>>())
-        }),
+            let arrays = arrays.collect::<Vec<_>>();
+            write_atomically(path, |writer| write_npz(writer, &arrays))
+        }
         Format::Npy => Err(refuse_npy(path)),
     }
 }
@@ -91,44 +118,15 @@ pub(crate) fn refuse_npy(path: &Path) -> Error {
         .with_hint("an npy file has no place for column names")
 }
 
-fn write_separated(
-    writer: impl Write,
-    separator: u8,
-    columns: &[Column],
-    n_rows: usize,
-) -> io::Result<()> {
-    let mut writer = separated_writer(writer, separator);
-    writer.write_record(columns.iter().map(|column| &column.name))?;
-    write_rows(&mut writer, columns, n_rows)?;
-    writer.flush()
-}
-
-pub(crate) fn separated_writer<W: Write>(writer: W, separator: u8) -> csv::Writer<W> {
-    csv::WriterBuilder::new().delimiter(separator).from_writer(writer)
-}
-
-/// Writes rows below a header.
-pub(crate) fn write_rows<W: Write>(
-    writer: &mut csv::Writer<W>,
-    columns: &[Column],
-    n_rows: usize,
-) -> io::Result<()> {
-    for row in 0..n_rows {
-        writer.write_record(columns.iter().map(|column| column.values.cell(row)))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn columns() -> Vec<Column> {
-        let column = |name: &str, values| Column { name: name.to_owned(), values };
         vec![
-            column("row", ColumnValues::Integers(vec![0, 1])),
-            column("label", ColumnValues::Names(vec!["a, b".to_owned(), "c".to_owned()])),
-            column("p", ColumnValues::Reals(vec![0.1, f64::NAN])),
+            Column::new("row", ColumnValues::Integers(vec![0, 1])),
+            Column::new("label", ColumnValues::Names(vec!["a, b".to_owned(), "c".to_owned()])),
+            Column::new("p", ColumnValues::Reals(vec![0.1, f64::NAN])),
         ]
     }
 

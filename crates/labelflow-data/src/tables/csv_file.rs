@@ -8,9 +8,8 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
-use ndarray::Array2;
 
-use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
+use super::cells::parse_number;
 use crate::{Error, Place, Result};
 
 /// A csv file whose header was read and checked.
@@ -18,7 +17,7 @@ use crate::{Error, Place, Result};
 pub(crate) struct CsvFile {
     path: PathBuf,
     delimiter: u8,
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }
 
 impl CsvFile {
@@ -36,50 +35,16 @@ impl CsvFile {
         Ok(Self { path: path.to_owned(), delimiter, names })
     }
 
-    /// Column names.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The chosen columns as numbers, NaN where a cell is empty.
-    pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
-        let mut values = Vec::new();
-        let mut text = None;
-        self.visit_rows(|place, record| {
-            for &column in columns {
-                let cell = &record[column];
-                let Some(value) = parse_number(cell) else {
-                    text = Some((place, column, cell.to_owned()));
-                    return Ok(Visit::Stop);
-                };
-                values.push(T::from_f64(value));
-            }
-            Ok(Visit::Next)
-        })?;
-        if let Some((place, column, cell)) = text {
-            let error = Error::cell(&self.path, "a number", &cell).at(place.find(&self.path));
-            return Ok(Numbers::Text(error.in_column(&self.names[column])));
-        }
-        Ok(Numbers::All(into_table(values, columns.len())))
-    }
-
-    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is empty.
-    pub(crate) fn name_codes(
+    /// Visits the cells of the chosen columns, row by row. Errors of `visit` get the line.
+    pub(crate) fn visit_cells(
         &self,
         columns: &[usize],
-        codes: &mut NameCodes,
-    ) -> Result<Array2<u32>> {
-        let mut values = Vec::new();
+        mut visit: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<()> {
         self.visit_rows(|_, record| {
-            for &column in columns {
-                let code = codes.code(record[column].trim());
-                values.push(code.map_err(|unknown| {
-                    unknown.into_error(&self.path).in_column(&self.names[column])
-                })?);
-            }
+            columns.iter().try_for_each(|&column| visit(column, &record[column]))?;
             Ok(Visit::Next)
-        })?;
-        Ok(into_table(values, columns.len()))
+        })
     }
 
     /// The line of the row with this index.
@@ -234,9 +199,10 @@ pub fn shown(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
+    use ndarray::{Array2, array};
 
     use super::*;
+    use crate::tables::table::TableFile;
 
     fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -247,8 +213,8 @@ mod tests {
 
     fn numbers(text: &str) -> Result<Array2<f64>> {
         let (_folder, path) = file(text);
-        let csv = CsvFile::open(&path, b',')?;
-        csv.numbers(&(0..csv.names().len()).collect::<Vec<_>>())?.or_error()
+        let table = TableFile::open_named(&path)?;
+        table.numbers(&table.columns())?
     }
 
     #[test]
@@ -256,7 +222,7 @@ mod tests {
         let text = "\u{feff}a,\"b, c\"\r\n1,\"2\"\r\n\r\n 3 ,-4e0\r\n\r\n";
         let (_folder, path) = file(text);
         let csv = CsvFile::open(&path, b',').unwrap();
-        assert_eq!(csv.names(), ["a", "b, c"]);
+        assert_eq!(csv.names, ["a", "b, c"]);
         assert_eq!(numbers(text).unwrap(), array![[1.0, 2.0], [3.0, -4.0]]);
         assert_eq!((csv.place(0), csv.place(1)), (Place::Line(2), Place::Line(4)));
     }
@@ -287,8 +253,8 @@ mod tests {
     fn bytes_that_are_not_text_are_an_error() {
         let (_folder, path) = file("");
         std::fs::write(&path, b"a,b\n1,\xff\n").unwrap();
-        let csv = CsvFile::open(&path, b',').unwrap();
-        let error = csv.numbers::<f32>(&[0, 1]).unwrap_err().to_string();
+        let table = TableFile::open_named(&path).unwrap();
+        let error = table.numbers::<f32>(&[0, 1]).unwrap_err().to_string();
         assert!(error.contains("line 2: expected text in UTF-8"), "{error}");
     }
 }

@@ -33,46 +33,37 @@ pub struct NpyArray {
     bytes: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Element {
-    Bool,
-    Signed(usize),
-    Unsigned(usize),
-    Float(usize),
+/// A type of numbers: NumPy's letter for its kind, and its size in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    kind: u8,
+    size: usize,
 }
 
 impl Element {
     /// From NumPy's description without the byte order, such as `i8`.
     fn parse(description: &str) -> Option<Self> {
         let (kind, size) = description.split_at_checked(1)?;
-        match (kind, size.parse().ok()?) {
-            ("b", 1) => Some(Self::Bool),
-            ("i", size @ (1 | 2 | 4 | 8)) => Some(Self::Signed(size)),
-            ("u", size @ (1 | 2 | 4 | 8)) => Some(Self::Unsigned(size)),
-            ("f", size @ (2 | 4 | 8)) => Some(Self::Float(size)),
+        match (kind.as_bytes()[0], size.parse().ok()?) {
+            (kind @ b'b', size @ 1)
+            | (kind @ (b'i' | b'u'), size @ (1 | 2 | 4 | 8))
+            | (kind @ b'f', size @ (2 | 4 | 8)) => Some(Self { kind, size }),
             _ => None,
         }
     }
 
-    fn size(self) -> usize {
-        match self {
-            Self::Bool => 1,
-            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) => size,
-        }
-    }
-
-    /// The value of little-endian bits, which fill the lowest `size` bytes.
+    /// The value of little-endian bits, which fill the lowest bytes.
     fn value(self, bits: u64) -> f64 {
-        match self {
-            Self::Bool => f64::from(u8::from(bits != 0)),
-            Self::Unsigned(_) => bits as f64,
-            Self::Signed(size) => {
+        match (self.kind, self.size) {
+            (b'b', _) => f64::from(u8::from(bits != 0)),
+            (b'u', _) => bits as f64,
+            (b'i', size) => {
                 let unused = 64 - 8 * size as u32;
                 ((bits << unused) as i64 >> unused) as f64
             }
-            Self::Float(2) => half_value(bits as u16),
-            Self::Float(4) => f64::from(f32::from_bits(bits as u32)),
-            Self::Float(_) => f64::from_bits(bits),
+            (_, 2) => half_value(bits as u16),
+            (_, 4) => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
         }
     }
 }
@@ -126,11 +117,6 @@ impl NpyArray {
         })
     }
 
-    /// Whether the elements are integers or booleans.
-    pub(crate) fn is_integer(&self) -> bool {
-        !matches!(self.element, Element::Float(_))
-    }
-
     /// The length of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -138,7 +124,7 @@ impl NpyArray {
 
     /// The numbers, the last dimension fastest.
     pub fn numbers<T: Number>(&self) -> ArrayD<T> {
-        let values = self.bytes.chunks_exact(self.element.size()).map(|bytes| {
+        let values = self.bytes.chunks_exact(self.element.size).map(|bytes| {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
             if self.is_big_endian {
@@ -172,7 +158,7 @@ impl NpyArray {
             _ => return Err(refuse()),
         };
         let shape = parse_shape(&header).ok_or_else(refuse)?;
-        let bytes = read_body(path, &shape, element.size(), reader)?;
+        let bytes = read_body(path, &shape, element.size, reader)?;
         Ok(Self { element, is_big_endian, is_fortran, shape, bytes })
     }
 }

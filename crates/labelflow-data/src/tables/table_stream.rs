@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::columns::{Column, separated_writer, write_rows};
+use super::columns::{Column, checked_length};
 use super::parquet::ParquetStream;
 use super::table::Format;
 use crate::{Error, Result, write_atomically};
@@ -20,11 +20,11 @@ enum Writer<'file> {
     Parquet(Box<ParquetStream<'file>>),
 }
 
-/// Writes a table to a csv, tsv or parquet file, whole or not at all. `empty` has its columns and no rows; `produce` gives
+/// Writes a table to a csv, tsv or parquet file, whole or not at all, with columns like those of `like`; `produce` gives
 /// the rows.
 pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
     path: &Path,
-    empty: &[Column],
+    like: &[Column],
     produce: impl FnOnce(&mut TableStream<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let format = Format::of(path)?;
@@ -36,7 +36,7 @@ pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
     // An error of whoever makes the rows is not reported as a failed write.
     let mut failure = None;
     let written = write_atomically(path, |file| {
-        write_through(path, file, format, empty, |table| {
+        write_through(path, file, format, like, |table| {
             produce(table).map_err(|error| {
                 failure = Some(error);
                 io::Error::other("the rows could not be made")
@@ -53,16 +53,16 @@ fn write_through<'file, T>(
     path: &'file Path,
     file: &'file mut (dyn Write + Send),
     format: Format,
-    empty: &[Column],
+    like: &[Column],
     produce: impl FnOnce(&mut TableStream<'file>) -> io::Result<T>,
 ) -> io::Result<T> {
     let writer = match format {
         Format::Separated(separator) => {
-            let mut writer = separated_writer(file, separator);
-            writer.write_record(empty.iter().map(|column| &column.name))?;
+            let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(file);
+            writer.write_record(like.iter().map(|column| &column.name))?;
             Writer::Separated(Box::new(writer))
         }
-        _ => Writer::Parquet(Box::new(ParquetStream::new(file, empty)?)),
+        _ => Writer::Parquet(Box::new(ParquetStream::new(file, like)?)),
     };
     let mut table = TableStream { path, n_rows: 0, writer };
     let value = produce(&mut table)?;
@@ -74,16 +74,14 @@ fn write_through<'file, T>(
 }
 
 impl TableStream<'_> {
-    /// Adds rows: columns of equal length, named as those of the empty table.
+    /// Adds rows: columns of equal length, like those of the table.
     pub(crate) fn push(&mut self, columns: &[Column]) -> Result<()> {
-        let n_rows = columns.first().map_or(0, |column| column.values.len());
-        if let Some(column) = columns.iter().find(|column| column.values.len() != n_rows) {
-            let expected = format!("columns of {n_rows} rows");
-            let error = Error::content(self.path, expected, column.values.len());
-            return Err(error.in_column(&column.name));
-        }
+        let n_rows = checked_length(self.path, columns)?;
         let written = match &mut self.writer {
-            Writer::Separated(writer) => write_rows(writer, columns, n_rows),
+            Writer::Separated(writer) => (0..n_rows).try_for_each(|row| {
+                let cells = columns.iter().map(|column| column.values.cell(row));
+                writer.write_record(cells).map_err(io::Error::from)
+            }),
             Writer::Parquet(writer) => writer.push(columns),
         };
         written.map_err(|error| Error::write(self.path, error))?;

@@ -9,10 +9,9 @@ use labelflow_weak::rows::{Truth, WeakDataset};
 use rand::seq::SliceRandom;
 
 use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
-use crate::inputs::features_file::two_dimensions;
 use crate::tables::csv_file::{Visit, visit_records};
-use crate::tables::npy_file::NpyArray;
 use crate::tables::packed_text::visit_lines;
+use crate::tables::table::TableFile;
 use crate::texts::{KeywordLabelers, WordVectors};
 use crate::{Error, Result};
 
@@ -162,8 +161,9 @@ pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
 
 /// Vectors as a list of words and an array of as many rows.
 fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
-    let array = NpyArray::read(vectors, &[])?;
-    let values = two_dimensions(vectors, array.numbers(), "[n_words, d_features]")?;
+    let table = TableFile::open(vectors, &[])?;
+    table.check_shape("[n_words, d_features]", |shape| shape.len() == 2)?;
+    let values = table.numbers::<f32>(&table.columns())??;
     let mut places = HashMap::new();
     let mut n_words = 0;
     visit_lines(words, LONGEST_WORD, |_, line| {
@@ -173,7 +173,7 @@ fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
         n_words += 1;
         Ok(())
     })?;
-    if n_words != values.nrows() || values.is_empty() {
+    if n_words != values.nrows() {
         let expected = format!("one word per row of the {} vectors", values.nrows());
         return Err(Error::content(words, expected, n_words));
     }

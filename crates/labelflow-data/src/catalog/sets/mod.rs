@@ -1,7 +1,7 @@
 //! The datasets, one file each, in a folder for what is learned from: tables with classes, images, texts, and tables with
 //! real values. A line of `datasets!` is all that there is beside the file.
 
-use crate::catalog::catalog_entry::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::catalog_entry::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LabelledTable, ValueTable};
 
 pub(crate) mod labelled_texts;

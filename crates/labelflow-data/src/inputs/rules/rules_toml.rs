@@ -5,8 +5,8 @@ use std::path::Path;
 
 use labelflow_weak::rows::LabelRange;
 use labelflow_weak::rules::{Claim, Region, Rule, Statistic};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_file::threshold_rules;
@@ -43,10 +43,8 @@ pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
             root.error("range", "the lowest and the highest label, in this order", found)
         })?),
     };
-    let mut rules = Vec::new();
-    for table in root.tables("rule", "[[rule]] tables")?.unwrap_or_default() {
-        rules.extend(table.rules()?);
-    }
+    let tables = root.tables("rule", "[[rule]] tables")?.unwrap_or_default();
+    let rules = tables.iter().map(Table::rules).collect::<Result<Vec<_>>>()?.concat();
     Ok(RulesFile { rules, range })
 }
 
@@ -89,31 +87,33 @@ impl<'file> Table<'file> {
         Err(error.at(place(self.text, name.span())))
     }
 
+    /// What a value says, if it is as expected.
+    fn read<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&'file DeValue<'file>) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(value) = self.get(key).map(Spanned::get_ref) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| self.error(key, expected, describe(value)))
+    }
+
     fn number(&self, key: &str) -> Result<Option<f64>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        match number(value.get_ref()) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.error(key, "a number", describe(value.get_ref()))),
-        }
+        self.read(key, "a number", number)
     }
 
     fn text(&self, key: &str) -> Result<Option<&'file str>> {
-        match self.get(key).map(Spanned::get_ref) {
-            None => Ok(None),
-            Some(DeValue::String(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(other) => Err(self.error(key, "text in quotes", describe(other))),
-        }
+        self.read(key, "text in quotes", |value| value.as_str().filter(|text| !text.is_empty()))
     }
 
     fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        if let DeValue::Array(values) = value.get_ref() {
-            let numbers = values.iter().map(|value| number(value.get_ref())).collect::<Vec<_>>();
-            if let [Some(lower), Some(upper)] = numbers[..] {
-                return Ok(Some((lower, upper)));
+        self.read(key, "two numbers such as [800, 1200]", |value| {
+            let values = value.as_array()?.iter().map(|value| number(value.get_ref()));
+            match values.collect::<Option<Vec<_>>>()?[..] {
+                [lower, upper] => Some((lower, upper)),
+                _ => None,
             }
-        }
-        Err(self.error(key, "two numbers such as [800, 1200]", describe(value.get_ref())))
+        })
     }
 
     fn tables(&self, key: &str, expected: &str) -> Result<Option<Vec<Table<'file>>>> {
@@ -242,17 +242,17 @@ impl<'file> Table<'file> {
 
     /// A claim about one side of a threshold.
     fn side(&self, key: &str) -> Result<Option<Claim>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let claim = match value.get_ref() {
-            DeValue::Table(table) => {
-                let table = Table { table, span: value.span(), ..*self };
-                table.check_keys(&CLAIM_KEYS)?;
-                return table.claim().map(Some);
-            }
+        if let Some(value) = self.get(key)
+            && let DeValue::Table(table) = value.get_ref()
+        {
+            let table = Table { table, span: value.span(), ..*self };
+            table.check_keys(&CLAIM_KEYS)?;
+            return table.claim().map(Some);
+        }
+        self.read(key, EXPECTED, |value| match value {
             DeValue::String(text) => parse_claim(text),
             other => number(other).map(Claim::mean),
-        };
-        claim.map(Some).ok_or_else(|| self.error(key, EXPECTED, describe(value.get_ref())))
+        })
     }
 
     fn claim(&self) -> Result<Claim> {
@@ -314,66 +314,53 @@ fn describe(value: &DeValue<'_>) -> String {
 
 /// Rules as [`parse_toml`] reads them.
 pub(crate) fn to_toml(file: &RulesFile) -> String {
-    let mut root = toml::Table::new();
-    if let Some(range) = file.range {
-        root.insert("range".to_owned(), pair(range.lower(), range.upper()));
-    }
     let rules = file.rules.iter().map(|rule| {
-        let mut table = toml::Table::new();
-        table.insert("name".to_owned(), rule.name.clone().into());
-        insert_region(&mut table, &rule.region);
-        insert_claim(&mut table, &rule.claim);
-        toml::Value::Table(table)
+        let name = ("name", rule.name.clone().into());
+        let region = region_entries(&rule.region);
+        table(std::iter::once(name).chain(region).chain(claim_entries(&rule.claim)))
     });
-    root.insert("rule".to_owned(), toml::Value::Array(rules.collect()));
-    root.to_string()
+    let rules = ("rule", rules.collect::<Vec<_>>().into());
+    let range = file.range.map(|range| ("range", pair(range.lower(), range.upper())));
+    table(range.into_iter().chain([rules])).to_string()
 }
 
-fn pair(lower: f64, upper: f64) -> toml::Value {
-    toml::Value::Array(vec![lower.into(), upper.into()])
+fn table(entries: impl IntoIterator<Item = (&'static str, Value)>) -> toml::Table {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn insert_region(table: &mut toml::Table, region: &Region) {
-    let mut insert = |key: &str, value: toml::Value| {
-        table.insert(key.to_owned(), value);
-    };
+fn pair(lower: f64, upper: f64) -> Value {
+    vec![lower, upper].into()
+}
+
+fn region_entries(region: &Region) -> Vec<(&'static str, Value)> {
     match region {
-        Region::All => insert("all", true.into()),
+        Region::All => vec![("all", true.into())],
         Region::AtLeast { feature, threshold } => {
-            insert("feature", feature.clone().into());
-            insert("at_least", (*threshold).into());
+            vec![("feature", feature.clone().into()), ("at_least", (*threshold).into())]
         }
         Region::Below { feature, threshold } => {
-            insert("feature", feature.clone().into());
-            insert("below", (*threshold).into());
+            vec![("feature", feature.clone().into()), ("below", (*threshold).into())]
         }
         Region::AllOf(regions) => {
-            let conditions = regions.iter().map(|region| {
-                let mut table = toml::Table::new();
-                insert_region(&mut table, region);
-                toml::Value::Table(table)
-            });
-            insert("where", toml::Value::Array(conditions.collect()));
+            let conditions = regions.iter().map(|region| table(region_entries(region)));
+            vec![("where", conditions.collect::<Vec<_>>().into())]
         }
         Region::Rows(rows) => {
-            let rows = rows.iter().map(|&member| i64::from(member).into());
-            insert("rows", toml::Value::Array(rows.collect()));
+            vec![("rows", rows.iter().map(|&row| i64::from(row)).collect::<Vec<_>>().into())]
         }
     }
 }
 
-fn insert_claim(table: &mut toml::Table, claim: &Claim) {
+fn claim_entries(claim: &Claim) -> Vec<(&'static str, Value)> {
     let is_exact = claim.lower == claim.upper;
     let value = if is_exact { claim.lower.into() } else { pair(claim.lower, claim.upper) };
-    let key = match (claim.statistic, is_exact) {
-        (Statistic::Mean, true) => "mean",
-        (Statistic::Mean, false) => "mean_between",
-        (Statistic::Quantile(level), is_exact) => {
-            table.insert("quantile".to_owned(), level.into());
-            if is_exact { "value" } else { "value_between" }
+    match claim.statistic {
+        Statistic::Mean => vec![(if is_exact { "mean" } else { "mean_between" }, value)],
+        Statistic::Quantile(level) => {
+            let key = if is_exact { "value" } else { "value_between" };
+            vec![("quantile", level.into()), (key, value)]
         }
-    };
-    table.insert(key.to_owned(), value);
+    }
 }
 
 #[cfg(test)]

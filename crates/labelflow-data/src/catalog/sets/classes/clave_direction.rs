@@ -7,7 +7,7 @@ use ndarray::{Axis, s};
 use crate::Result;
 use crate::catalog::formats::number_lines::read_number_lines;
 use crate::catalog::sets::number_table::{numbered_names, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "clave-direction",
@@ -20,9 +20,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "M. Vurkaç (2015), https://doi.org/10.24432/C5GC9F",
-    n_rows: 8606,
-    d_features: 16,
-    n_classes: 2,
+    counts: Counts { n_rows: 8606, d_features: 16, n_classes: 2 },
     load: Loader::ClassTable(read, &[0, 8, 15]),
 };
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Result;
 use crate::catalog::formats::number_lines::read_number_lines;
 use crate::catalog::sets::number_table::{numbered_names, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::catalog::{LoadOptions, WeakProblem, simulate};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -19,9 +19,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "H. Hofmann (1994), https://doi.org/10.24432/C5NC77",
-    n_rows: 700,
-    d_features: 24,
-    n_classes: 2,
+    counts: Counts { n_rows: 700, d_features: 24, n_classes: 2 },
     load: Loader::Classes(load),
 };
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::catalog::formats::{Missing, read_arff};
 use crate::catalog::sets::number_table::two_class_table;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -18,9 +18,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "R. Mohammad, L. McCluskey (2012), https://doi.org/10.24432/C51W2X",
-    n_rows: 11_055,
-    d_features: 30,
-    n_classes: 2,
+    counts: Counts { n_rows: 11_055, d_features: 30, n_classes: 2 },
     load: Loader::ClassTable(read, &[13, 25, 27]),
 };
 

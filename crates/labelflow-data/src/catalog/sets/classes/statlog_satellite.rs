@@ -7,7 +7,7 @@ use ndarray::{Axis, concatenate};
 use crate::Result;
 use crate::catalog::formats::number_lines::read_number_lines;
 use crate::catalog::sets::number_table::two_class_table;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "statlog-satellite",
@@ -28,9 +28,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     ],
     licence: UCI_LICENCE,
     citation: "A. Srinivasan (1993), https://doi.org/10.24432/C55887",
-    n_rows: 3041,
-    d_features: 36,
-    n_classes: 2,
+    counts: Counts { n_rows: 3041, d_features: 36, n_classes: 2 },
     load: Loader::ClassTable(read, &[0, 17, 35]),
 };
 

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ndarray::{Axis, concatenate};
 
+use crate::Result;
 use crate::catalog::sets::number_table::two_class_table;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::catalog::{LoadOptions, WeakProblem, simulate};
-use crate::tables::csv_file::CsvFile;
-use crate::{Error, Result};
+use crate::tables::table::TableFile;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "wine-quality",
@@ -29,9 +29,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     ],
     licence: UCI_LICENCE,
     citation: "P. Cortez, A. Cerdeira, F. Almeida, T. Matos, J. Reis (2009), https://doi.org/10.24432/C56S3T",
-    n_rows: 4974,
-    d_features: 11,
-    n_classes: 2,
+    counts: Counts { n_rows: 4974, d_features: 11, n_classes: 2 },
     load: Loader::Classes(load),
 };
 
@@ -51,12 +49,12 @@ fn read(dir: &Path) -> Result<LabelledTable> {
     let mut tables = Vec::new();
     let mut names = Vec::new();
     for path in &paths {
-        let csv = CsvFile::open(path, b';')?;
-        if csv.names().len() != 12 {
-            return Err(Error::content(path, "12 columns", csv.names().len()));
+        let table = TableFile::open_separated(path, b';')?;
+        if table.names.len() != 12 {
+            return Err(table.error("12 columns", table.names.len()));
         }
-        tables.push(csv.numbers::<f64>(&(0..12).collect::<Vec<_>>())?.or_error()?);
-        names = csv.names()[..11].to_vec();
+        tables.push(table.numbers::<f64>(&table.columns())??);
+        names = table.names[..11].to_vec();
     }
     let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()])
         .expect("both tables have 12 columns");

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::catalog::sets::{CatalogEntry, Loader};
+use crate::catalog::sets::{CatalogEntry, Counts, Loader};
 use crate::catalog::simulated_problem::scaled_by_seen;
 use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
 use crate::synthetic::planted_votes_for;
@@ -16,9 +16,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     files: &[],
     licence: "CC BY 4.0 (UCI Machine Learning Repository)",
     citation: "E. Alpaydin, C. Kaynak (1998), https://doi.org/10.24432/C50P49",
-    n_rows: 1797,
-    d_features: 64,
-    n_classes: 10,
+    counts: Counts { n_rows: 1797, d_features: 64, n_classes: 10 },
     load: Loader::Classes(load),
 };
 
@@ -48,7 +46,7 @@ mod tests {
     #[test]
     fn half_of_the_votes_are_missing_and_half_of_the_others_are_right() {
         let problem = load(Path::new(""), 0, &LoadOptions::default()).unwrap();
-        assert_eq!(problem.n_rows(), ENTRY.n_rows);
+        assert_eq!(problem.n_rows(), ENTRY.counts.n_rows);
         let (signals, truth) = (&problem.test.signals, &problem.test.truth);
         let votes = (0..signals.n_rows())
             .flat_map(|row| (0..N_SIGNALS).map(move |signal| (row, signal)))

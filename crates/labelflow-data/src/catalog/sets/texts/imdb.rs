@@ -21,7 +21,7 @@ use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
     polarity,
 };
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::visit_lines;
 use crate::texts::{KeywordLabelers, clean_text};
@@ -43,9 +43,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: "reviews: none stated; word vectors: Public Domain Dedication and License",
     citation: "A. Maas et al. (2011), https://ai.stanford.edu/~amaas/data/sentiment/; \
                word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    n_rows: 49_565,
-    d_features: D_FEATURES,
-    n_classes: 2,
+    counts: Counts { n_rows: 49_565, d_features: D_FEATURES, n_classes: 2 },
     load: Loader::Classes(load),
 };
 

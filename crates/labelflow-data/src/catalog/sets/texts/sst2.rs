@@ -11,7 +11,7 @@ use crate::Result;
 use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, polarity,
 };
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
 use crate::texts::{KeywordLabelers, clean_text};
 
@@ -37,9 +37,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: "sentences: none stated (Stanford); word vectors: Public Domain Dedication and License",
     citation: "R. Socher et al. (2013), https://aclanthology.org/D13-1170/; \
                word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    n_rows: 5819,
-    d_features: D_FEATURES,
-    n_classes: 2,
+    counts: Counts { n_rows: 5819, d_features: D_FEATURES, n_classes: 2 },
     load: Loader::Classes(load),
 };
 

@@ -20,7 +20,7 @@ use crate::catalog::sets::labelled_texts::{
     D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
     polarity,
 };
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::read_json;
 use crate::texts::{KeywordLabelers, clean_text};
@@ -48,9 +48,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     citation: "X. Zhang, J. Zhao, Y. LeCun (2015), https://arxiv.org/abs/1509.01626; the sample: Y. Yu et al. (2021), \
                https://arxiv.org/abs/2010.07835; \
                word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    n_rows: 6969,
-    d_features: D_FEATURES,
-    n_classes: 2,
+    counts: Counts { n_rows: 6969, d_features: D_FEATURES, n_classes: 2 },
     load: Loader::Classes(load),
 };
 

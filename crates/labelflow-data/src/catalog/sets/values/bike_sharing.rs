@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::catalog::sets::number_table::{owned, places_of, value_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader, UCI_LICENCE, ValueTable};
-use crate::tables::csv_file::CsvFile;
+use crate::catalog::sets::number_table::{owned, value_table};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader, UCI_LICENCE, ValueTable};
+use crate::tables::table::TableFile;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "bike-sharing",
@@ -18,39 +18,24 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "H. Fanaee-T (2013), https://doi.org/10.24432/C5W894",
-    n_rows: 17_379,
-    d_features: 12,
-    n_classes: 0,
+    counts: Counts { n_rows: 17_379, d_features: 12, n_classes: 0 },
     load: Loader::ValueTable(read, &RULE_FEATURES),
 };
 
 const FILE: &str = "uci/bike-sharing/hour.csv";
 
 /// The features, then the label. The two parts of the count, casual and registered, would give it away.
-const COLUMNS: [&str; 13] = [
-    "season",
-    "yr",
-    "mnth",
-    "hr",
-    "holiday",
-    "weekday",
-    "workingday",
-    "weathersit",
-    "temp",
-    "atemp",
-    "hum",
-    "windspeed",
-    "cnt",
-];
+const COLUMNS: &str = "season,yr,mnth,hr,holiday,weekday,workingday,weathersit,temp,atemp,hum,\
+                       windspeed,cnt";
 
 const RULE_FEATURES: [&str; 5] = ["season", "hr", "workingday", "atemp", "windspeed"];
 
 fn read(dir: &Path) -> Result<ValueTable> {
     let path = dir.join(FILE);
-    let csv = CsvFile::open(&path, b',')?;
-    let places = places_of(&path, csv.names(), &COLUMNS)?;
-    let values = csv.numbers::<f64>(&places)?.or_error()?;
-    value_table(&path, &values, owned(&COLUMNS[..12]))
+    let columns = COLUMNS.split(',').collect::<Vec<_>>();
+    let table = TableFile::open_named(&path)?;
+    let places = columns.iter().map(|name| table.required_column(name)).collect::<Result<Vec<_>>>()?;
+    value_table(&path, &table.numbers::<f64>(&places)??, owned(&columns[..12]))
 }
 
 #[cfg(test)]

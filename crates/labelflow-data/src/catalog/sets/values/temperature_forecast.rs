@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::sets::number_table::{number, owned, places_of, value_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader, UCI_LICENCE, ValueTable};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader, UCI_LICENCE, ValueTable};
 use crate::tables::cells::{into_table, parse_number};
 use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
@@ -19,40 +19,17 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "D. Cho, C. Yoo, J. Im, D.-H. Cha (2020), https://doi.org/10.24432/C59K76",
-    n_rows: 7588,
-    d_features: 24,
-    n_classes: 0,
+    counts: Counts { n_rows: 7588, d_features: 24, n_classes: 0 },
     load: Loader::ValueTable(read, &RULE_FEATURES),
 };
 
 const FILE: &str = "uci/temperature-forecast/Bias_correction_ucl.csv";
 
 /// The columns of numbers: the features, then the label. Tomorrow's lowest temperature is a second label and no feature.
-const COLUMNS: [&str; 23] = [
-    "station",
-    "Present_Tmax",
-    "Present_Tmin",
-    "LDAPS_RHmin",
-    "LDAPS_RHmax",
-    "LDAPS_Tmax_lapse",
-    "LDAPS_Tmin_lapse",
-    "LDAPS_WS",
-    "LDAPS_LH",
-    "LDAPS_CC1",
-    "LDAPS_CC2",
-    "LDAPS_CC3",
-    "LDAPS_CC4",
-    "LDAPS_PPT1",
-    "LDAPS_PPT2",
-    "LDAPS_PPT3",
-    "LDAPS_PPT4",
-    "lat",
-    "lon",
-    "DEM",
-    "Slope",
-    "Solar radiation",
-    "Next_Tmax",
-];
+const COLUMNS: &str = "station,Present_Tmax,Present_Tmin,LDAPS_RHmin,LDAPS_RHmax,LDAPS_Tmax_lapse,\
+                       LDAPS_Tmin_lapse,LDAPS_WS,LDAPS_LH,LDAPS_CC1,LDAPS_CC2,LDAPS_CC3,LDAPS_CC4,\
+                       LDAPS_PPT1,LDAPS_PPT2,LDAPS_PPT3,LDAPS_PPT4,lat,lon,DEM,Slope,\
+                       Solar radiation,Next_Tmax";
 
 /// Of the four columns of cloud cover and of precipitation, the paper does not say which: the first of each.
 const RULE_FEATURES: [&str; 5] =
@@ -64,13 +41,14 @@ const RULE_FEATURES: [&str; 5] =
 /// counts as two numbers, the year and the day of the year, and that temperature is left out.
 fn read(dir: &Path) -> Result<ValueTable> {
     let path = dir.join(FILE);
+    let columns = COLUMNS.split(',').collect::<Vec<_>>();
     let mut places = None;
     let mut values = Vec::new();
     visit_records(&path, b',', |_, record| {
         let Some((places, date)) = &places else {
             let header = record.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
             let date = places_of(&path, &header, &["Date"])?[0];
-            places = Some((places_of(&path, &header, &COLUMNS)?, date));
+            places = Some((places_of(&path, &header, &columns)?, date));
             return Ok(Visit::Next);
         };
         if record.iter().any(|cell| parse_number(cell).is_some_and(f64::is_nan)) {
@@ -81,15 +59,15 @@ fn read(dir: &Path) -> Result<ValueTable> {
         let day = parse_date(text).ok_or_else(|| {
             Error::cell(&path, "a date such as 2013-06-30", text).in_column("Date")
         })?;
-        for (index, (name, &place)) in COLUMNS.iter().zip(places).enumerate() {
-            if index == COLUMNS.len() - 1 {
+        for (index, (name, &place)) in columns.iter().zip(places).enumerate() {
+            if index == columns.len() - 1 {
                 values.extend(day);
             }
             values.push(number(&path, cell(place)).map_err(|error| error.in_column(name))?);
         }
         Ok(Visit::Next)
     })?;
-    let names = [&COLUMNS[..22], &["year", "day of year"]].concat();
+    let names = [&columns[..22], &["year", "day of year"]].concat();
     value_table(&path, &into_table(values, names.len() + 1), owned(&names))
 }
 
