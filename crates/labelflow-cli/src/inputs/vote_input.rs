@@ -21,7 +21,7 @@ use labelflow_data::inputs::{
     write_task_labels,
 };
 use labelflow_data::inputs::{LabelColumns, write_labels_with_as_they_come};
-use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
+use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
 use crate::flags::{SignalsArgs, WrenchPart};
@@ -242,7 +242,7 @@ impl VoteInput {
 
 /// Whether the flags name votes whose rows are not all kept in memory.
 fn is_streamed(args: &SignalsArgs) -> bool {
-    let is_parts = |path: &PathBuf| args.memory.is_some() || VoteParts::is_several(path);
+    let is_parts = |path: &PathBuf| args.memory.is_some() || TableParts::is_several(path);
     args.source.counts.is_some() || args.source.signals.as_ref().is_some_and(is_parts)
 }
 

@@ -149,11 +149,8 @@ pub fn simulate(
 ) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
     split.check()?;
-    let scaled = LabelledTable {
-        features: scaled_by_seen(&table.features, &split)?,
-        truth: table.truth.clone(),
-        classes: table.classes.clone(),
-    };
+    let features = scaled_by_seen(&table.features, &split)?;
+    let scaled = LabelledTable { features, ..table.clone() };
     let parts = SimulatedParts {
         train: scaled.select_rows(&split.train),
         simulation: scaled.select_rows(&split.simulation),
@@ -187,16 +184,12 @@ impl SimulatedParts {
     pub(crate) fn simulate(self, columns: &[usize], bounds: BoundsFrom) -> Result<WeakProblem> {
         self.check_columns(columns)?;
         let n_classes = self.simulation.truth.n_classes();
-        let labelers = columns
-            .iter()
-            .map(|&column| {
-                LogisticRegression::default().fit(
-                    single_column(&self.simulation.features, column),
-                    self.simulation.truth.labels(),
-                    n_classes,
-                )
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let labels = self.simulation.truth.labels();
+        let fit = |&column: &usize| {
+            let values = single_column(&self.simulation.features, column);
+            LogisticRegression::default().fit(values, labels, n_classes)
+        };
+        let labelers = columns.iter().map(fit).collect::<Result<Vec<_>, _>>()?;
         let evaluated = |part: LabelledTable| -> Result<EvaluatedRows> {
             let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
             for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
@@ -210,29 +203,19 @@ impl SimulatedParts {
                 .with_classes(part.classes)?;
             Ok(EvaluatedRows { features: part.features, signals, truth: part.truth })
         };
-        let (train, simulation) = (evaluated(self.train)?, evaluated(self.simulation)?);
-        WeakProblem::measured(
-            train,
-            simulation,
-            evaluated(self.test)?,
-            bounds,
-            EvaluatedRows::bounds,
-        )
+        let (train, simulation, test) =
+            (evaluated(self.train)?, evaluated(self.simulation)?, evaluated(self.test)?);
+        WeakProblem::measured(train, simulation, test, bounds, EvaluatedRows::bounds)
     }
 
     fn check_columns(&self, columns: &[usize]) -> Result<()> {
         let d_features = self.simulation.features.d_features();
-        match columns.iter().find(|&&column| column >= d_features) {
-            Some(column) => Err(Error::config(
-                "signal columns",
-                format!("columns from 0 to {}", d_features - 1),
-                column,
-            )),
-            None if columns.is_empty() => {
-                Err(Error::config("signal columns", "at least one column", "none"))
-            }
-            None => Ok(()),
-        }
+        let (expected, found) = match columns.iter().find(|&&column| column >= d_features) {
+            Some(column) => (format!("columns from 0 to {}", d_features - 1), column.to_string()),
+            None if columns.is_empty() => ("at least one column".to_owned(), "none".to_owned()),
+            None => return Ok(()),
+        };
+        Err(Error::config("signal columns", expected, found))
     }
 }
 

@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayViewMut1, Axis};
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::row_reader::{RowBatch, RowReader};
 use crate::inputs::features_file::{MISSING_VALUES, NOT_FEATURES, first_not_finite};
 use crate::parts::TableParts;
-use crate::tables::parquet::{check_number, column_as};
+use crate::tables::parquet::{check_number, number_table};
 use crate::{Error, Place, Result};
 
 /// What is done about rows with a feature that is missing, infinite or too large.
@@ -124,28 +122,6 @@ impl FeatureParts {
         let reader = RowReader::new(&self.table, &self.columns, rows).with_batch_rows(batch_rows);
         FeatureReader { parts: self, reader, bad_rows, n_bad: 0, first_bad: None }
     }
-
-    /// Writes the numbers of a column into a column of a table.
-    fn fill(
-        &self,
-        mut column: ArrayViewMut1<'_, f32>,
-        array: &ArrayRef,
-        file: usize,
-        name: &str,
-    ) -> Result<()> {
-        // The usual types need no other form of themselves.
-        if let (DataType::Float32, 0) = (array.data_type(), array.null_count()) {
-            let values = array.as_primitive::<Float32Type>().values();
-            column.iter_mut().zip(values.iter()).for_each(|(cell, value)| *cell = *value);
-            return Ok(());
-        }
-        let array = column_as(array, &DataType::Float64, &self.table.files()[file], name)?;
-        let values = array.as_primitive::<Float64Type>();
-        for (row, cell) in column.iter_mut().enumerate() {
-            *cell = if values.is_null(row) { f32::NAN } else { values.value(row) as f32 };
-        }
-        Ok(())
-    }
 }
 
 /// Reads features in the order of the files.
@@ -162,12 +138,8 @@ impl FeatureReader<'_> {
     pub fn next_rows(&mut self) -> Result<Option<FeatureRows>> {
         let Some(batch) = self.reader.next()? else { return Ok(None) };
         let (n_rows, parts) = (batch.n_rows(), self.parts);
-        let mut values = Array2::zeros((n_rows, parts.names.len()));
-        for ((column, array), name) in
-            values.axis_iter_mut(Axis(1)).zip(&batch.arrays).zip(&parts.names)
-        {
-            parts.fill(column, array, batch.file, name)?;
-        }
+        let file = &parts.table.files()[batch.file];
+        let mut values = number_table::<f32>(&batch.arrays, file, &parts.names)?;
         let is_good = |row: &usize| values.row(*row).iter().all(|value| value.is_finite());
         let good: Vec<usize> = (0..n_rows).filter(is_good).collect();
         if good.len() < n_rows {
@@ -176,7 +148,7 @@ impl FeatureReader<'_> {
         }
         let features = (!good.is_empty()).then(|| {
             let features = Features::with_names(values, parts.names.clone());
-            features.map_err(Error::in_file(&parts.table.files()[batch.file]))
+            features.map_err(Error::in_file(file))
         });
         let features = features.transpose()?;
         Ok(Some(FeatureRows { first_row: batch.first_row, n_rows, good, features }))

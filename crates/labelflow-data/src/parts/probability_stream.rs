@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::DataType;
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3};
 
@@ -11,7 +10,7 @@ use super::row_reader::{RowBatch, RowReader, take_rows};
 use crate::inputs::vote_cells::named_votes;
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::parts::VoteParts;
-use crate::tables::parquet::column_as;
+use crate::tables::parquet::number_table;
 use crate::{Error, Place, Result};
 
 /// Columns of probabilities.
@@ -74,20 +73,17 @@ impl ProbabilityStream {
         ProbabilityReader { stream: self, reader, ahead: Vec::new() }
     }
 
-    /// Writes a column to every `step`-th cell.
-    fn fill(&self, batch: &RowBatch, signal: usize, cells: &mut [f32], step: usize) -> Result<()> {
-        let file = &self.parts.files()[batch.file];
-        let column = &self.parts.labelers()[signal];
-        let values = column_as(&batch.arrays[signal], &DataType::Float64, file, column)?;
-        let values = values.as_primitive::<Float64Type>();
-        for (row, cell) in cells.iter_mut().step_by(step).enumerate() {
-            let value = if values.is_null(row) { f32::NAN } else { values.value(row) as f32 };
-            *cell = self.abstain.read_probability(value).map_err(|expected| {
+    /// The probabilities of a batch, NaN where a labeler abstains.
+    fn probabilities(&self, batch: &RowBatch) -> Result<Array2<f32>> {
+        let (file, labelers) = (&self.parts.files()[batch.file], self.parts.labelers());
+        let mut values = number_table::<f32>(&batch.arrays, file, labelers)?;
+        for ((row, signal), value) in values.indexed_iter_mut() {
+            *value = self.abstain.read_probability(*value).map_err(|expected| {
                 let place = Place::row(batch.row_in_file + row);
-                Error::content(file, expected, value).at(place).in_column(column)
+                Error::content(file, expected, *value).at(place).in_column(&labelers[signal])
             })?;
         }
-        Ok(())
+        Ok(values)
     }
 }
 
@@ -109,14 +105,12 @@ fn has_fraction(parts: &VoteParts, classes: &[String]) -> Result<bool> {
         }
         let mut reader = RowReader::new(table, &may_have, table.rows_of_file(index));
         while let Some(batch) = reader.next()? {
-            for (array, &column) in batch.arrays.iter().zip(&may_have) {
-                let (file, name) = (&table.files()[index], &table.columns()[column]);
-                let values = column_as(array, &DataType::Float64, file, name)?;
-                let mut values = values.as_primitive::<Float64Type>().iter().flatten();
-                let is_fraction = |value: &f64| value.is_finite() && value.fract() != 0.0;
-                if let Some(value) = values.find(is_fraction) {
-                    return Ok(!classes.contains(&format!("{value:?}")));
-                }
+            let names: Vec<&String> =
+                may_have.iter().map(|&column| &table.columns()[column]).collect();
+            let values = number_table::<f64>(&batch.arrays, &table.files()[index], &names)?;
+            let is_fraction = |value: &f64| value.is_finite() && value.fract() != 0.0;
+            if let Some(value) = values.iter().find(|value| is_fraction(value)) {
+                return Ok(!classes.contains(&format!("{value:?}")));
             }
         }
     }
@@ -141,11 +135,7 @@ impl ProbabilityReader<'_> {
         let path = &stream.parts.files()[0];
         let class1 = take_rows(ahead, n_rows, n_signals, path, |ahead| {
             let Some(batch) = reader.next()? else { return Ok(false) };
-            let start = ahead.len();
-            ahead.resize(start + batch.n_rows() * n_signals, 0.0);
-            for signal in 0..n_signals {
-                stream.fill(&batch, signal, &mut ahead[start + signal..], n_signals)?;
-            }
+            ahead.extend(stream.probabilities(&batch)?);
             Ok(true)
         })?;
         let both = class1.into_iter().flat_map(|p| [1.0 - p, p]).collect();

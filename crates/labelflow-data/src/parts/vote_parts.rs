@@ -14,11 +14,6 @@ pub struct VoteParts {
 }
 
 impl VoteParts {
-    /// Whether a path names files by a pattern or a folder, rather than one file.
-    pub fn is_several(path: &Path) -> bool {
-        TableParts::is_several(path)
-    }
-
     /// Finds the files, see [`TableParts::open`]. Every column is a labeler.
     pub fn open(path: &Path) -> Result<Self> {
         let table = TableParts::open(path)?;

@@ -5,85 +5,61 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use csv::StringRecord;
 
 use super::cells::parse_number;
 use crate::{Error, Place, Result};
 
-/// A csv file whose header was read and checked.
-#[derive(Debug)]
-pub(crate) struct CsvFile {
-    path: PathBuf,
-    delimiter: u8,
-    pub(crate) names: Vec<String>,
+/// Reads and checks the names of the columns.
+pub(crate) fn read_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
+    let mut names: Option<Vec<String>> = None;
+    visit_records(path, delimiter, |_, record| {
+        names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
+        Ok(Visit::Stop)
+    })?;
+    let names = names
+        .ok_or_else(|| Error::content(path, "a header line with column names", "an empty file"))?;
+    check_header(path, &names)?;
+    Ok(names)
 }
 
-impl CsvFile {
-    /// Reads the header.
-    pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
-        let mut names: Option<Vec<String>> = None;
-        visit_records(path, delimiter, |_, record| {
-            names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
-            Ok(Visit::Stop)
-        })?;
-        let names = names.ok_or_else(|| {
-            Error::content(path, "a header line with column names", "an empty file")
-        })?;
-        check_header(path, &names)?;
-        Ok(Self { path: path.to_owned(), delimiter, names })
-    }
+/// The line of the row with this index.
+pub(crate) fn find_row(path: &Path, delimiter: u8, row: usize) -> Place {
+    let (mut index, mut found) = (0, Place::Whole);
+    let visited = visit_records(path, delimiter, |place, _| {
+        // The first record is the header.
+        if index == row + 1 {
+            found = place.find(path);
+            return Ok(Visit::Stop);
+        }
+        index += 1;
+        Ok(Visit::Next)
+    });
+    // The file was readable a moment ago; if it no longer is, the error simply names no line.
+    if visited.is_ok() { found } else { Place::Whole }
+}
 
-    /// Visits the cells of the chosen columns, row by row. Errors of `visit` get the line.
-    pub(crate) fn visit_cells(
-        &self,
-        columns: &[usize],
-        mut visit: impl FnMut(usize, &str) -> Result<()>,
-    ) -> Result<()> {
-        self.visit_rows(|_, record| {
-            columns.iter().try_for_each(|&column| visit(column, &record[column]))?;
-            Ok(Visit::Next)
-        })
-    }
-
-    /// The line of the row with this index.
-    pub(crate) fn place(&self, row: usize) -> Place {
-        let mut found = Place::Whole;
-        let mut index = 0;
-        let visited = self.visit_rows(|place, _| {
-            if index == row {
-                found = place.find(&self.path);
-                return Ok(Visit::Stop);
-            }
-            index += 1;
-            Ok(Visit::Next)
-        });
-        // The file was readable a moment ago; if it no longer is, the error simply names no line.
-        if visited.is_ok() { found } else { Place::Whole }
-    }
-
-    /// Visits the rows below the header, each with as many fields as the header.
-    fn visit_rows(
-        &self,
-        mut visit: impl FnMut(Offset, &StringRecord) -> Result<Visit>,
-    ) -> Result<()> {
-        let mut is_header = true;
-        visit_records(&self.path, self.delimiter, |place, record| {
-            if std::mem::take(&mut is_header) {
-                return Ok(Visit::Next);
-            }
-            if record.len() != self.names.len() {
-                return Err(Error::content(
-                    &self.path,
-                    format!("{} fields, as many as the header has", self.names.len()),
-                    record.len(),
-                )
+/// Visits the rows below the header, each with as many fields as the header. Errors of `visit` get the line.
+pub(crate) fn visit_rows(
+    path: &Path,
+    delimiter: u8,
+    n_columns: usize,
+    mut visit: impl FnMut(&StringRecord) -> Result<()>,
+) -> Result<()> {
+    let mut is_header = true;
+    visit_records(path, delimiter, |_, record| {
+        if std::mem::take(&mut is_header) {
+            return Ok(Visit::Next);
+        }
+        if record.len() != n_columns {
+            let expected = format!("{n_columns} fields, as many as the header has");
+            return Err(Error::content(path, expected, record.len())
                 .with_hint("quote fields that contain the separator"));
-            }
-            visit(place, record)
-        })
-    }
+        }
+        visit(record).map(|()| Visit::Next)
+    })
 }
 
 /// Whether to go on.
@@ -204,7 +180,7 @@ mod tests {
     use super::*;
     use crate::tables::table::TableFile;
 
-    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
         std::fs::write(&path, text).unwrap();
@@ -221,10 +197,10 @@ mod tests {
     fn marks_line_ends_quotes_and_blank_lines_are_accepted() {
         let text = "\u{feff}a,\"b, c\"\r\n1,\"2\"\r\n\r\n 3 ,-4e0\r\n\r\n";
         let (_folder, path) = file(text);
-        let csv = CsvFile::open(&path, b',').unwrap();
-        assert_eq!(csv.names, ["a", "b, c"]);
+        assert_eq!(read_header(&path, b',').unwrap(), ["a", "b, c"]);
         assert_eq!(numbers(text).unwrap(), array![[1.0, 2.0], [3.0, -4.0]]);
-        assert_eq!((csv.place(0), csv.place(1)), (Place::Line(2), Place::Line(4)));
+        let place = |row| find_row(&path, b',', row);
+        assert_eq!((place(0), place(1)), (Place::Line(2), Place::Line(4)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, Axis};
 
 use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
-use super::csv_file::CsvFile;
+use super::csv_file::{find_row, read_header, visit_rows};
 use super::npy_file::NpyArray;
 use super::parquet::ParquetFile;
 use crate::{Error, Place, Result};
@@ -51,7 +51,8 @@ pub(crate) struct TableFile {
 
 #[derive(Debug)]
 enum Content {
-    Csv(CsvFile),
+    /// Text separated by this byte.
+    Csv(u8),
     Parquet(ParquetFile),
     Array(NpyArray),
 }
@@ -92,9 +93,8 @@ impl TableFile {
 
     /// Opens a text whose cells are separated by this byte.
     pub(crate) fn open_separated(path: &Path, separator: u8) -> Result<Self> {
-        let file = CsvFile::open(path, separator)?;
-        let names = file.names.clone();
-        Ok(Self { path: path.to_owned(), names, content: Content::Csv(file) })
+        let names = read_header(path, separator)?;
+        Ok(Self { path: path.to_owned(), names, content: Content::Csv(separator) })
     }
 
     /// The array, if it is one.
@@ -149,9 +149,9 @@ impl TableFile {
     pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
         match &self.content {
             Content::Parquet(file) => file.numbers(columns),
-            Content::Csv(file) => {
+            Content::Csv(_) => {
                 let (mut values, mut is_text) = (Vec::new(), false);
-                let visited = file.visit_cells(columns, |column, cell| {
+                let visited = self.visit_cells(columns, |column, cell| {
                     let value = parse_number(cell).ok_or_else(|| {
                         is_text = true;
                         Error::cell(&self.path, "a number", cell).in_column(&self.names[column])
@@ -178,17 +178,29 @@ impl TableFile {
         codes: &mut NameCodes,
     ) -> Result<Array2<u32>> {
         let mut values = Vec::new();
-        let visit = |column: usize, cell: &str| {
+        self.visit_cells(columns, |column, cell| {
             let code = codes.code(&self.path, cell.trim());
             values.push(code.map_err(|error| error.in_column(&self.names[column]))?);
             Ok(())
-        };
+        })?;
+        Ok(into_table(values, columns.len()))
+    }
+
+    /// Visits the cells of the chosen columns as text, row by row. Errors of `visit` get the place.
+    fn visit_cells(
+        &self,
+        columns: &[usize],
+        mut visit: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<()> {
         match &self.content {
-            Content::Csv(file) => file.visit_cells(columns, visit),
+            Content::Csv(separator) => {
+                visit_rows(&self.path, *separator, self.names.len(), |record| {
+                    columns.iter().try_for_each(|&column| visit(column, &record[column]))
+                })
+            }
             Content::Parquet(file) => file.visit_cells(columns, visit),
             Content::Array(_) => Err(self.error("names", "an array of numbers")),
-        }?;
-        Ok(into_table(values, columns.len()))
+        }
     }
 
     /// A column as codes of any names, of which there may be no more than `n_most`, and the names in order of appearance.
@@ -213,7 +225,7 @@ impl TableFile {
     /// Where the row with this index is, for people.
     pub(crate) fn place(&self, row: usize) -> Place {
         match &self.content {
-            Content::Csv(file) => file.place(row),
+            Content::Csv(separator) => find_row(&self.path, *separator, row),
             Content::Parquet(_) | Content::Array(_) => Place::row(row),
         }
     }

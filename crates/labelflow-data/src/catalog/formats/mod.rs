@@ -6,6 +6,6 @@ mod idx;
 pub(crate) mod number_lines;
 mod xls_sheet;
 
-pub use arff::{ArffTable, Missing, read_arff};
+pub use arff::{ArffTable, read_arff};
 pub use idx::{IdxArray, read_idx};
 pub use xls_sheet::XlsSheet;

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use ndarray::Array2;
 
+use crate::tables::cells::into_table;
 use crate::{Error, Place, Result};
 
 /// The first `n_columns` numbers of each line; what follows them, such as a remark, is ignored. Blank lines are skipped.
 pub(crate) fn read_number_lines(path: &Path, n_columns: usize) -> Result<Array2<f64>> {
     let text = fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
     let mut values = Vec::new();
-    let mut n_rows = 0;
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = Place::Line(index as u64 + 1);
         let before = values.len();
@@ -20,16 +20,11 @@ pub(crate) fn read_number_lines(path: &Path, n_columns: usize) -> Result<Array2<
             values.push(value?);
         }
         if values.len() - before != n_columns {
-            return Err(Error::content(
-                path,
-                format!("{n_columns} numbers"),
-                values.len() - before,
-            )
-            .at(place));
+            let found = values.len() - before;
+            return Err(Error::content(path, format!("{n_columns} numbers"), found).at(place));
         }
-        n_rows += 1;
     }
-    Ok(Array2::from_shape_vec((n_rows, n_columns), values).expect("every row has n_columns"))
+    Ok(into_table(values, n_columns))
 }
 
 #[cfg(test)]

@@ -5,5 +5,5 @@ mod page_header;
 mod parquet_file;
 mod parquet_writer;
 
-pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number, column_as};
+pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number, column_as, number_table};
 pub(crate) use parquet_writer::ParquetStream;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type};
+use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -124,15 +125,10 @@ impl ParquetFile {
                 return Ok(Err(error));
             }
         }
+        let names: Vec<&String> = columns.iter().map(|&column| &self.names[column]).collect();
         let mut values = Vec::new();
-        self.visit_batches(columns, &DataType::Float64, |columns| {
-            let columns = columns.iter().map(|column| column.as_primitive::<Float64Type>());
-            let columns = columns.collect::<Vec<_>>();
-            for row in 0..columns[0].len() {
-                values.extend(columns.iter().map(|column| {
-                    T::from_f64(if column.is_null(row) { f64::NAN } else { column.value(row) })
-                }));
-            }
+        self.visit_batches(columns, |arrays| {
+            values.extend(number_table::<T>(arrays, &self.path, &names)?);
             Ok(())
         })?;
         Ok(Ok(into_table(values, columns.len())))
@@ -145,40 +141,56 @@ impl ParquetFile {
         mut visit: impl FnMut(usize, &str) -> Result<()>,
     ) -> Result<()> {
         let mut first_row = 0;
-        self.visit_batches(columns, &DataType::Utf8, |arrays| {
-            let arrays = arrays.iter().map(|array| array.as_string::<i32>()).collect::<Vec<_>>();
-            for row in 0..arrays[0].len() {
-                for (array, &column) in arrays.iter().zip(columns) {
-                    let cell = if array.is_null(row) { "" } else { array.value(row) };
+        self.visit_batches(columns, |arrays| {
+            let texts = arrays.iter().zip(columns).map(|(array, &column)| {
+                column_as(array, &DataType::Utf8, &self.path, &self.names[column])
+            });
+            let texts = texts.collect::<Result<Vec<_>>>()?;
+            for row in 0..texts[0].len() {
+                for (text, &column) in texts.iter().zip(columns) {
+                    let text = text.as_string::<i32>();
+                    let cell = if text.is_null(row) { "" } else { text.value(row) };
                     let place = Place::row(first_row + row);
                     visit(column, cell).map_err(|error| error.at(place))?;
                 }
             }
-            first_row += arrays[0].len();
+            first_row += texts[0].len();
             Ok(())
         })
     }
 
-    /// Visits the chosen columns batch by batch, in the chosen order, as arrays of one type.
+    /// Visits the chosen columns batch by batch, in the chosen order.
     fn visit_batches(
         &self,
         columns: &[usize],
-        kind: &DataType,
         mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
     ) -> Result<()> {
         let n_rows = self.row_groups.iter().sum();
         guarded(&self.path, || {
             let mut reader = self.reader(columns, 0..n_rows, BATCH_ROWS)?;
             while let Some(arrays) = self.next_batch(&mut reader, columns)? {
-                let arrays = arrays.iter().zip(columns);
-                let arrays = arrays.map(|(array, &column)| {
-                    column_as(array, kind, &self.path, &self.names[column])
-                });
-                visit(&arrays.collect::<Result<Vec<_>>>()?)?;
+                visit(&arrays)?;
             }
             Ok(())
         })
     }
+}
+
+/// Columns of a file as numbers, NaN where a cell is null, `[n_rows, n_columns]`.
+pub(crate) fn number_table<T: Number>(
+    arrays: &[ArrayRef],
+    path: &Path,
+    names: &[impl AsRef<str>],
+) -> Result<Array2<T>> {
+    let shape = (arrays[0].len(), arrays.len());
+    let mut table = Array2::from_elem(shape, T::from_f64(f64::NAN));
+    for ((mut column, array), name) in table.columns_mut().into_iter().zip(arrays).zip(names) {
+        let numbers = column_as(array, &DataType::Float64, path, name.as_ref())?;
+        for (cell, number) in column.iter_mut().zip(numbers.as_primitive::<Float64Type>()) {
+            *cell = T::from_f64(number.unwrap_or(f64::NAN));
+        }
+    }
+    Ok(table)
 }
 
 /// A column of a file as an array of this type.

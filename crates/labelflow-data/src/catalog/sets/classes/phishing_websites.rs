@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::catalog::formats::{Missing, read_arff};
+use crate::catalog::formats::read_arff;
 use crate::catalog::sets::number_table::two_class_table;
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ const FILE: &str = "uci/phishing/Training Dataset.arff";
 
 fn read(dir: &Path) -> Result<LabelledTable> {
     let path = dir.join(FILE);
-    let table = read_arff(&path, Missing::Error)?;
+    let table = read_arff(&path)?;
     if table.names.len() != 31 {
         return Err(Error::content(&path, "31 attributes", table.names.len()));
     }

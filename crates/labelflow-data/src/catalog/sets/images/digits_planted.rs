@@ -29,13 +29,9 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, seed)?;
     let split = Split::stratified(&table.truth, seed);
     let features = scaled_by_seen(&table.features, &split)?;
-    let part = |rows: &[usize]| EvaluatedRows {
-        features: features.select_rows(rows),
-        signals: signals.select_rows(rows),
-        truth: table.truth.select_rows(rows),
-    };
+    let all = EvaluatedRows { features, signals, truth: table.truth };
     let [train, simulation, test] =
-        [&split.train, &split.simulation, &split.test].map(|rows| part(rows));
+        [&split.train, &split.simulation, &split.test].map(|rows| all.select_rows(rows));
     WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
 }
 

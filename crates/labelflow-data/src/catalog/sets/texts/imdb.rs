@@ -18,13 +18,13 @@
 use std::path::Path;
 
 use crate::catalog::sets::labelled_texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
-    polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, draw, first_of_each, polarity,
+    text_problem,
 };
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::visit_lines;
-use crate::texts::{KeywordLabelers, clean_text};
+use crate::texts::KeywordLabelers;
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -55,21 +55,18 @@ const LONGEST_LINE: u64 = 1 << 20;
 const TEST_SHARE: usize = 5;
 
 fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let path = dir.join(FILE);
-    let texts = read(&path)?;
-    let mut cleaned = texts.raw.iter().map(|text| clean_text(text)).collect::<Vec<_>>();
+    let texts = read(&dir.join(FILE))?;
+    let mut cleaned = texts.cleaned();
     let kept = first_of_each(&cleaned);
     let texts = texts.select(&kept);
     let is_drawn = draw(kept.len(), kept.len() / TEST_SHARE, seed, "imdb test");
-    let labelers = KeywordLabelers::imdb();
-    let rows = if options.imdb_clean_features {
-        let documents =
-            kept.iter().map(|&row| std::mem::take(&mut cleaned[row])).collect::<Vec<_>>();
-        VectorizedTexts::new(dir, &texts, &documents, &labelers, options)?
-    } else {
-        VectorizedTexts::new(dir, &texts, &texts.raw, &labelers, options)?
+    let documents = match options.imdb_clean_features {
+        true => &kept.iter().map(|&row| std::mem::take(&mut cleaned[row])).collect(),
+        false => &texts.raw,
     };
-    rows.problem(&path, options, |_| true, |text, is_covered| is_drawn[text] || !is_covered)
+    text_problem(dir, &texts, documents, &KeywordLabelers::imdb(), options, |text, is_covered| {
+        is_drawn[text] || !is_covered
+    })
 }
 
 /// Each line: the published part, the class, a number, the stars and the review. Nothing is quoted.

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use crate::Result;
 use crate::catalog::sets::labelled_texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, polarity, text_problem,
 };
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
-use crate::texts::{KeywordLabelers, clean_text};
+use crate::texts::KeywordLabelers;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "sst-2",
@@ -50,11 +50,8 @@ fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let test = LabelledTexts::read(&dir.join(TEST), polarity)?;
     texts.labels.extend(test.labels);
     texts.raw.extend(test.raw);
-    let documents = texts.raw.iter().map(|text| clean_text(text)).collect::<Vec<_>>();
     let labelers = KeywordLabelers::sst2();
-    let rows = VectorizedTexts::new(dir, &texts, &documents, &labelers, options)?;
-    let is_train = |text| text < n_train;
-    rows.problem(&dir.join(TRAIN), options, is_train, |text, _| !is_train(text))
+    text_problem(dir, &texts, &texts.cleaned(), &labelers, options, |text, _| text >= n_train)
 }
 
 #[cfg(test)]

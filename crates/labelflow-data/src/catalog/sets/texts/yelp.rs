@@ -17,13 +17,13 @@ use serde::Deserialize;
 
 use crate::Result;
 use crate::catalog::sets::labelled_texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, VectorizedTexts, WORDS_FILE, draw, first_of_each,
-    polarity,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, draw, first_of_each, polarity,
+    text_problem,
 };
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
 use crate::tables::packed_text::read_json;
-use crate::texts::{KeywordLabelers, clean_text};
+use crate::texts::KeywordLabelers;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "yelp",
@@ -74,7 +74,7 @@ fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
         }
     }
     let labelers = KeywordLabelers::yelp();
-    let documents = texts.raw.iter().map(|text| clean_text(text)).collect::<Vec<_>>();
+    let documents = texts.cleaned();
     let signals = labelers.vote(&texts.raw)?;
     let mut kept = first_of_each(&documents);
     kept.retain(|&row| signals.is_covered(row));
@@ -82,8 +82,7 @@ fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let documents = kept.iter().map(|&row| documents[row].clone()).collect::<Vec<_>>();
     let n_test = (TEST_SHARE * kept.len() as f64).round() as usize;
     let is_drawn = draw(kept.len(), n_test, seed, "yelp test");
-    let rows = VectorizedTexts::new(dir, &texts, &documents, &labelers, options)?;
-    rows.problem(&dir.join(FILES[0]), options, |_| true, |text, _| is_drawn[text])
+    text_problem(dir, &texts, &documents, &labelers, options, |text, _| is_drawn[text])
 }
 
 /// The sample writes line breaks and quotes with a backslash before them, which would glue an `n` to the next word.
