@@ -45,7 +45,7 @@ pub enum Error {
     /// A file whose content cannot be used.
     #[error(
         "{}{place}{}: expected {expected}, found {found}{}",
-        .path.display(), column_suffix(.column), hint_suffix(.hint)
+        .path.display(), suffix(.column, ", column '", "'"), suffix(.hint, " (", ")")
     )]
     Content {
         /// The file.
@@ -94,12 +94,8 @@ pub enum Error {
     },
 }
 
-fn hint_suffix(hint: &Option<Box<str>>) -> String {
-    hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default()
-}
-
-fn column_suffix(column: &Option<Box<str>>) -> String {
-    column.as_ref().map(|column| format!(", column '{column}'")).unwrap_or_default()
+fn suffix(text: &Option<Box<str>>, before: &str, after: &str) -> String {
+    text.as_ref().map(|text| format!("{before}{text}{after}")).unwrap_or_default()
 }
 
 fn disk_hint(source: &io::Error) -> &'static str {

@@ -121,13 +121,12 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
         return Ok(entry);
     }
     let names = catalog().iter().map(|entry| entry.name).collect::<Vec<_>>();
-    let near = names.iter().copied().filter(|known| is_near(known, name)).collect::<Vec<_>>();
-    let error =
-        Error::config("dataset", format!("one of {}", names.join(", ")), format!("'{name}'"));
-    Err(if near.is_empty() {
-        error
-    } else {
-        error.with_hint(format!("did you mean {}?", near.join(" or ")))
+    let expected = format!("one of {}", names.join(", "));
+    let error = Error::config("dataset", expected, format!("'{name}'"));
+    let near = names.into_iter().filter(|known| is_near(known, name)).collect::<Vec<_>>();
+    Err(match near[..] {
+        [] => error,
+        _ => error.with_hint(format!("did you mean {}?", near.join(" or "))),
     })
 }
 

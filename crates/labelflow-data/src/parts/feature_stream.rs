@@ -88,13 +88,9 @@ impl FeatureParts {
             let columns = (0..found.len()).collect();
             return Self::new(table, columns);
         }
-        let place = |name: &String| {
-            found.iter().position(|column| column == name).ok_or_else(|| {
-                let expected = format!("a column '{name}'");
-                Error::content(&table.files()[0], expected, found.join(", "))
-            })
-        };
-        let columns = names.iter().map(place).collect::<Result<_>>()?;
+        let place = |name: &String| found.iter().position(|column| column == name);
+        let columns = names.iter().map(|name| place(name).ok_or_else(|| table.no_column(name)));
+        let columns = columns.collect::<Result<_>>()?;
         Self::new(table, columns)
     }
 

@@ -1,5 +1,6 @@
 //! A table in one or several Parquet files: which files, and that they belong together.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -109,23 +110,25 @@ impl TableParts {
     /// The columns that any of these names or patterns such as `lf_*` name, in the order of the files. Each must name at
     /// least one.
     pub fn columns_like(&self, patterns: &[String]) -> Result<Vec<usize>> {
-        let mut chosen = vec![false; self.columns.len()];
+        let mut chosen = BTreeSet::new();
         for text in patterns {
             let pattern = glob::Pattern::new(text).ok();
             let is_like =
                 |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
-            let mut any = false;
-            for (chosen, _) in
-                chosen.iter_mut().zip(&self.columns).filter(|(_, name)| is_like(name))
-            {
-                (*chosen, any) = (true, true);
+            let like = (0..self.columns.len()).filter(|&column| is_like(&self.columns[column]));
+            let like = like.collect::<Vec<_>>();
+            if like.is_empty() {
+                return Err(self.no_column(text));
             }
-            if !any {
-                let expected = format!("a column '{text}'");
-                return Err(Error::content(&self.files[0], expected, self.columns.join(", ")));
-            }
+            chosen.extend(like);
         }
-        Ok((0..chosen.len()).filter(|&column| chosen[column]).collect())
+        Ok(chosen.into_iter().collect())
+    }
+
+    /// A column that is not there.
+    pub(crate) fn no_column(&self, name: &str) -> Error {
+        let expected = format!("a column '{name}'");
+        Error::content(&self.files[0], expected, self.columns.join(", "))
     }
 }
 

@@ -150,12 +150,6 @@ impl VoteStream {
         let reader = RowReader::new(&self.parts.table, &self.parts.columns, rows);
         VoteReader { stream: self, reader, codes: self.codes.clone(), ahead: Vec::new() }
     }
-
-    fn changed(&self, found: impl std::fmt::Display) -> Error {
-        let expected = format!("the {} rows that were read before", self.parts.n_rows());
-        Error::content(&self.parts.files()[0], expected, found)
-            .with_hint("files must not change while they are read")
-    }
 }
 
 /// Reads votes in the order of the files.
@@ -193,7 +187,10 @@ impl VoteReader<'_> {
         let mut codes = Vec::new();
         let any = next_codes(&self.stream.parts, &mut self.reader, &mut self.codes, &mut codes)?;
         if self.codes.len() > self.stream.codes.len() {
-            return Err(self.stream.changed("other values"));
+            let parts = &self.stream.parts;
+            let expected = format!("the {} rows that were read before", parts.n_rows());
+            return Err(Error::content(&parts.files()[0], expected, "other values")
+                .with_hint("files must not change while they are read"));
         }
         ahead.extend(codes.iter().map(|&code| self.stream.reading.votes[usize::from(code)]));
         Ok(any)

@@ -29,7 +29,7 @@ impl PlantedVotes {
             let n_rows = rows_per_part.min(self.n_rows - first_row);
             let labels = (0..n_rows).map(|_| draw_class(&balance, &mut classes)).collect();
             let truth = Truth::new(labels, self.n_classes)?;
-            let signals = labelers.vote_with(&truth, &mut votes)?;
+            let signals = labelers.vote(&truth, &mut votes)?;
             let file = folder.join(part_name(files.len()));
             write_columns(&file, &vote_columns(&signals))?;
             files.push(file);
@@ -64,7 +64,7 @@ impl PlantedGaussian {
                 Column::new(format!("x{column}"), ColumnValues::ShortReals(values))
             });
             write_columns(&features.join(&name), &columns.collect::<Vec<_>>())?;
-            let votes = vote_columns(&labelers.vote_with(&truth, &mut votes)?);
+            let votes = vote_columns(&labelers.vote(&truth, &mut votes)?);
             write_columns(&signals.join(&name), &votes)?;
             n_parts += 1;
         }

@@ -96,7 +96,7 @@ impl NpyArray {
         if !is_archive(path) {
             return Ok(None);
         }
-        let named = |entry: &&String| entry.strip_suffix(".npy").unwrap_or(entry) == name;
+        let named = |entry: &&String| array_name(entry) == name;
         Self::read_entry(path, |entries| Ok(entries.iter().find(named).cloned()))
     }
 
@@ -167,11 +167,14 @@ fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
+fn array_name(entry: &str) -> &str {
+    entry.strip_suffix(".npy").unwrap_or(entry)
+}
+
 /// The archive's entry with one of these names, or the only one.
 fn chosen_entry(path: &Path, entries: &[String], names: &[&str]) -> Result<String> {
-    let array_name = |entry: &str| entry.strip_suffix(".npy").unwrap_or(entry).to_owned();
     let named =
-        names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == **name));
+        names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == *name));
     match (named, entries) {
         (Some(entry), _) => Ok(entry.clone()),
         (None, [only]) => Ok(only.clone()),
@@ -208,11 +211,12 @@ fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<(
 
 /// Reads what the header claims, growing with what arrives: a false claim is an error, not an allocation.
 fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Result<Vec<u8>> {
-    let n_claimed = shape
-        .iter()
-        .try_fold(size as u64, |n, &length| n.checked_mul(length as u64))
-        // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
-        .filter(|_| nonzero_product_fits(shape, size));
+    // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
+    let mut lengths = shape.iter().filter(|&&length| length > 0);
+    let n_nonzero = lengths.try_fold(size, |n, &length| n.checked_mul(length));
+    let n_claimed = n_nonzero
+        .filter(|&n| isize::try_from(n).is_ok())
+        .map(|n| if shape.contains(&0) { 0 } else { n as u64 });
     let mut bytes = Vec::new();
     let limit = n_claimed.map_or(0, |n| n.saturating_add(1));
     let read = reader.take(limit).read_to_end(&mut bytes);
@@ -227,14 +231,6 @@ fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Re
         return Err(Error::content(path, expected, found).with_hint("the file is damaged or cut"));
     }
     Ok(bytes)
-}
-
-fn nonzero_product_fits(shape: &[usize], size: usize) -> bool {
-    shape
-        .iter()
-        .filter(|&&length| length > 0)
-        .try_fold(size, |n, &length| n.checked_mul(length))
-        .is_some_and(|n| isize::try_from(n).is_ok())
 }
 
 /// What follows `'key':` in the header, a Python dictionary literal.

@@ -12,6 +12,8 @@ use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_file::threshold_rules;
 use crate::inputs::RulesFile;
 use crate::inputs::values_file::read_one_column;
+use crate::tables::csv_file::shown;
+use crate::tables::table::Format;
 use crate::{Error, Place, Result};
 
 const REGION_KEYS: [&str; 6] = ["all", "rows", "where", "feature", "at_least", "below"];
@@ -25,9 +27,6 @@ const CLAIM_KEYS: [&str; 8] = [
     "value",
     "value_between",
 ];
-/// Extensions of files that can hold one 0 or 1 a row; other texts are names of columns.
-const MASK_EXTENSIONS: [&str; 5] = ["csv", "tsv", "parquet", "npy", "npz"];
-
 /// Reads the text of the file at `path`.
 pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
     let root = DeTable::parse(text).map_err(|error| {
@@ -227,7 +226,8 @@ impl<'file> Table<'file> {
                     });
                 rows.collect::<Result<_>>().map(Region::Rows)
             }
-            Some(DeValue::String(name)) if is_mask_file(name) => {
+            // The name of a file; other texts are names of columns.
+            Some(DeValue::String(name)) if Format::of(Path::new(&**name)).is_ok() => {
                 let mask = self.path.parent().unwrap_or(Path::new("")).join(&**name);
                 let rows = read_one_column(&mask, "0 or 1", |value| value == 0.0 || value == 1.0)?;
                 Ok(Region::Rows(rows.into_iter().map(|value| value == 1.0).collect()))
@@ -257,27 +257,21 @@ impl<'file> Table<'file> {
 
     fn claim(&self) -> Result<Claim> {
         let keys = ["mean", "mean_between", "median", "median_between", "quantile"];
-        let (statistic, value, between) = match self.only_one_of(&keys)? {
-            "quantile" => {
-                let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
-                self.only_one_of(&["value", "value_between"])?;
-                (Statistic::Quantile(level), self.number("value")?, self.pair("value_between")?)
-            }
-            key => {
-                let value = ["value", "value_between"].into_iter().find(|key| self.has(key));
-                if let Some(value) = value {
-                    return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
-                }
-                if key.starts_with("mean") {
-                    (Statistic::Mean, self.number("mean")?, self.pair("mean_between")?)
-                } else {
-                    let median = Statistic::Quantile(0.5);
-                    (median, self.number("median")?, self.pair("median_between")?)
-                }
-            }
+        let key = self.only_one_of(&keys)?;
+        let (statistic, exact, between) = if key == "quantile" {
+            let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
+            self.only_one_of(&["value", "value_between"])?;
+            (Statistic::Quantile(level), "value", "value_between")
+        } else if let Some(value) = ["value", "value_between"].into_iter().find(|key| self.has(key))
+        {
+            return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
+        } else if key.starts_with("mean") {
+            (Statistic::Mean, "mean", "mean_between")
+        } else {
+            (Statistic::Quantile(0.5), "median", "median_between")
         };
-        let tolerance = self.number("tolerance")?;
-        let (lower, upper) = match (value, between, tolerance) {
+        let values = (self.number(exact)?, self.pair(between)?, self.number("tolerance")?);
+        let (lower, upper) = match values {
             (Some(value), _, None) => (value, value),
             (Some(value), _, Some(tolerance)) => (value - tolerance, value + tolerance),
             (None, Some(between), None) => between,
@@ -285,11 +279,6 @@ impl<'file> Table<'file> {
         };
         Ok(Claim { statistic, lower, upper })
     }
-}
-
-fn is_mask_file(name: &str) -> bool {
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| MASK_EXTENSIONS.contains(&extension))
 }
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
@@ -302,7 +291,7 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 
 fn describe(value: &DeValue<'_>) -> String {
     match value {
-        DeValue::String(text) => format!("'{}'", crate::tables::csv_file::shown(text)),
+        DeValue::String(text) => format!("'{}'", shown(text)),
         DeValue::Integer(integer) => integer.as_str().to_owned(),
         DeValue::Float(float) => float.as_str().to_owned(),
         DeValue::Boolean(boolean) => boolean.to_string(),

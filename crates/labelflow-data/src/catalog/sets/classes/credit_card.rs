@@ -6,7 +6,7 @@ use crate::Result;
 use crate::catalog::formats::number_lines::read_number_lines;
 use crate::catalog::sets::number_table::{numbered_names, two_class_table};
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
-use crate::catalog::{LoadOptions, WeakProblem, simulate};
+use crate::catalog::{LoadOptions, simulate};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "credit-card",
@@ -20,17 +20,15 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: UCI_LICENCE,
     citation: "H. Hofmann (1994), https://doi.org/10.24432/C5NC77",
     counts: Counts { n_rows: 700, d_features: 24, n_classes: 2 },
-    load: Loader::Classes(load),
+    load: Loader::Classes(|dir, seed, options| {
+        simulate(&read(dir, options)?, &[0, 7, 15], seed, options.bounds)
+    }),
 };
 
 const FILE: &str = "uci/german-credit/german.data-numeric";
 
 /// The source of the weak signals drops the first 300 good risks, which leaves 400 good and 300 bad.
 const N_DROPPED: usize = 300;
-
-fn load(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    simulate(&read(dir, options)?, &[0, 7, 15], seed, options.bounds)
-}
 
 fn read(dir: &Path, options: &LoadOptions) -> Result<LabelledTable> {
     let path = dir.join(FILE);

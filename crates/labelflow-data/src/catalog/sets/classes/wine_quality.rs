@@ -7,7 +7,7 @@ use ndarray::{Axis, concatenate};
 use crate::Result;
 use crate::catalog::sets::number_table::two_class_table;
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
-use crate::catalog::{LoadOptions, WeakProblem, simulate};
+use crate::catalog::simulate;
 use crate::tables::table::TableFile;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -30,7 +30,9 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: UCI_LICENCE,
     citation: "P. Cortez, A. Cerdeira, F. Almeida, T. Matos, J. Reis (2009), https://doi.org/10.24432/C56S3T",
     counts: Counts { n_rows: 4974, d_features: 11, n_classes: 2 },
-    load: Loader::Classes(load),
+    load: Loader::Classes(|dir, _, options| {
+        simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)
+    }),
 };
 
 const FILES: [&str; 2] =
@@ -38,10 +40,6 @@ const FILES: [&str; 2] =
 
 /// The source of the weak signals splits this set always the same way, whatever the seed of a run.
 const SPLIT_SEED: u64 = 42;
-
-fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)
-}
 
 /// White wines, then red ones; of the qualities only 5 and 6 are kept.
 fn read(dir: &Path) -> Result<LabelledTable> {
