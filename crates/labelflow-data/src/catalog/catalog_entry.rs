@@ -1,14 +1,15 @@
 //! The datasets this project knows: where they come from, what they hold, how they are loaded.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
+use labelflow_files::Sha256;
 use serde::{Deserialize, Serialize};
 
-use super::checksum::sha256_hex;
 use crate::catalog::sets::labelled_texts::WORD_VECTOR_FILES;
 use crate::catalog::{
-    BoundsFrom, Checksum, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate,
-    simulate_rules,
+    BoundsFrom, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate, simulate_rules,
 };
 use crate::{Error, Result};
 
@@ -77,6 +78,29 @@ impl CatalogFile {
     pub(crate) fn accepts(&self, sha256: &str) -> bool {
         self.sha256 == sha256 || self.other_sha256.contains(&sha256)
     }
+}
+
+/// Which bytes of a file are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checksum {
+    /// The file as it is.
+    File,
+    /// What the gzip file holds. Copies of the same content differ in gzip headers, which may carry a file name.
+    Unpacked,
+}
+
+/// The SHA-256 in hexadecimal. A gzip file that cannot be unpacked has the hash of what could be.
+pub(crate) fn sha256_hex(checksum: Checksum, bytes: &[u8]) -> String {
+    let mut hasher = Sha256::default();
+    match checksum {
+        Checksum::File => hasher.update(bytes),
+        Checksum::Unpacked => {
+            // A damaged stream ends early, and its hash cannot be the right one: that is the answer needed.
+            let _ = io::copy(&mut MultiGzDecoder::new(bytes), &mut hasher);
+        }
+    }
+    hasher.hex()
 }
 
 /// Choices in loading a dataset.
@@ -329,6 +353,9 @@ fn edit_distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, GzBuilder};
     use proptest::prelude::*;
 
     use super::*;
@@ -421,5 +448,20 @@ mod tests {
         let text = serde_json::to_string(&LoadOptions::default()).unwrap();
         assert_eq!(text, r#"{"bounds":"simulation","keep_all_rows":false}"#);
         assert!(serde_json::from_str::<LoadOptions>(r#"{"bound": "x"}"#).is_err());
+    }
+
+    #[test]
+    fn the_hash_of_the_content_does_not_depend_on_the_gzip_header() {
+        // printf abc | sha256sum
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_hex(Checksum::File, b"abc"), abc);
+        for name in ["short", "a much longer name"] {
+            let mut encoder = GzBuilder::new().filename(name).write(vec![], Compression::fast());
+            encoder.write_all(b"abc").unwrap();
+            let bytes = encoder.finish().unwrap();
+            assert_eq!(sha256_hex(Checksum::Unpacked, &bytes), abc);
+            assert_ne!(sha256_hex(Checksum::File, &bytes), abc);
+            assert_ne!(sha256_hex(Checksum::Unpacked, &bytes[..bytes.len() / 2]), abc);
+        }
     }
 }

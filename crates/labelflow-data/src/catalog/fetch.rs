@@ -7,8 +7,7 @@ use std::time::Duration;
 use zip::ZipArchive;
 use zip::result::ZipResult;
 
-use super::catalog_entry::file_state;
-use super::checksum::sha256_hex;
+use super::catalog_entry::{file_state, sha256_hex};
 use crate::catalog::{CatalogEntry, CatalogFile, FileState};
 use crate::{Error, Result, write_atomically};
 

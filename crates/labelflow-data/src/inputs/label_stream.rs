@@ -5,14 +5,12 @@ use std::path::Path;
 use labelflow_weak::rows::SoftLabels;
 use ndarray::Array2;
 
-use crate::tables::table_stream::{TableStream, write_table_as_it_comes};
+use crate::tables::columns::{TableStream, write_table_as_it_comes};
 use crate::tables::{Column, ColumnValues};
 use crate::{Error, Result};
 
 /// Takes labels, row after row.
 pub struct LabelStream<'stream, 'file> {
-    /// The name of the first column.
-    first: &'static str,
     classes: &'stream [String],
     columns: LabelColumns,
     table: &'stream mut TableStream<'file>,
@@ -25,6 +23,8 @@ pub struct LabelColumns {
     pub sets: bool,
     /// The column `agreement`: the share of labelers that agree with the label.
     pub agreement: bool,
+    /// The names of tasks in a column `task` instead of the numbers of rows in a column `row`.
+    pub tasks: bool,
 }
 
 /// The labels of some rows.
@@ -89,25 +89,14 @@ pub fn write_labels_with_as_they_come<T, E: From<Error>>(
     columns: LabelColumns,
     produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    write_label_table(path, "row", classes, columns, produce)
-}
-
-/// Writes labels with a first column of this name.
-pub(crate) fn write_label_table<T, E: From<Error>>(
-    path: &Path,
-    first: &'static str,
-    classes: &[String],
-    columns: LabelColumns,
-    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
-) -> Result<T, E> {
-    let rows = match first {
-        "row" => ColumnValues::Integers(Vec::new()),
-        _ => ColumnValues::Names(Vec::new()),
-    };
     let none = SoftLabels::normalized(Array2::zeros((0, classes.len())));
-    let empty = label_columns(Column::new(first, rows), classes, columns, LabelRows::of(&none))?;
+    let first = match columns.tasks {
+        true => ColumnValues::Names(Vec::new()),
+        false => ColumnValues::Integers(Vec::new()),
+    };
+    let empty = label_columns(first, classes, columns, LabelRows::of(&none))?;
     write_table_as_it_comes(path, &empty, |table| {
-        produce(&mut LabelStream { first, classes, columns, table })
+        produce(&mut LabelStream { classes, columns, table })
     })
 }
 
@@ -133,7 +122,6 @@ impl LabelStream<'_, '_> {
     }
 
     fn push_cells(&mut self, first: ColumnValues, rows: LabelRows<'_>) -> Result<()> {
-        let first = Column::new(self.first, first);
         self.table.push(&label_columns(first, self.classes, self.columns, rows)?)
     }
 
@@ -143,16 +131,16 @@ impl LabelStream<'_, '_> {
     }
 }
 
-/// The columns of a table of labels below a first one.
+/// The columns of a table of labels, of which the first are the cells that are given.
 fn label_columns(
-    first: Column,
+    first: ColumnValues,
     classes: &[String],
     wanted: LabelColumns,
     rows: LabelRows<'_>,
 ) -> Result<Vec<Column>> {
     let LabelRows { labels, has_label, extras, .. } = rows;
     check_classes(labels, classes)?;
-    check_length("rows", first.values.len(), labels)?;
+    check_length("rows", first.len(), labels)?;
     let has_label = has_label.unwrap_or_default();
     if !has_label.is_empty() {
         check_length("has_label", has_label.len(), labels)?;
@@ -161,6 +149,7 @@ fn label_columns(
         has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone())
     };
     let names = labels.argmax().into_iter().enumerate().map(name).collect();
+    let first = Column::new(if wanted.tasks { "task" } else { "row" }, first);
     let mut columns = vec![first, Column::new("label", ColumnValues::SomeNames(names))];
     for (class, p) in classes.iter().zip(labels.values().columns()) {
         columns.push(Column::new(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));

@@ -6,7 +6,7 @@ use labelflow_weak::rows::{SoftLabels, Truth};
 use ndarray::Array2;
 
 use super::label_stream::{
-    LabelColumns, LabelExtras, LabelRows, check_classes, check_length, write_label_table,
+    LabelColumns, LabelExtras, LabelRows, check_classes, check_length,
     write_labels_with_as_they_come,
 };
 use crate::tables::cells::{NameCodes, shown_number};
@@ -102,8 +102,11 @@ pub fn write_labels_with(
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let columns =
-        LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some() };
+    let columns = LabelColumns {
+        sets: extras.sets.is_some(),
+        agreement: extras.agreement.is_some(),
+        tasks: false,
+    };
     write_labels_with_as_they_come(path, classes, columns, |out| {
         out.push_rows(LabelRows { extras, ..LabelRows::of(labels) })
     })
@@ -137,9 +140,8 @@ pub fn write_task_labels(
     labels: &SoftLabels,
     classes: &[String],
 ) -> Result<()> {
-    write_label_table(path, "task", classes, LabelColumns::default(), |out| {
-        out.push_tasks(tasks, labels)
-    })
+    let columns = LabelColumns { tasks: true, ..LabelColumns::default() };
+    write_labels_with_as_they_come(path, classes, columns, |out| out.push_tasks(tasks, labels))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use labelflow_weak::rows::TrueValues;
 
 use crate::tables::cells::shown_number;
+use crate::tables::columns::{TableStream, write_table_as_it_comes};
 use crate::tables::table::TableFile;
-use crate::tables::table_stream::{TableStream, write_table_as_it_comes};
 use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result};
 

@@ -19,7 +19,6 @@ use crate::{Error, Place, Result};
 const MOST_VALUES: usize = 256;
 /// Whole numbers from this one on are found without a search.
 const FIRST_SMALL: i64 = -2;
-const UNKNOWN: u16 = u16::MAX;
 
 /// A value of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -70,7 +69,8 @@ pub(crate) struct CellCodes {
     cells: Vec<Cell>,
     first_seen: Vec<CellPlace>,
     codes: HashMap<Cell, u8>,
-    small: [u16; 512],
+    /// The codes of small whole numbers, which are found without a search.
+    small: [Option<u8>; 512],
 }
 
 /// What the codes mean.
@@ -87,7 +87,7 @@ impl CellCodes {
             cells: Vec::new(),
             first_seen: Vec::new(),
             codes: HashMap::new(),
-            small: [UNKNOWN; 512],
+            small: [None; 512],
         }
     }
 
@@ -104,30 +104,17 @@ impl CellCodes {
         step: usize,
         first: &CellPlace,
     ) -> Result<()> {
-        let bytes = bytes.iter_mut().step_by(step).enumerate();
-        let kind = column.data_type();
-        if kind.is_integer() {
-            let values = column_as(column, &DataType::Int64, &first.file, &first.column)?;
-            let values = values.as_primitive::<Int64Type>();
-            let has_nulls = values.null_count() > 0;
-            for (row, byte) in bytes {
-                *byte = if has_nulls && values.is_null(row) {
-                    self.code(Cell::Missing, row, first)?
-                } else {
-                    self.code_of_whole(values.value(row), row, first)?
-                };
-            }
-            return Ok(());
-        }
-        let as_kind = match kind {
+        let kind = match column.data_type() {
             DataType::Boolean => DataType::Boolean,
+            kind if kind.is_integer() => DataType::Int64,
             kind if kind.is_numeric() => DataType::Float64,
             _ => DataType::Utf8,
         };
-        let values = column_as(column, &as_kind, &first.file, &first.column)?;
-        let cell = |row: usize| match as_kind {
+        let values = column_as(column, &kind, &first.file, &first.column)?;
+        let cell = |row: usize| match kind {
             _ if values.is_null(row) => Cell::Missing,
             DataType::Boolean => Cell::Truth(values.as_boolean().value(row)),
+            DataType::Int64 => Cell::Whole(values.as_primitive::<Int64Type>().value(row)),
             DataType::Float64 => match values.as_primitive::<Float64Type>().value(row) {
                 value if value.is_nan() => Cell::Missing,
                 // Zero has two forms and one meaning.
@@ -136,31 +123,32 @@ impl CellCodes {
             },
             _ => Cell::Name(values.as_string::<i32>().value(row).trim().to_owned()),
         };
-        for (row, byte) in bytes {
+        for (row, byte) in bytes.iter_mut().step_by(step).enumerate() {
             *byte = self.code(cell(row), row, first)?;
         }
         Ok(())
     }
 
-    fn code_of_whole(&mut self, value: i64, row: usize, first: &CellPlace) -> Result<u8> {
-        let index = usize::try_from(value.wrapping_sub(FIRST_SMALL)).unwrap_or(usize::MAX);
-        if let Some(&code) = self.small.get(index)
-            && code != UNKNOWN
-        {
-            return Ok(code as u8);
+    fn code(&mut self, cell: Cell, row: usize, first: &CellPlace) -> Result<u8> {
+        let small = match cell {
+            Cell::Whole(value) => usize::try_from(value.wrapping_sub(FIRST_SMALL)).ok(),
+            _ => None,
+        };
+        let small = small.filter(|&index| index < self.small.len());
+        if let Some(code) = small.and_then(|index| self.small[index]) {
+            return Ok(code);
         }
-        let code = self.code(Cell::Whole(value), row, first)?;
-        if let Some(known) = self.small.get_mut(index) {
-            *known = u16::from(code);
+        let code = match self.codes.get(&cell) {
+            Some(&code) => code,
+            None => self.new_code(cell, CellPlace { row: first.row + row, ..first.clone() })?,
+        };
+        if let Some(index) = small {
+            self.small[index] = Some(code);
         }
         Ok(code)
     }
 
-    fn code(&mut self, cell: Cell, row: usize, first: &CellPlace) -> Result<u8> {
-        if let Some(&code) = self.codes.get(&cell) {
-            return Ok(code);
-        }
-        let seen = CellPlace { row: first.row + row, ..first.clone() };
+    fn new_code(&mut self, cell: Cell, seen: CellPlace) -> Result<u8> {
         if self.cells.len() == MOST_VALUES {
             let expected = format!("votes with at most {MOST_VALUES} different values");
             return Err(Error::content(&seen.file, expected, "more")

@@ -1,11 +1,12 @@
-//! Tables to be written: named columns of equal length.
+//! Tables to be written: named columns of equal length, all at once or as their rows come.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::npy_file::{NpzArray, write_npz};
+use super::parquet::ParquetStream;
 use super::table::Format;
-use super::table_stream::write_table_as_it_comes;
 use crate::{Error, Result, write_atomically};
 
 /// A named column.
@@ -54,7 +55,7 @@ impl ColumnValues {
     }
 
     /// A cell as text. Small and large numbers are in scientific notation: 1e-300 rather than three hundred zeros.
-    pub(crate) fn cell(&self, row: usize) -> String {
+    fn cell(&self, row: usize) -> String {
         match self {
             Self::Integers(values) => values[row].to_string(),
             Self::Shorts(values) => values[row].to_string(),
@@ -84,7 +85,7 @@ impl ColumnValues {
 }
 
 /// Columns must be equally long; returns how long they are.
-pub(crate) fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
+fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
     let n_rows = columns.first().map_or(0, |column| column.values.len());
     match columns.iter().find(|column| column.values.len() != n_rows) {
         None => Ok(n_rows),
@@ -116,6 +117,93 @@ pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
 pub(crate) fn refuse_npy(path: &Path) -> Error {
     Error::content(path, "csv, tsv, parquet or npz", "npy")
         .with_hint("an npy file has no place for column names")
+}
+
+/// Takes rows.
+pub(crate) struct TableStream<'file> {
+    path: &'file Path,
+    n_rows: u64,
+    writer: Writer<'file>,
+}
+
+enum Writer<'file> {
+    Separated(Box<csv::Writer<&'file mut (dyn Write + Send)>>),
+    Parquet(Box<ParquetStream<'file>>),
+}
+
+/// Writes a table to a csv, tsv or parquet file, whole or not at all, with columns like those of `like`; `produce` gives
+/// the rows.
+pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
+    path: &Path,
+    like: &[Column],
+    produce: impl FnOnce(&mut TableStream<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let format = Format::of(path)?;
+    if !matches!(format, Format::Separated(_) | Format::Parquet) {
+        return Err(Error::content(path, "csv, tsv or parquet", "another extension")
+            .with_hint("npy and npz files are not written row by row and hold no names of rows")
+            .into());
+    }
+    // An error of whoever makes the rows is not reported as a failed write.
+    let mut failure = None;
+    let written = write_atomically(path, |file| {
+        write_through(path, file, format, like, |table| {
+            produce(table).map_err(|error| {
+                failure = Some(error);
+                io::Error::other("the rows could not be made")
+            })
+        })
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(written?),
+    }
+}
+
+fn write_through<'file, T>(
+    path: &'file Path,
+    file: &'file mut (dyn Write + Send),
+    format: Format,
+    like: &[Column],
+    produce: impl FnOnce(&mut TableStream<'file>) -> io::Result<T>,
+) -> io::Result<T> {
+    let writer = match format {
+        Format::Separated(separator) => {
+            let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(file);
+            writer.write_record(like.iter().map(|column| &column.name))?;
+            Writer::Separated(Box::new(writer))
+        }
+        _ => Writer::Parquet(Box::new(ParquetStream::new(file, like)?)),
+    };
+    let mut table = TableStream { path, n_rows: 0, writer };
+    let value = produce(&mut table)?;
+    match table.writer {
+        Writer::Separated(mut writer) => writer.flush()?,
+        Writer::Parquet(writer) => writer.close()?,
+    }
+    Ok(value)
+}
+
+impl TableStream<'_> {
+    /// Adds rows: columns of equal length, like those of the table.
+    pub(crate) fn push(&mut self, columns: &[Column]) -> Result<()> {
+        let n_rows = checked_length(self.path, columns)?;
+        let written = match &mut self.writer {
+            Writer::Separated(writer) => (0..n_rows).try_for_each(|row| {
+                let cells = columns.iter().map(|column| column.values.cell(row));
+                writer.write_record(cells).map_err(io::Error::from)
+            }),
+            Writer::Parquet(writer) => writer.push(columns),
+        };
+        written.map_err(|error| Error::write(self.path, error))?;
+        self.n_rows += n_rows as u64;
+        Ok(())
+    }
+
+    /// Number of rows added.
+    pub(crate) fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
 }
 
 #[cfg(test)]

@@ -65,9 +65,11 @@ impl<'file> Table<'file> {
     /// An error at the value of a key, or at the table where it has none.
     fn error(&self, key: &str, expected: impl AsRef<str>, found: impl AsRef<str>) -> Error {
         let span = self.get(key).map_or(self.span.clone(), Spanned::span);
-        Error::content(self.path, expected.as_ref(), found.as_ref())
-            .at(place(self.text, span))
-            .in_column(key)
+        self.error_at(span, expected.as_ref(), found.as_ref()).in_column(key)
+    }
+
+    fn error_at(&self, span: Range<usize>, expected: &str, found: &str) -> Error {
+        Error::content(self.path, expected, found).at(place(self.text, span))
     }
 
     fn get(&self, key: &str) -> Option<&'file Spanned<DeValue<'file>>> {
@@ -82,8 +84,7 @@ impl<'file> Table<'file> {
         let unknown = self.table.keys().find(|name| !known.contains(&name.get_ref().as_ref()));
         let Some(name) = unknown else { return Ok(()) };
         let expected = format!("one of {}", known.join(", "));
-        let error = Error::content(self.path, expected, format!("'{}'", name.get_ref()));
-        Err(error.at(place(self.text, name.span())))
+        Err(self.error_at(name.span(), &expected, &format!("'{}'", name.get_ref())))
     }
 
     /// What a value says, if it is as expected.
@@ -135,8 +136,7 @@ impl<'file> Table<'file> {
             _ => {
                 let found = if given.is_empty() { "none".to_owned() } else { given.join(" and ") };
                 let expected = format!("one of {}", keys.join(", "));
-                let error = Error::content(self.path, expected, found);
-                Err(error.at(place(self.text, self.span.clone())))
+                Err(self.error_at(self.span.clone(), &expected, &found))
             }
         }
     }

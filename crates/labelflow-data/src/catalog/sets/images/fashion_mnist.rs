@@ -8,7 +8,7 @@ use ndarray::{Array2, Axis};
 
 use crate::catalog::formats::read_idx;
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader};
-use crate::catalog::simulated_problem::{SimulatedParts, scale};
+use crate::catalog::simulated_problem::{scale, simulate_parts};
 use crate::catalog::{Checksum, LoadOptions, WeakProblem};
 use crate::{Error, Result};
 
@@ -97,12 +97,9 @@ fn load(dir: &Path, classes: [(u8, &str); 2], options: &LoadOptions) -> Result<W
     if simulation_rows.is_empty() {
         return Err(Error::content(dir, "several images of both classes", rows.len()));
     }
-    let parts = SimulatedParts {
-        simulation: train.select_rows(simulation_rows),
-        train: train.select_rows(train_rows),
-        test,
-    };
-    parts.simulate(&SIGNAL_PIXELS, options.bounds)
+    let simulation = train.select_rows(simulation_rows);
+    let train = train.select_rows(train_rows);
+    simulate_parts(train, simulation, test, &SIGNAL_PIXELS, options.bounds)
 }
 
 /// All images of a part as rows of pixels, and their classes.
