@@ -47,7 +47,6 @@ pub(crate) fn data_exception(error: labelflow_data::Error) -> PyErr {
     let text = error.to_string();
     match error {
         labelflow_data::Error::Data(error) => exception(error),
-        labelflow_data::Error::Config { .. } => ConfigError::new_err(text),
         labelflow_data::Error::Weak { .. } => DataError::new_err(text),
         labelflow_data::Error::Content { .. } => FormatError::new_err(text),
         labelflow_data::Error::Io { source, .. } => io_exception(source.kind(), text),

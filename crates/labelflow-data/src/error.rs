@@ -42,22 +42,10 @@ impl Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting outside what is allowed, such as the name of an unknown dataset.
-    #[error("{setting}: expected {expected}, found {found}{}", hint_suffix(.hint))]
-    Config {
-        /// The name of the setting.
-        setting: String,
-        /// What would have been accepted.
-        expected: String,
-        /// What was given.
-        found: String,
-        /// What the user can do, or nothing.
-        hint: Option<Box<str>>,
-    },
     /// A file whose content cannot be used.
     #[error(
         "{}{place}{}: expected {expected}, found {found}{}",
-        .path.display(), column_suffix(.column), hint_suffix(.hint)
+        .path.display(), suffix(.column, ", column '", "'"), suffix(.hint, " (", ")")
     )]
     Content {
         /// The file.
@@ -81,7 +69,7 @@ pub enum Error {
         /// What is wrong with the data.
         source: labelflow_weak::Error,
     },
-    /// Data without a file that cannot be used.
+    /// A setting outside what is allowed, such as the name of an unknown dataset, or data without a file that cannot be used.
     #[error(transparent)]
     Data(#[from] labelflow_weak::Error),
     /// A file that the system could not read or write.
@@ -106,12 +94,8 @@ pub enum Error {
     },
 }
 
-fn hint_suffix(hint: &Option<Box<str>>) -> String {
-    hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default()
-}
-
-fn column_suffix(column: &Option<Box<str>>) -> String {
-    column.as_ref().map(|column| format!(", column '{column}'")).unwrap_or_default()
+fn suffix(text: &Option<Box<str>>, before: &str, after: &str) -> String {
+    text.as_ref().map(|text| format!("{before}{text}{after}")).unwrap_or_default()
 }
 
 fn disk_hint(source: &io::Error) -> &'static str {
@@ -124,12 +108,7 @@ fn disk_hint(source: &io::Error) -> &'static str {
 impl Error {
     /// A setting outside what is allowed.
     pub fn config(setting: impl Display, expected: impl Display, found: impl Display) -> Self {
-        Self::Config {
-            setting: setting.to_string(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-            hint: None,
-        }
+        Self::Data(labelflow_weak::Error::config(setting, expected, found))
     }
 
     /// A file whose content cannot be used.
@@ -186,8 +165,10 @@ impl Error {
     /// The same error with advice.
     #[must_use]
     pub fn with_hint(mut self, advice: impl Display) -> Self {
-        if let Self::Config { hint, .. } | Self::Content { hint, .. } = &mut self {
-            *hint = Some(advice.to_string().into());
+        match &mut self {
+            Self::Content { hint, .. } => *hint = Some(advice.to_string().into()),
+            Self::Data(error) => return Self::Data(error.clone().with_hint(advice)),
+            _ => {}
         }
         self
     }

@@ -166,7 +166,7 @@ fn sms_rules_vote_as_their_expressions_match() {
     assert_eq!(problem.train.signals().n_uncovered(), 4502 - 1783);
     assert_eq!((0..73).map(n_votes).sum::<usize>(), 2293);
     assert_eq!((0..5).map(n_votes).collect::<Vec<_>>(), [59, 34, 0, 7, 2]);
-    assert_eq!(find("sms-rules").unwrap().d_features, problem.test.features.d_features());
+    assert_eq!(find("sms-rules").unwrap().counts.d_features, problem.test.features.d_features());
 }
 
 #[test]

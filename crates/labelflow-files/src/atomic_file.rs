@@ -1,7 +1,7 @@
 //! Files that are written whole or not at all.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// How the names of temporary files begin and end.
@@ -9,24 +9,7 @@ const PREFIX: &str = ".labelflow-";
 const SUFFIX: &str = ".partial";
 
 /// What [`write_atomically`] lends its closure: a buffered, seekable file.
-#[derive(Debug)]
-pub struct AtomicWriter<'file>(BufWriter<&'file mut File>);
-
-impl Write for AtomicWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Seek for AtomicWriter<'_> {
-    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.0.seek(position)
-    }
-}
+pub type AtomicWriter<'file> = BufWriter<&'file mut File>;
 
 /// Writes a file so that a crash or a full disk at any moment leaves the old content or the new one, never a part.
 ///
@@ -94,7 +77,7 @@ fn write_through<T>(
     file: &mut File,
     write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut writer = AtomicWriter(BufWriter::new(file));
+    let mut writer = BufWriter::new(file);
     let value = write(&mut writer)?;
     writer.flush()?;
     Ok(value)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use labelflow_clouds::files::{CloudOptions, read_clouds};
 use labelflow_clouds::shapes::{PartNetOptions, PartTree, read_partnet_shape, read_partnet_split};
-use labelflow_data::catalog::formats::{Missing, XlsSheet, read_arff, read_idx};
+use labelflow_data::catalog::formats::{XlsSheet, read_arff, read_idx};
 use labelflow_data::inputs::{
     SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules,
     read_signals, read_task_truth, read_task_votes, read_values, read_wrench,
@@ -128,7 +128,7 @@ fn array_file(path: &Path) {
 }
 
 fn arff(path: &Path) {
-    let _ = read_arff(path, Missing::Nan);
+    let _ = read_arff(path);
 }
 
 fn xls(path: &Path) {

@@ -20,7 +20,7 @@ use labelflow_data::inputs::{
     read_counts, read_labels, read_signals, read_task_truth, read_task_votes, read_wrench,
     write_labels, write_labels_with_as_they_come, write_task_labels,
 };
-use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
+use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
 use crate::flags::{SignalsArgs, WrenchPart};
@@ -237,7 +237,7 @@ impl VoteInput {
 
 /// Whether the flags name votes whose rows are not all kept in memory.
 fn is_streamed(args: &SignalsArgs) -> bool {
-    let is_parts = |path: &PathBuf| args.memory.is_some() || VoteParts::is_several(path);
+    let is_parts = |path: &PathBuf| args.memory.is_some() || TableParts::is_several(path);
     args.source.counts.is_some() || args.source.signals.as_ref().is_some_and(is_parts)
 }
 

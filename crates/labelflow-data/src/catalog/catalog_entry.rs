@@ -1,14 +1,15 @@
 //! The datasets this project knows: where they come from, what they hold, how they are loaded.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
+use labelflow_files::Sha256;
 use serde::{Deserialize, Serialize};
 
-use super::checksum::sha256_hex;
 use crate::catalog::sets::labelled_texts::WORD_VECTOR_FILES;
 use crate::catalog::{
-    BoundsFrom, Checksum, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate,
-    simulate_rules,
+    BoundsFrom, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate, simulate_rules,
 };
 use crate::{Error, Result};
 
@@ -25,12 +26,9 @@ pub struct CatalogEntry {
     pub licence: &'static str,
     /// What to cite.
     pub citation: &'static str,
-    /// Number of rows of train, simulation and test together.
-    pub n_rows: usize,
-    /// Number of feature columns.
-    pub d_features: usize,
-    /// Number of classes; 0 where labels are real values.
-    pub n_classes: usize,
+    /// How large it is.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Makes the problem from the files in a folder.
     #[serde(skip)]
     pub(crate) load: Loader,
@@ -82,6 +80,29 @@ impl CatalogFile {
     }
 }
 
+/// Which bytes of a file are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checksum {
+    /// The file as it is.
+    File,
+    /// What the gzip file holds. Copies of the same content differ in gzip headers, which may carry a file name.
+    Unpacked,
+}
+
+/// The SHA-256 in hexadecimal. A gzip file that cannot be unpacked has the hash of what could be.
+pub(crate) fn sha256_hex(checksum: Checksum, bytes: &[u8]) -> String {
+    let mut hasher = Sha256::default();
+    match checksum {
+        Checksum::File => hasher.update(bytes),
+        Checksum::Unpacked => {
+            // A damaged stream ends early, and its hash cannot be the right one: that is the answer needed.
+            let _ = io::copy(&mut MultiGzDecoder::new(bytes), &mut hasher);
+        }
+    }
+    hasher.hex()
+}
+
 /// Choices in loading a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -114,7 +135,7 @@ pub fn catalog() -> &'static [CatalogEntry] {
 /// The dataset with this name.
 ///
 /// ```
-/// assert_eq!(labelflow_data::catalog::find("wine-quality")?.n_rows, 4974);
+/// assert_eq!(labelflow_data::catalog::find("wine-quality")?.counts.n_rows, 4974);
 /// let error = labelflow_data::catalog::find("wine").unwrap_err();
 /// assert!(error.to_string().contains("did you mean wine-quality?"));
 /// # Ok::<(), labelflow_data::Error>(())
@@ -124,13 +145,12 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
         return Ok(entry);
     }
     let names = catalog().iter().map(|entry| entry.name).collect::<Vec<_>>();
-    let near = names.iter().copied().filter(|known| is_near(known, name)).collect::<Vec<_>>();
-    let error =
-        Error::config("dataset", format!("one of {}", names.join(", ")), format!("'{name}'"));
-    Err(if near.is_empty() {
-        error
-    } else {
-        error.with_hint(format!("did you mean {}?", near.join(" or ")))
+    let expected = format!("one of {}", names.join(", "));
+    let error = Error::config("dataset", expected, format!("'{name}'"));
+    let near = names.into_iter().filter(|known| is_near(known, name)).collect::<Vec<_>>();
+    Err(match near[..] {
+        [] => error,
+        _ => error.with_hint(format!("did you mean {}?", near.join(" or "))),
     })
 }
 
@@ -272,25 +292,21 @@ pub struct Counts {
 ///
 /// A file that is missing or differs is reported, not an error; an error is a file that cannot be read.
 pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
-    let files = entry
-        .files
-        .iter()
-        .map(|file| {
-            let path = dir.join(file.path);
-            let state = file_state(file, &path)?;
-            Ok(FileCheck { path, state })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let state = |file: &CatalogFile| {
+        let path = dir.join(file.path);
+        Ok(FileCheck { state: file_state(file, &path)?, path })
+    };
+    let files = entry.files.iter().map(state).collect::<Result<Vec<_>>>()?;
     let counts = || -> Result<Counts> {
-        if entry.is_regression() {
+        let (n_rows, d_features, n_classes) = if entry.is_regression() {
             let problem = entry.load_values(dir, 0)?;
-            let d_features = problem.train.features().d_features();
-            return Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes: 0 });
-        }
-        let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
-        let (d_features, n_classes) =
-            (problem.train.features().d_features(), problem.train.n_classes());
-        Ok(Counts { n_rows: problem.n_rows(), d_features, n_classes })
+            (problem.n_rows(), problem.train.features().d_features(), 0)
+        } else {
+            let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
+            let train = &problem.train;
+            (problem.n_rows(), train.features().d_features(), train.n_classes())
+        };
+        Ok(Counts { n_rows, d_features, n_classes })
     };
     let is = |state: fn(&FileState) -> bool| files.iter().any(|file| state(&file.state));
     let counts = if is(|state| *state == FileState::Missing) {
@@ -301,9 +317,7 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
     } else {
         Some(counts()?)
     };
-    let expected =
-        Counts { n_rows: entry.n_rows, d_features: entry.d_features, n_classes: entry.n_classes };
-    Ok(CheckReport { name: entry.name, files, counts, expected })
+    Ok(CheckReport { name: entry.name, files, counts, expected: entry.counts })
 }
 
 pub(crate) fn file_state(file: &CatalogFile, path: &Path) -> Result<FileState> {
@@ -339,6 +353,9 @@ fn edit_distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, GzBuilder};
     use proptest::prelude::*;
 
     use super::*;
@@ -372,7 +389,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_near_names_suggested() {
-        assert_eq!(find("sms-rules").unwrap().n_classes, 2);
+        assert_eq!(find("sms-rules").unwrap().counts.n_classes, 2);
         for (typed, meant) in [
             ("brest-cancer", "breast-cancer"),
             ("fashion", "fashion-mnist-dvk"),
@@ -418,7 +435,9 @@ mod tests {
         assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
         let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
         assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
-        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.n_classes == 0)));
+        assert!(
+            catalog().iter().all(|entry| entry.is_regression() == (entry.counts.n_classes == 0))
+        );
     }
 
     #[test]
@@ -429,5 +448,20 @@ mod tests {
         let text = serde_json::to_string(&LoadOptions::default()).unwrap();
         assert_eq!(text, r#"{"bounds":"simulation","keep_all_rows":false}"#);
         assert!(serde_json::from_str::<LoadOptions>(r#"{"bound": "x"}"#).is_err());
+    }
+
+    #[test]
+    fn the_hash_of_the_content_does_not_depend_on_the_gzip_header() {
+        // printf abc | sha256sum
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_hex(Checksum::File, b"abc"), abc);
+        for name in ["short", "a much longer name"] {
+            let mut encoder = GzBuilder::new().filename(name).write(vec![], Compression::fast());
+            encoder.write_all(b"abc").unwrap();
+            let bytes = encoder.finish().unwrap();
+            assert_eq!(sha256_hex(Checksum::Unpacked, &bytes), abc);
+            assert_ne!(sha256_hex(Checksum::File, &bytes), abc);
+            assert_ne!(sha256_hex(Checksum::Unpacked, &bytes[..bytes.len() / 2]), abc);
+        }
     }
 }

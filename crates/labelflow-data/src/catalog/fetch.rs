@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use zip::ZipArchive;
+use zip::result::ZipResult;
 
-use super::catalog_entry::file_state;
-use super::checksum::sha256_hex;
+use super::catalog_entry::{file_state, sha256_hex};
 use crate::catalog::{CatalogEntry, CatalogFile, FileState};
 use crate::{Error, Result, write_atomically};
 
@@ -87,12 +87,13 @@ fn download(agent: &ureq::Agent, file: &CatalogFile) -> Result<Vec<u8>, String> 
 
 /// A file of a zip archive, not more than `limit` bytes of it.
 fn unzipped(archive: Vec<u8>, member: &str, limit: u64) -> Result<Vec<u8>, String> {
-    let explain = |error: &dyn std::fmt::Display| format!("{member} in the archive: {error}");
-    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| explain(&error))?;
-    let file = archive.by_name(member).map_err(|error| explain(&error))?;
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes).map_err(|error| explain(&error))?;
-    Ok(bytes)
+    let unzip = || -> ZipResult<Vec<u8>> {
+        let mut archive = ZipArchive::new(Cursor::new(archive))?;
+        let mut bytes = Vec::new();
+        archive.by_name(member)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    unzip().map_err(|error| format!("{member} in the archive: {error}"))
 }
 
 /// What went wrong, in plain words.

@@ -3,8 +3,6 @@
 #[cfg(feature = "catalog")]
 mod catalog_entry;
 #[cfg(feature = "catalog")]
-mod checksum;
-#[cfg(feature = "catalog")]
 pub mod embedded;
 #[cfg(feature = "catalog")]
 mod fetch;
@@ -18,11 +16,9 @@ mod split;
 
 #[cfg(feature = "catalog")]
 pub use catalog_entry::{
-    CatalogEntry, CatalogFile, CheckReport, Counts, FileCheck, FileState, LoadOptions, catalog,
-    check, find, load, load_rules,
+    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions,
+    catalog, check, find, load, load_rules,
 };
-#[cfg(feature = "catalog")]
-pub use checksum::Checksum;
 #[cfg(feature = "catalog")]
 pub use fetch::fetch;
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};

@@ -149,17 +149,11 @@ pub fn simulate(
 ) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
     split.check()?;
-    let scaled = LabelledTable {
-        features: scaled_by_seen(&table.features, &split)?,
-        truth: table.truth.clone(),
-        classes: table.classes.clone(),
-    };
-    let parts = SimulatedParts {
-        train: scaled.select_rows(&split.train),
-        simulation: scaled.select_rows(&split.simulation),
-        test: scaled.select_rows(&split.test),
-    };
-    parts.simulate(columns, bounds)
+    let features = scaled_by_seen(&table.features, &split)?;
+    let scaled = LabelledTable { features, ..table.clone() };
+    let [train, simulation, test] =
+        [&split.train, &split.simulation, &split.test].map(|rows| scaled.select_rows(rows));
+    simulate_parts(train, simulation, test, columns, bounds)
 }
 
 /// The same table on the scale of the rows of train and simulation.
@@ -175,65 +169,47 @@ pub(crate) fn scale(scaler: &StandardScaler, features: &Features) -> Result<Feat
     Ok(Features::with_names(scaled, features.names().to_vec())?)
 }
 
-/// Standardised rows, already split.
-pub(crate) struct SimulatedParts {
-    pub(crate) train: LabelledTable,
-    pub(crate) simulation: LabelledTable,
-    pub(crate) test: LabelledTable,
+/// Fits one labeler a column on the simulation rows, and lets all of them speak of every part. The parts are standardised.
+pub(crate) fn simulate_parts(
+    train: LabelledTable,
+    simulation: LabelledTable,
+    test: LabelledTable,
+    columns: &[usize],
+    bounds: BoundsFrom,
+) -> Result<WeakProblem> {
+    check_columns(&simulation.features, columns)?;
+    let n_classes = simulation.truth.n_classes();
+    let labels = simulation.truth.labels();
+    let fit = |&column: &usize| {
+        let values = single_column(&simulation.features, column);
+        LogisticRegression::default().fit(values, labels, n_classes)
+    };
+    let labelers = columns.iter().map(fit).collect::<Result<Vec<_>, _>>()?;
+    let evaluated = |part: LabelledTable| -> Result<EvaluatedRows> {
+        let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
+        for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
+            let labels = labeler.predict_proba(single_column(&part.features, column))?;
+            let p = labels.values().mapv(|p| p as f32);
+            q.index_axis_mut(Axis(1), signal).assign(&p);
+        }
+        let names = columns.iter().map(|&column| part.features.names()[column].clone());
+        let signals = WeakSignals::from_probabilities(q)?
+            .with_labelers(names.collect())?
+            .with_classes(part.classes)?;
+        Ok(EvaluatedRows { features: part.features, signals, truth: part.truth })
+    };
+    let (train, simulation, test) = (evaluated(train)?, evaluated(simulation)?, evaluated(test)?);
+    WeakProblem::measured(train, simulation, test, bounds, EvaluatedRows::bounds)
 }
 
-impl SimulatedParts {
-    /// Fits one labeler a column on the simulation rows and lets all of them speak of every part.
-    pub(crate) fn simulate(self, columns: &[usize], bounds: BoundsFrom) -> Result<WeakProblem> {
-        self.check_columns(columns)?;
-        let n_classes = self.simulation.truth.n_classes();
-        let labelers = columns
-            .iter()
-            .map(|&column| {
-                LogisticRegression::default().fit(
-                    single_column(&self.simulation.features, column),
-                    self.simulation.truth.labels(),
-                    n_classes,
-                )
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let evaluated = |part: LabelledTable| -> Result<EvaluatedRows> {
-            let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
-            for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
-                let labels = labeler.predict_proba(single_column(&part.features, column))?;
-                let p = labels.values().mapv(|p| p as f32);
-                q.index_axis_mut(Axis(1), signal).assign(&p);
-            }
-            let names = columns.iter().map(|&column| part.features.names()[column].clone());
-            let signals = WeakSignals::from_probabilities(q)?
-                .with_labelers(names.collect())?
-                .with_classes(part.classes)?;
-            Ok(EvaluatedRows { features: part.features, signals, truth: part.truth })
-        };
-        let (train, simulation) = (evaluated(self.train)?, evaluated(self.simulation)?);
-        WeakProblem::measured(
-            train,
-            simulation,
-            evaluated(self.test)?,
-            bounds,
-            EvaluatedRows::bounds,
-        )
-    }
-
-    fn check_columns(&self, columns: &[usize]) -> Result<()> {
-        let d_features = self.simulation.features.d_features();
-        match columns.iter().find(|&&column| column >= d_features) {
-            Some(column) => Err(Error::config(
-                "signal columns",
-                format!("columns from 0 to {}", d_features - 1),
-                column,
-            )),
-            None if columns.is_empty() => {
-                Err(Error::config("signal columns", "at least one column", "none"))
-            }
-            None => Ok(()),
-        }
-    }
+fn check_columns(features: &Features, columns: &[usize]) -> Result<()> {
+    let d_features = features.d_features();
+    let (expected, found) = match columns.iter().find(|&&column| column >= d_features) {
+        Some(column) => (format!("columns from 0 to {}", d_features - 1), column.to_string()),
+        None if columns.is_empty() => ("at least one column".to_owned(), "none".to_owned()),
+        None => return Ok(()),
+    };
+    Err(Error::config("signal columns", expected, found))
 }
 
 fn single_column(features: &Features, column: usize) -> ArrayView2<'_, f32> {

@@ -92,6 +92,19 @@ impl AbstainConvention {
         }
     }
 
+    /// A probability, NaN where it abstains; or, if it is none, what would have been accepted.
+    pub(crate) fn read_probability(self, value: f32) -> Result<f32, String> {
+        let marks_by_number = self != Self::Missing;
+        if value.is_nan() || (marks_by_number && value == -1.0) {
+            return Ok(f32::NAN);
+        }
+        if (0.0..=1.0).contains(&value) {
+            return Ok(value);
+        }
+        let mark = if marks_by_number { "-1" } else { "nothing" };
+        Err(format!("a probability from 0 to 1, or {mark} for an abstention"))
+    }
+
     /// What a number says when there are at most `n_classes` classes.
     pub(crate) fn read(self, value: f32, n_classes: usize) -> Reading {
         let class = match self {

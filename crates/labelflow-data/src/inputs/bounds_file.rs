@@ -6,9 +6,8 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::votes::WeakSignals;
 use ndarray::{Array2, Axis};
 
-use crate::tables::cells::NameCodes;
-use crate::tables::npy_file::NpyArray;
-use crate::tables::table::{Source, TableFile};
+use crate::tables::cells::{NameCodes, shown_number};
+use crate::tables::table::TableFile;
 use crate::{Error, Result};
 
 const LABELER: &str = "labeler";
@@ -20,82 +19,61 @@ const ARRAY_NAMES: [&str; 3] = ["bounds", "b", "arr_0"];
 ///
 /// Tables name the labelers, in any order; each must appear once. Arrays have the order of the signals.
 pub fn read_bounds(path: &Path, signals: &WeakSignals) -> Result<Bounds> {
-    let bounds = match Source::open(path)? {
-        Source::Table(table) => read_table(path, &table, signals)?,
-        Source::Array => read_array(path, signals)?,
+    let shape @ (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
+    let table = TableFile::open(path, &ARRAY_NAMES)?;
+    let bounds = if table.array().is_some() {
+        let expected = format!("[{n_signals}] or [{n_signals}, {n_classes}]");
+        table.check_shape(&expected, |shape| {
+            shape == [n_signals] || shape == [n_signals, n_classes]
+        })?;
+        let values = table.numbers::<f64>(&table.columns())??;
+        values.broadcast(shape).expect("a column for all classes or one each").to_owned()
+    } else {
+        read_table(&table, signals)?
     };
     Bounds::new(bounds).map_err(Error::in_file(path))
 }
 
-fn read_table(path: &Path, table: &TableFile, signals: &WeakSignals) -> Result<Array2<f64>> {
-    let labeler = required_column(path, table, LABELER)?;
+fn read_table(table: &TableFile, signals: &WeakSignals) -> Result<Array2<f64>> {
+    let required_column = |name: &str| {
+        table.required_column(name).map_err(|error| {
+            error.with_hint(
+                "bounds have the columns labeler and bound, or labeler and one per class",
+            )
+        })
+    };
+    let labeler = required_column(LABELER)?;
     let columns = match table.column(BOUND) {
         Some(column) => vec![column; signals.n_classes()],
-        None => signals
-            .classes()
-            .iter()
-            .map(|class| required_column(path, table, class))
-            .collect::<Result<_>>()?,
+        None => {
+            signals.classes().iter().map(|class| required_column(class)).collect::<Result<_>>()?
+        }
     };
     let labelers = table.name_codes(&[labeler], &mut NameCodes::of(signals.labelers()))?;
-    let values = table.numbers::<f64>(&columns)?.or_error()?;
+    let values = table.numbers::<f64>(&columns)??;
     let mut bounds = Array2::from_elem((signals.n_signals(), signals.n_classes()), f64::NAN);
     let mut is_given = vec![false; signals.n_signals()];
     for (row, (&code, values)) in labelers.iter().zip(values.axis_iter(Axis(0))).enumerate() {
-        let refuse = |expected: &str, found: String| {
-            Err(Error::content(path, expected, found).at(table.place(row)).in_column(LABELER))
-        };
         if code == NameCodes::ABSENT {
-            return refuse("the name of a labeler", "none".to_owned());
+            return Err(table.cell_error(row, labeler, "the name of a labeler", "none"));
         }
         let signal = code as usize;
         if std::mem::replace(&mut is_given[signal], true) {
-            return refuse("every labeler once", format!("'{}' again", signals.labelers()[signal]));
+            let found = format!("'{}' again", signals.labelers()[signal]);
+            return Err(table.cell_error(row, labeler, "every labeler once", found));
         }
         bounds.row_mut(signal).assign(&values);
         if let Some(class) = values.iter().position(|bound| !(0.0..=1.0).contains(bound)) {
-            let found =
-                if values[class].is_nan() { "none".into() } else { values[class].to_string() };
-            return Err(Error::content(path, "an error rate from 0 to 1", found)
-                .at(table.place(row))
-                .in_column(&table.names()[columns[class]]));
+            let found = shown_number(values[class]);
+            return Err(table.cell_error(row, columns[class], "an error rate from 0 to 1", found));
         }
     }
     match is_given.iter().position(|given| !given) {
-        Some(signal) => Err(Error::content(
-            path,
+        Some(signal) => Err(table.error(
             format!("a bound for each of {} labelers", signals.n_signals()),
             format!("none for '{}'", signals.labelers()[signal]),
         )),
         None => Ok(bounds),
-    }
-}
-
-fn required_column(path: &Path, table: &TableFile, name: &str) -> Result<usize> {
-    table.column(name).ok_or_else(|| {
-        let found = format!("the columns {}", table.names().join(", "));
-        Error::content(path, format!("a column '{name}'"), found)
-            .with_hint("bounds have the columns labeler and bound, or labeler and one per class")
-    })
-}
-
-fn read_array(path: &Path, signals: &WeakSignals) -> Result<Array2<f64>> {
-    let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
-    let array = NpyArray::read(path, &ARRAY_NAMES)?;
-    let values = array.numbers::<f64>();
-    match array.shape() {
-        [length] if *length == n_signals => {
-            Ok(Array2::from_shape_fn((n_signals, n_classes), |(signal, _)| values[[signal]]))
-        }
-        [rows, columns] if (*rows, *columns) == (n_signals, n_classes) => {
-            Ok(Array2::from_shape_fn((n_signals, n_classes), |(signal, class)| {
-                values[[signal, class]]
-            }))
-        }
-        shape => {
-            let expected = format!("an array of shape [{n_signals}] or [{n_signals}, {n_classes}]");
-            Err(Error::content(path, expected, format!("{shape:?}")))
-        }
     }
 }
 

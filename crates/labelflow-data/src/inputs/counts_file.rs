@@ -11,8 +11,9 @@ use std::path::Path;
 use labelflow_weak::votes::{ABSTAIN, CountedVotes, WeakSignals};
 
 use super::signals_file::read_signals_of;
+use super::vote_cells::vote_number;
 use crate::inputs::SignalsOptions;
-use crate::tables::table::{Source, TableFile};
+use crate::tables::table::TableFile;
 use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result};
 
@@ -49,32 +50,23 @@ impl PatternTable {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_counts(path: &Path, options: &SignalsOptions) -> Result<PatternTable> {
-    let Source::Table(table) = Source::open(path)? else {
-        return Err(Error::content(path, "csv, tsv or parquet", "an array"));
-    };
-    let Some(count) = table.column(COUNT) else {
-        let found = format!("the columns {}", table.names().join(", "));
-        return Err(Error::content(path, format!("a column '{COUNT}'"), found)
-            .with_hint("`labelflow label --write-counts` writes such files"));
-    };
-    let counts = whole_numbers(path, &table, count)?;
+    let table = TableFile::open_named(path)?;
+    let count = table
+        .required_column(COUNT)
+        .map_err(|error| error.with_hint("`labelflow label --write-counts` writes such files"))?;
+    let numbers = table.numbers::<f64>(&[count])??;
+    let is_count = |n: f64| n.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&n);
+    if let Some(row) = numbers.iter().position(|&number| !is_count(number)) {
+        let found = numbers[[row, 0]];
+        return Err(table.cell_error(row, count, "a number of rows, 0 to 2^53", found));
+    }
+    let counts = numbers.iter().map(|&number| number as u64).collect();
     let columns: Vec<usize> = table.columns().into_iter().filter(|&c| c != count).collect();
-    let signals = read_signals_of(path, &table, &columns, options)?;
+    let signals = read_signals_of(&table, &columns, options)?;
     if signals.probabilities().is_some() {
-        return Err(Error::content(path, "votes with counts", "probabilities"));
+        return Err(table.error("votes with counts", "probabilities"));
     }
     Ok(PatternTable { signals, counts })
-}
-
-fn whole_numbers(path: &Path, table: &TableFile, column: usize) -> Result<Vec<u64>> {
-    let numbers = table.numbers::<f64>(&[column])?.or_error()?;
-    let is_count = |n: f64| n.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&n);
-    match numbers.iter().position(|&number| !is_count(number)) {
-        None => Ok(numbers.iter().map(|&number| number as u64).collect()),
-        Some(row) => Err(Error::content(path, "a number of rows, 0 to 2^53", numbers[[row, 0]])
-            .at(table.place(row))
-            .in_column(COUNT)),
-    }
 }
 
 /// Writes counted votes so that [`read_counts`] reads the same: csv, tsv or parquet. Votes are the names of their classes,
@@ -95,13 +87,12 @@ pub fn write_counts(path: &Path, counted: &CountedVotes) -> Result<()> {
             };
             ColumnValues::Names(votes.map(name).collect())
         } else {
-            let index = |vote: u8| if vote == ABSTAIN { -1 } else { i64::from(vote) };
-            ColumnValues::Integers(votes.map(index).collect())
+            ColumnValues::Integers(votes.map(|vote| vote_number(&vote).into()).collect())
         };
-        Column { name: name.clone(), values }
+        Column::new(name, values)
     };
     let mut columns: Vec<Column> = counted.labelers().iter().enumerate().map(column).collect();
     let counts = counted.iter().map(|(_, count)| count as i64).collect();
-    columns.push(Column { name: COUNT.to_owned(), values: ColumnValues::Integers(counts) });
+    columns.push(Column::new(COUNT, ColumnValues::Integers(counts)));
     write_columns(path, &columns)
 }

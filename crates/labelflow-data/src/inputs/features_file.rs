@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayD, Ix2};
+use ndarray::Array2;
 
-use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
-use crate::tables::table::{Format, Source};
+use crate::tables::npy_file::{NpzArray, write_npz};
+use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Place, Result, write_atomically};
+use crate::{Error, Result, write_atomically};
 
 /// The names under which an npz archive may hold features.
 const ARRAY_NAMES: [&str; 4] = ["features", "x", "X", "arr_0"];
@@ -17,23 +17,30 @@ const ARRAY_NAMES: [&str; 4] = ["features", "x", "X", "arr_0"];
 ///
 /// Every column must be numeric and every cell finite. Arrays have the shape `[n_rows, d_features]`.
 pub fn read_features(path: &Path) -> Result<Features> {
-    match Source::open(path)? {
-        Source::Table(table) => {
-            let values = table.numbers::<f32>(&table.columns())?.or_error().map_err(|error| {
-                error.with_hint("drop columns that are not features, or replace text by numbers")
-            })?;
-            check_finite(path, &values, table.names(), |row| table.place(row))?;
-            let names = table.names().to_vec();
-            Features::with_names(values, names).map_err(Error::in_file(path))
-        }
-        Source::Array => {
-            let array = NpyArray::read(path, &ARRAY_NAMES)?;
-            let values = two_dimensions(path, array.numbers(), "[n_rows, d_features]")?;
-            let names = (0..values.ncols()).map(|column| format!("x{column}")).collect::<Vec<_>>();
-            check_finite(path, &values, &names, Place::row)?;
-            Features::with_names(values, names).map_err(Error::in_file(path))
-        }
+    let mut table = TableFile::open(path, &ARRAY_NAMES)?;
+    table.check_shape("[n_rows, d_features]", |shape| shape.len() == 2)?;
+    if table.array().is_some() {
+        table.names.iter_mut().for_each(|name| name.insert(0, 'x'));
     }
+    let values = table.numbers::<f32>(&table.columns())?;
+    let values = values.map_err(|error| error.with_hint(NOT_FEATURES))?;
+    if let Some((row, column, found)) = first_not_finite(&values) {
+        let error = table.cell_error(row, column, "a finite number", found);
+        return Err(error.with_hint(MISSING_VALUES));
+    }
+    Features::with_names(values, table.names).map_err(Error::in_file(path))
+}
+
+/// Advice about columns of text.
+pub(crate) const NOT_FEATURES: &str =
+    "drop columns that are not features, or replace text by numbers";
+/// Advice about cells without a number.
+pub(crate) const MISSING_VALUES: &str = "fill or drop missing values first";
+
+/// The row and the column of the first cell without a finite number, and what it holds.
+pub(crate) fn first_not_finite(values: &Array2<f32>) -> Option<(usize, usize, &'static str)> {
+    let ((row, column), value) = values.indexed_iter().find(|(_, value)| !value.is_finite())?;
+    Some((row, column, if value.is_nan() { "none" } else { "one too large or infinite" }))
 }
 
 /// Writes features in the format that the extension names.
@@ -51,40 +58,11 @@ pub fn write_features(path: &Path, features: &Features) -> Result<()> {
                 let values = column.iter().map(|value| {
                     value.to_string().parse().expect("a printed number can be parsed")
                 });
-                Column { name: name.clone(), values: ColumnValues::Reals(values.collect()) }
+                Column::new(name, ColumnValues::Reals(values.collect()))
             });
             write_columns(path, &columns.collect::<Vec<_>>())
         }
     }
-}
-
-/// An array with two dimensions, or an error that says which shape was expected.
-pub(crate) fn two_dimensions(
-    path: &Path,
-    array: ArrayD<f32>,
-    expected: &str,
-) -> Result<Array2<f32>> {
-    let shape = array.shape().to_vec();
-    array.into_dimensionality::<Ix2>().map_err(|_| {
-        Error::content(path, format!("an array of shape {expected}"), format!("{shape:?}"))
-    })
-}
-
-fn check_finite(
-    path: &Path,
-    values: &Array2<f32>,
-    names: &[String],
-    place: impl Fn(usize) -> Place,
-) -> Result<()> {
-    let Some(((row, column), value)) = values.indexed_iter().find(|(_, value)| !value.is_finite())
-    else {
-        return Ok(());
-    };
-    let found = if value.is_nan() { "none" } else { "one too large or infinite" };
-    Err(Error::content(path, "a finite number", found)
-        .at(place(row))
-        .in_column(&names[column])
-        .with_hint("fill or drop missing values first"))
 }
 
 #[cfg(test)]

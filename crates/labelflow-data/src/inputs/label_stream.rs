@@ -3,17 +3,14 @@
 use std::path::Path;
 
 use labelflow_weak::rows::SoftLabels;
+use ndarray::Array2;
 
-use super::LabelExtras;
-use super::labels_file::{check_classes, check_length};
-use crate::tables::table_stream::{TableStream, write_table_as_it_comes};
+use crate::tables::columns::{TableStream, write_table_as_it_comes};
 use crate::tables::{Column, ColumnValues};
 use crate::{Error, Result};
 
 /// Takes labels, row after row.
 pub struct LabelStream<'stream, 'file> {
-    /// The name of the first column.
-    first: &'static str,
     classes: &'stream [String],
     columns: LabelColumns,
     table: &'stream mut TableStream<'file>,
@@ -26,6 +23,8 @@ pub struct LabelColumns {
     pub sets: bool,
     /// The column `agreement`: the share of labelers that agree with the label.
     pub agreement: bool,
+    /// The names of tasks in a column `task` instead of the numbers of rows in a column `row`.
+    pub tasks: bool,
 }
 
 /// The labels of some rows.
@@ -39,6 +38,22 @@ pub struct LabelRows<'a> {
     pub has_label: Option<&'a [bool]>,
     /// The cells of the further columns that were asked for.
     pub extras: LabelExtras<'a>,
+}
+
+/// What may be written beside labels.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LabelExtras<'a> {
+    /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
+    pub agreement: Option<&'a [Option<f64>]>,
+    /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
+    pub sets: Option<&'a [Vec<usize>]>,
+}
+
+impl<'a> LabelRows<'a> {
+    /// Labels of all of the next rows, without further columns.
+    pub fn of(labels: &'a SoftLabels) -> Self {
+        Self { labels, rows: None, has_label: None, extras: LabelExtras::default() }
+    }
 }
 
 /// Writes labels to a csv, tsv or parquet file, whole or not at all: `produce` gives them in the order of the rows.
@@ -74,89 +89,40 @@ pub fn write_labels_with_as_they_come<T, E: From<Error>>(
     columns: LabelColumns,
     produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    write_label_table(path, "row", classes, columns, produce)
-}
-
-/// Writes labels with a first column of this name.
-pub(crate) fn write_label_table<T, E: From<Error>>(
-    path: &Path,
-    first: &'static str,
-    classes: &[String],
-    columns: LabelColumns,
-    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
-) -> Result<T, E> {
-    let rows = match first {
-        "row" => ColumnValues::Integers(Vec::new()),
-        _ => ColumnValues::Names(Vec::new()),
+    let none = SoftLabels::normalized(Array2::zeros((0, classes.len())));
+    let first = match columns.tasks {
+        true => ColumnValues::Names(Vec::new()),
+        false => ColumnValues::Integers(Vec::new()),
     };
-    let mut empty = vec![column(first, rows), column("label", ColumnValues::SomeNames(Vec::new()))];
-    let reals = |name: &str| column(name, ColumnValues::Reals(Vec::new()));
-    empty.extend(classes.iter().map(|class| reals(&format!("p_{class}"))));
-    empty.extend(columns.sets.then(|| column("set", ColumnValues::Names(Vec::new()))));
-    empty.extend(columns.agreement.then(|| reals("agreement")));
+    let empty = label_columns(first, classes, columns, LabelRows::of(&none))?;
     write_table_as_it_comes(path, &empty, |table| {
-        produce(&mut LabelStream { first, classes, columns, table })
+        produce(&mut LabelStream { classes, columns, table })
     })
 }
 
 impl LabelStream<'_, '_> {
     /// Adds the labels of the next rows.
     pub fn push(&mut self, labels: &SoftLabels) -> Result<()> {
-        let extras = LabelExtras::default();
-        self.push_rows(LabelRows { labels, rows: None, has_label: None, extras })
+        self.push_rows(LabelRows::of(labels))
     }
 
     /// Adds labels of rows.
     pub fn push_rows(&mut self, rows: LabelRows<'_>) -> Result<()> {
-        let first_row = self.table.n_rows();
-        let following = first_row..first_row + rows.labels.n_rows() as u64;
-        let numbers: Vec<i64> = match rows.rows {
+        let first_row = self.table.n_rows() as i64;
+        let numbers = match rows.rows {
             Some(rows) => rows.iter().map(|&row| row as i64).collect(),
-            None => following.map(|row| row as i64).collect(),
+            None => (first_row..first_row + rows.labels.n_rows() as i64).collect(),
         };
         self.push_cells(ColumnValues::Integers(numbers), rows)
     }
 
     /// Adds labels of tasks, whose names are the first column.
     pub(crate) fn push_tasks(&mut self, tasks: &[String], labels: &SoftLabels) -> Result<()> {
-        let names = ColumnValues::Names(tasks.to_vec());
-        let extras = LabelExtras::default();
-        self.push_cells(names, LabelRows { labels, rows: None, has_label: None, extras })
+        self.push_cells(ColumnValues::Names(tasks.to_vec()), LabelRows::of(labels))
     }
 
     fn push_cells(&mut self, first: ColumnValues, rows: LabelRows<'_>) -> Result<()> {
-        let LabelRows { labels, has_label, extras, .. } = rows;
-        check_classes(labels, self.classes)?;
-        check_length("rows", first.len(), labels)?;
-        let indices = labels.argmax();
-        let has_label = has_label.unwrap_or_default();
-        if !has_label.is_empty() {
-            check_length("has_label", has_label.len(), labels)?;
-        }
-        let name = |(row, &class): (usize, &usize)| {
-            has_label.get(row).is_none_or(|&has| has).then(|| self.classes[class].clone())
-        };
-        let names = indices.iter().enumerate().map(name).collect();
-        let mut columns =
-            vec![column(self.first, first), column("label", ColumnValues::SomeNames(names))];
-        for (class, p) in self.classes.iter().zip(labels.values().columns()) {
-            columns.push(column(&format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
-        }
-        if self.columns.sets {
-            let sets = extras.sets.unwrap_or_default();
-            check_length("sets", sets.len(), labels)?;
-            let names = |set: &Vec<usize>| {
-                set.iter().map(|&class| self.classes[class].as_str()).collect::<Vec<_>>().join("|")
-            };
-            columns.push(column("set", ColumnValues::Names(sets.iter().map(names).collect())));
-        }
-        if self.columns.agreement {
-            let shares = extras.agreement.unwrap_or_default();
-            check_length("agreement", shares.len(), labels)?;
-            let shares = shares.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
-            columns.push(column("agreement", ColumnValues::Reals(shares)));
-        }
-        self.table.push(&columns)
+        self.table.push(&label_columns(first, self.classes, self.columns, rows)?)
     }
 
     /// Number of rows added.
@@ -165,6 +131,58 @@ impl LabelStream<'_, '_> {
     }
 }
 
-fn column(name: &str, values: ColumnValues) -> Column {
-    Column { name: name.to_owned(), values }
+/// The columns of a table of labels, of which the first are the cells that are given.
+fn label_columns(
+    first: ColumnValues,
+    classes: &[String],
+    wanted: LabelColumns,
+    rows: LabelRows<'_>,
+) -> Result<Vec<Column>> {
+    let LabelRows { labels, has_label, extras, .. } = rows;
+    check_classes(labels, classes)?;
+    check_length("rows", first.len(), labels)?;
+    let has_label = has_label.unwrap_or_default();
+    if !has_label.is_empty() {
+        check_length("has_label", has_label.len(), labels)?;
+    }
+    let name = |(row, class): (usize, usize)| {
+        has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone())
+    };
+    let names = labels.argmax().into_iter().enumerate().map(name).collect();
+    let first = Column::new(if wanted.tasks { "task" } else { "row" }, first);
+    let mut columns = vec![first, Column::new("label", ColumnValues::SomeNames(names))];
+    for (class, p) in classes.iter().zip(labels.values().columns()) {
+        columns.push(Column::new(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
+    }
+    if wanted.sets {
+        let sets = extras.sets.unwrap_or_default();
+        check_length("sets", sets.len(), labels)?;
+        let names = |set: &Vec<usize>| {
+            set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
+        };
+        columns.push(Column::new("set", ColumnValues::Names(sets.iter().map(names).collect())));
+    }
+    if wanted.agreement {
+        let shares = extras.agreement.unwrap_or_default();
+        check_length("agreement", shares.len(), labels)?;
+        let shares = shares.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+        columns.push(Column::new("agreement", ColumnValues::Reals(shares)));
+    }
+    Ok(columns)
+}
+
+pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
+    if classes.len() == labels.n_classes() {
+        return Ok(());
+    }
+    let expected = format!("{} class names", labels.n_classes());
+    Err(Error::config("classes", expected, classes.len()))
+}
+
+/// Checks that what belongs to labels is there for each row of them.
+pub(crate) fn check_length(name: &str, length: usize, labels: &SoftLabels) -> Result<()> {
+    if length == labels.n_rows() {
+        return Ok(());
+    }
+    Err(Error::config(name, format!("{} rows", labels.n_rows()), length))
 }

@@ -6,13 +6,14 @@ use labelflow_weak::rows::{SoftLabels, Truth};
 use ndarray::Array2;
 
 use super::label_stream::{
-    LabelColumns, LabelRows, write_label_table, write_labels_with_as_they_come,
+    LabelColumns, LabelExtras, LabelRows, check_classes, check_length,
+    write_labels_with_as_they_come,
 };
-use crate::tables::cells::{NameCodes, Numbers};
+use crate::tables::cells::{NameCodes, shown_number};
 use crate::tables::columns::refuse_npy;
-use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
-use crate::tables::table::{Format, Source, TableFile};
-use crate::{Error, Place, Result, write_atomically};
+use crate::tables::npy_file::{NpzArray, write_npz};
+use crate::tables::table::{Format, TableFile};
+use crate::{Error, Result, write_atomically};
 
 /// The column, or the array in an npz archive, that holds labels.
 const COLUMN: &str = "label";
@@ -24,99 +25,46 @@ const ARRAY_NAMES: [&str; 4] = [COLUMN, "labels", "y", "arr_0"];
 /// A label is the name of a class or its index; cells that are all among the names are read as names. Without names,
 /// labels are indices and the largest one decides the number of classes. No label may be missing.
 pub fn read_labels(path: &Path, classes: &[String]) -> Result<Truth> {
-    match Source::open(path)? {
-        Source::Table(table) => read_table(path, &table, classes),
-        Source::Array => {
-            let array = NpyArray::read(path, &ARRAY_NAMES)?;
-            let shape = array.shape();
-            if shape.iter().skip(1).any(|&length| length != 1) || shape.is_empty() {
-                return Err(Error::content(
-                    path,
-                    "an array of shape [n_rows]",
-                    format!("{shape:?}"),
-                ));
-            }
-            let values = array.numbers::<f64>().into_iter().collect::<Vec<_>>();
-            from_numbers(path, &values, classes, |row, error| error.at(Place::row(row)))
-        }
-    }
-}
-
-fn read_table(path: &Path, table: &TableFile, classes: &[String]) -> Result<Truth> {
-    let column = match (table.column(COLUMN), table.names()) {
-        (Some(column), _) => column,
-        (None, [_]) => 0,
-        (None, names) => {
-            let expected = format!("one column or a column '{COLUMN}'");
-            return Err(Error::content(
-                path,
-                expected,
-                format!("the columns {}", names.join(", ")),
-            ));
-        }
-    };
-    labels_in_column(path, table, column, classes)
+    let table = TableFile::open(path, &ARRAY_NAMES)?;
+    labels_in_column(&table, table.only_column(&[COLUMN])?, classes)
 }
 
 /// The labels in a column of a table, none of which may be missing.
 pub(crate) fn labels_in_column(
-    path: &Path,
     table: &TableFile,
     column: usize,
     classes: &[String],
 ) -> Result<Truth> {
-    let at =
-        |row: usize, error: Error| error.at(table.place(row)).in_column(&table.names()[column]);
     let mut names_error = None;
     if !classes.is_empty() {
         match table.name_codes(&[column], &mut NameCodes::of(classes)) {
-            Ok(codes) => return from_codes(path, &codes, classes.len(), at),
+            Ok(codes) => {
+                if let Some(row) = codes.iter().position(|&code| code == NameCodes::ABSENT) {
+                    return Err(table.cell_error(row, column, "a label", "none"));
+                }
+                let labels = codes.iter().map(|&code| code as usize).collect();
+                return Truth::new(labels, classes.len()).map_err(Error::in_file(&table.path));
+            }
             Err(error) => names_error = Some(error),
         }
     }
-    match (table.numbers::<f64>(&[column])?, names_error) {
-        (Numbers::All(values), _) => {
-            from_numbers(path, values.as_slice().expect("one column is contiguous"), classes, at)
-        }
-        (Numbers::Text(_), Some(error)) => Err(error),
-        (Numbers::Text(error), None) => Err(error.with_hint("name the classes to read names")),
-    }
-}
-
-fn from_codes(
-    path: &Path,
-    codes: &Array2<u32>,
-    n_classes: usize,
-    at: impl Fn(usize, Error) -> Error,
-) -> Result<Truth> {
-    if let Some(row) = codes.iter().position(|&code| code == NameCodes::ABSENT) {
-        return Err(at(row, Error::content(path, "a label", "none")));
-    }
-    let labels = codes.iter().map(|&code| code as usize).collect();
-    Truth::new(labels, n_classes).map_err(Error::in_file(path))
-}
-
-fn from_numbers(
-    path: &Path,
-    values: &[f64],
-    classes: &[String],
-    at: impl Fn(usize, Error) -> Error,
-) -> Result<Truth> {
+    let values = table.numbers::<f64>(&[column])?.map_err(|error| {
+        names_error.unwrap_or_else(|| error.with_hint("name the classes to read names"))
+    })?;
     /// More classes than this in a file of labels are a mistake, such as a column of row numbers.
     const N_MOST: usize = 255;
     let n_most = if classes.is_empty() { N_MOST } else { classes.len() };
     let is_class = |value: f64| value.fract() == 0.0 && (0.0..n_most as f64).contains(&value);
     if let Some(row) = values.iter().position(|&value| !is_class(value)) {
         let expected = format!("a class from 0 to {}", n_most - 1);
-        let found = if values[row].is_nan() { "none".to_owned() } else { values[row].to_string() };
-        return Err(at(row, Error::content(path, expected, found)));
+        return Err(table.cell_error(row, column, expected, shown_number(values[[row, 0]])));
     }
     let labels = values.iter().map(|&value| value as usize).collect::<Vec<_>>();
     let n_classes = match classes.len() {
         0 => labels.iter().max().map_or(2, |largest| largest + 1).max(2),
         n_classes => n_classes,
     };
-    Truth::new(labels, n_classes).map_err(Error::in_file(path))
+    Truth::new(labels, n_classes).map_err(Error::in_file(&table.path))
 }
 
 /// Writes soft labels, atomically, in the format that the extension names.
@@ -139,15 +87,6 @@ pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Res
     write_labels_with(path, labels, classes, LabelExtras::default())
 }
 
-/// What may be written beside labels.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LabelExtras<'a> {
-    /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
-    pub agreement: Option<&'a [Option<f64>]>,
-    /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
-    pub sets: Option<&'a [Vec<usize>]>,
-}
-
 /// Writes soft labels as [`write_labels`] does, with more columns.
 pub fn write_labels_with(
     path: &Path,
@@ -163,10 +102,13 @@ pub fn write_labels_with(
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let columns =
-        LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some() };
+    let columns = LabelColumns {
+        sets: extras.sets.is_some(),
+        agreement: extras.agreement.is_some(),
+        tasks: false,
+    };
     write_labels_with_as_they_come(path, classes, columns, |out| {
-        out.push_rows(LabelRows { labels, rows: None, has_label: None, extras })
+        out.push_rows(LabelRows { extras, ..LabelRows::of(labels) })
     })
 }
 
@@ -198,25 +140,8 @@ pub fn write_task_labels(
     labels: &SoftLabels,
     classes: &[String],
 ) -> Result<()> {
-    write_label_table(path, "task", classes, LabelColumns::default(), |out| {
-        out.push_tasks(tasks, labels)
-    })
-}
-
-pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    if classes.len() == labels.n_classes() {
-        return Ok(());
-    }
-    let expected = format!("{} class names", labels.n_classes());
-    Err(Error::config("classes", expected, classes.len()))
-}
-
-/// Checks that what belongs to labels is there for each row of them.
-pub(crate) fn check_length(name: &str, length: usize, labels: &SoftLabels) -> Result<()> {
-    if length == labels.n_rows() {
-        return Ok(());
-    }
-    Err(Error::config(name, format!("{} rows", labels.n_rows()), length))
+    let columns = LabelColumns { tasks: true, ..LabelColumns::default() };
+    write_labels_with_as_they_come(path, classes, columns, |out| out.push_tasks(tasks, labels))
 }
 
 #[cfg(test)]
@@ -285,10 +210,9 @@ mod tests {
                 let read = read_labels(&path, &classes).unwrap();
                 prop_assert_eq!(read.labels(), labels.argmax());
             }
-            let Source::Table(table) = Source::open(&folder.path().join("labels.csv")).unwrap()
-            else { panic!("a csv file is a table") };
-            prop_assert_eq!(table.names()[2..].to_vec(), names(&["p_a, b", "p_c\"d", "p_é"]));
-            let p = table.numbers::<f64>(&[2, 3, 4]).unwrap().or_error().unwrap();
+            let table = TableFile::open_named(&folder.path().join("labels.csv")).unwrap();
+            prop_assert_eq!(table.names[2..].to_vec(), names(&["p_a, b", "p_c\"d", "p_é"]));
+            let p = table.numbers::<f64>(&[2, 3, 4]).unwrap().unwrap();
             prop_assert_eq!(p.view(), labels.values());
         }
 

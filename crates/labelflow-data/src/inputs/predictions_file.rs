@@ -6,16 +6,14 @@ use std::path::Path;
 use labelflow_weak::rows::SoftLabels;
 use ndarray::{Array2, Axis};
 
+use super::values_file::VALUES;
 use crate::inputs::ValueLabels;
-use crate::tables::cells::NameCodes;
 use crate::tables::npy_file::NpyArray;
-use crate::tables::table::{Source, TableFile};
+use crate::tables::table::{Format, TableFile};
 use crate::{Error, Place, Result};
 
 /// How a column of probabilities is called: this, then the class.
 const PROBABILITY: &str = "p_";
-/// The columns of real-valued labels.
-const VALUES: [&str; 5] = ["mean", "std", "q05", "q50", "q95"];
 /// Rounded probabilities may miss one by this much.
 const ROUNDING: f64 = 0.01;
 
@@ -53,9 +51,9 @@ pub struct ClassPredictions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_predictions(path: &Path) -> Result<Predictions> {
-    match Source::open(path)? {
-        Source::Table(table) => read_table(path, &table),
-        Source::Array => read_archive(path),
+    match Format::of(path)? {
+        Format::Npy | Format::Npz => read_archive(path),
+        _ => read_table(path, &TableFile::open_named(path)?),
     }
 }
 
@@ -66,24 +64,25 @@ fn refuse(path: &Path, found: impl std::fmt::Display) -> Error {
 }
 
 fn read_table(path: &Path, table: &TableFile) -> Result<Predictions> {
-    let is_probability = |column: &usize| table.names()[*column].starts_with(PROBABILITY);
+    let is_probability = |column: &usize| table.names[*column].starts_with(PROBABILITY);
     let columns: Vec<usize> = table.columns().into_iter().filter(is_probability).collect();
+    let place = |row| table.place(row);
     if columns.len() >= 2 {
-        let class = |&column: &usize| table.names()[column][PROBABILITY.len()..].to_owned();
-        let p = table.numbers::<f64>(&columns)?.or_error()?;
+        let class = |&column: &usize| table.names[column][PROBABILITY.len()..].to_owned();
+        let tasks = table.column("task").map(|column| table.texts(column));
         return Ok(Predictions::Classes(ClassPredictions {
-            labels: soft_labels(path, p, &|row| table.place(row))?,
+            labels: soft_labels(path, table.numbers::<f64>(&columns)??, place)?,
             classes: columns.iter().map(class).collect(),
-            tasks: tasks(table)?,
+            tasks: tasks.transpose()?,
         }));
     }
     let columns: Option<Vec<usize>> = VALUES.iter().map(|name| table.column(name)).collect();
     let Some(columns) = columns else {
-        return Err(refuse(path, format!("the columns {}", table.names().join(", "))));
+        return Err(refuse(path, format!("the columns {}", table.names.join(", "))));
     };
-    let numbers = table.numbers::<f64>(&columns)?.or_error()?;
+    let numbers = table.numbers::<f64>(&columns)??;
     let columns = numbers.axis_iter(Axis(1)).map(|column| column.to_vec()).collect();
-    value_labels(path, columns, &|row| table.place(row))
+    value_labels(path, columns, place)
 }
 
 fn read_archive(path: &Path) -> Result<Predictions> {
@@ -97,7 +96,7 @@ fn read_archive(path: &Path) -> Result<Predictions> {
             ));
         };
         let p = array.numbers::<f64>().into_shape_with_order([n_rows, n_classes]);
-        let labels = soft_labels(path, p.expect("as many as the shape says"), &Place::row)?;
+        let labels = soft_labels(path, p.expect("as many as the shape says"), Place::row)?;
         let classes = (0..n_classes).map(|class| class.to_string()).collect();
         return Ok(Predictions::Classes(ClassPredictions { labels, classes, tasks: None }));
     }
@@ -107,10 +106,10 @@ fn read_archive(path: &Path) -> Result<Predictions> {
         let array = array.ok_or_else(|| refuse(path, format!("no array '{name}'")))?;
         columns.push(array.numbers::<f64>().into_iter().collect());
     }
-    value_labels(path, columns, &Place::row)
+    value_labels(path, columns, Place::row)
 }
 
-fn soft_labels(path: &Path, p: Array2<f64>, place: &dyn Fn(usize) -> Place) -> Result<SoftLabels> {
+fn soft_labels(path: &Path, p: Array2<f64>, place: impl Fn(usize) -> Place) -> Result<SoftLabels> {
     for (row, p) in p.axis_iter(Axis(0)).enumerate() {
         let valid = p.iter().all(|p| (0.0..=1.0).contains(p)) && (p.sum() - 1.0).abs() <= ROUNDING;
         if !valid {
@@ -127,7 +126,7 @@ fn soft_labels(path: &Path, p: Array2<f64>, place: &dyn Fn(usize) -> Place) -> R
 fn value_labels(
     path: &Path,
     columns: Vec<Vec<f64>>,
-    place: &dyn Fn(usize) -> Place,
+    place: impl Fn(usize) -> Place,
 ) -> Result<Predictions> {
     let n_rows = columns[0].len();
     for (name, column) in VALUES.iter().zip(&columns) {
@@ -146,16 +145,6 @@ fn value_labels(
     }
     let [mean, std, q05, q50, q95] = <[Vec<f64>; 5]>::try_from(columns).expect("five columns");
     Ok(Predictions::Values(ValueLabels { mean, std, q05, q50, q95 }))
-}
-
-/// The names of the rows, if there is a column for them.
-fn tasks(table: &TableFile) -> Result<Option<Vec<String>>> {
-    let Some(column) = table.column("task") else { return Ok(None) };
-    let mut names = NameCodes::open(u32::MAX as usize);
-    let codes = table.name_codes(&[column], &mut names)?;
-    let names = names.into_names();
-    let name = |&code: &u32| names.get(code as usize).cloned().unwrap_or_default();
-    Ok(Some(codes.iter().map(name).collect()))
 }
 
 #[cfg(test)]

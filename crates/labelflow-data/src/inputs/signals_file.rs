@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use labelflow_weak::votes::{ABSTAIN, SignalValues, Votes, WeakSignals};
+use labelflow_weak::votes::{SignalValues, WeakSignals};
 use ndarray::{Array2, Ix3};
 
-use super::features_file::two_dimensions;
-use super::vote_cells::{CellValues, VoteCells, check_class_names, read_cells, read_numbers};
+use super::vote_cells::{
+    CellValues, VoteCells, check_class_names, named_votes, read_cells, vote_number,
+};
 use crate::inputs::AbstainConvention;
 use crate::tables::cells::{NameCodes, Numbers};
-use crate::tables::npy_file::{NpyArray, NpzArray, write_npz};
-use crate::tables::table::{Format, Source, TableFile};
+use crate::tables::npy_file::{NpzArray, write_npz};
+use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Place, Result, write_atomically};
+use crate::{Error, Result, write_atomically};
 
 /// The names under which an npz archive may hold signals.
 const ARRAY_NAMES: [&str; 4] = ["signals", "votes", "L", "arr_0"];
@@ -57,41 +58,66 @@ pub enum SignalsKind {
 /// `options.abstain` is for files in which another number abstains or classes count from 1: see [`AbstainConvention`].
 /// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
 pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
-    match Source::open(path)? {
-        Source::Table(table) => read_signals_of(path, &table, &table.columns(), options),
-        Source::Array => read_array(path, options),
+    let table = TableFile::open(path, &ARRAY_NAMES)?;
+    let Some(array) = table.array() else {
+        return read_signals_of(&table, &table.columns(), options);
+    };
+    check_class_names(&options.classes)?;
+    if array.shape().len() == 3 {
+        options.abstain.check_probabilities()?;
+        let values = array.numbers::<f32>().into_dimensionality::<Ix3>();
+        let values = values.expect("the array has three dimensions");
+        return named(path, WeakSignals::from_probabilities(values), options);
     }
+    let expected = "[n_rows, n_signals] or [n_rows, n_signals, n_classes]";
+    table.check_shape(expected, |shape| shape.len() == 2)?;
+    unnamed_signals(&table, &table.columns(), options)
 }
 
 /// The signals in some columns of a table.
 pub(crate) fn read_signals_of(
-    path: &Path,
     table: &TableFile,
     columns: &[usize],
     options: &SignalsOptions,
 ) -> Result<WeakSignals> {
     if columns.is_empty() {
-        return Err(Error::content(path, "at least one labeler", "none"));
+        return Err(table.error("at least one labeler", "none"));
     }
-    let cells = TableCells { path, table, columns };
-    let labelers = columns.iter().map(|&column| table.names()[column].clone()).collect();
-    signals(path, read_cells(&cells, options)?, options, |row, column, error| {
-        cells.at(row, column, error)
-    })?
-    .with_labelers(labelers)
-    .map_err(Error::in_file(path))
+    let labelers = columns.iter().map(|&column| table.names[column].clone()).collect();
+    let signals = unnamed_signals(table, columns, options)?;
+    signals.with_labelers(labelers).map_err(Error::in_file(&table.path))
+}
+
+fn unnamed_signals(
+    table: &TableFile,
+    columns: &[usize],
+    options: &SignalsOptions,
+) -> Result<WeakSignals> {
+    let cells = TableCells { table, columns };
+    let mut values = match read_cells(&cells, options)? {
+        CellValues::Votes(votes, classes) => {
+            return named_votes(votes, &classes, None).map_err(Error::in_file(&table.path));
+        }
+        CellValues::Probabilities(values) => values,
+    };
+    options.abstain.check_probabilities()?;
+    for ((row, column), value) in values.indexed_iter_mut() {
+        let probability = options.abstain.read_probability(*value);
+        *value = probability
+            .map_err(|expected| table.cell_error(row, columns[column], expected, *value))?;
+    }
+    named(&table.path, WeakSignals::from_class1_probabilities(values), options)
 }
 
 /// The cells of some columns of a table.
 struct TableCells<'a> {
-    path: &'a Path,
     table: &'a TableFile,
     columns: &'a [usize],
 }
 
 impl VoteCells for TableCells<'_> {
     fn path(&self) -> &Path {
-        self.path
+        &self.table.path
     }
 
     fn numbers(&self) -> Result<Numbers<f32>> {
@@ -103,58 +129,8 @@ impl VoteCells for TableCells<'_> {
     }
 
     fn at(&self, row: usize, column: usize, error: Error) -> Error {
-        error.at(self.table.place(row)).in_column(&self.table.names()[self.columns[column]])
+        error.at(self.table.place(row)).in_column(&self.table.names[self.columns[column]])
     }
-}
-
-fn read_array(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
-    check_class_names(&options.classes)?;
-    let array = NpyArray::read(path, &ARRAY_NAMES)?;
-    if array.shape().len() == 3 {
-        options.abstain.check_probabilities()?;
-        let values = array.numbers::<f32>().into_dimensionality::<Ix3>();
-        let values = values.expect("the array has three dimensions");
-        return named(path, WeakSignals::from_probabilities(values), options);
-    }
-    let shape = "[n_rows, n_signals] or [n_rows, n_signals, n_classes]";
-    let values = two_dimensions(path, array.numbers(), shape)?;
-    let kind = match options.kind {
-        SignalsKind::Detect if array.is_integer() => SignalsKind::Votes,
-        other => other,
-    };
-    let options = SignalsOptions { kind, ..options.clone() };
-    let at = |row, signal: usize, error: Error| error.at(Place::row(row)).in_column(signal);
-    signals(path, read_numbers(path, values, &options, at)?, &options, at)
-}
-
-/// Signals from what was read. `at` adds the place of a cell to an error.
-fn signals(
-    path: &Path,
-    values: CellValues,
-    options: &SignalsOptions,
-    at: impl Fn(usize, usize, Error) -> Error,
-) -> Result<WeakSignals> {
-    let values = match values {
-        CellValues::Votes(votes, classes) => {
-            let votes = Votes::from_bytes(votes, classes.len()).and_then(WeakSignals::from_votes);
-            return votes
-                .and_then(|signals| signals.with_classes(classes))
-                .map_err(Error::in_file(path));
-        }
-        CellValues::Probabilities(values) => values,
-    };
-    options.abstain.check_probabilities()?;
-    let marks_by_number = options.abstain != AbstainConvention::Missing;
-    let abstains = |value: f32| value.is_nan() || (marks_by_number && value == -1.0);
-    let is_good = |value: f32| abstains(value) || (0.0..=1.0).contains(&value);
-    if let Some(((row, signal), value)) = values.indexed_iter().find(|(_, value)| !is_good(**value))
-    {
-        let mark = if marks_by_number { "-1" } else { "nothing" };
-        let expected = format!("a probability from 0 to 1, or {mark} for an abstention");
-        return Err(at(row, signal, Error::content(path, expected, value)));
-    }
-    let class1 = values.mapv_into(|value| if abstains(value) { f32::NAN } else { value });
-    named(path, WeakSignals::from_class1_probabilities(class1), options)
 }
 
 /// The same signals with the names of the classes, if they are known.
@@ -175,46 +151,41 @@ fn named(
 /// Votes are written as class indices, −1 for an abstention. Probabilities are written as those of class 1; with more
 /// than two classes they fit only into npz.
 pub fn write_signals(path: &Path, signals: &WeakSignals) -> Result<()> {
-    let (n_rows, n_signals) = (signals.n_rows(), signals.n_signals());
-    let format = Format::of(path)?;
-    let vote = |row, signal| signals.vote(row, signal).map_or(-1, |class| class as i64);
-    let probability = |row, signal| signals.probability(row, signal, 1).map_or(f64::NAN, f64::from);
-    match (signals.values(), format) {
-        (SignalValues::Votes(votes), Format::Npz) => {
-            let bytes = votes.bytes();
-            let shorts =
-                bytes.iter().map(|&vote| if vote == ABSTAIN { -1 } else { i16::from(vote) });
-            let array = NpzArray::Shorts(vec![n_rows, n_signals], shorts.collect());
-            write_atomically(path, |writer| write_npz(writer, &[("signals", array)]))
-        }
-        (SignalValues::Probabilities(p), Format::Npz) => {
-            let values = p.iter().map(|&p| f64::from(p)).collect();
-            let array = NpzArray::Floats(p.shape().to_vec(), values);
-            write_atomically(path, |writer| write_npz(writer, &[("signals", array)]))
-        }
-        (SignalValues::Probabilities(_), _) if signals.n_classes() > 2 => {
-            Err(Error::content(path, "npz", "another extension")
-                .with_hint("a table has no place for probabilities of more than two classes"))
-        }
-        (values, _) => {
-            let columns = signals.labelers().iter().enumerate().map(|(signal, name)| {
-                let values = match values {
-                    SignalValues::Votes(_) => {
-                        ColumnValues::Integers((0..n_rows).map(|row| vote(row, signal)).collect())
-                    }
-                    SignalValues::Probabilities(_) => ColumnValues::Reals(
-                        (0..n_rows).map(|row| probability(row, signal)).collect(),
-                    ),
-                };
-                Column { name: name.clone(), values }
-            });
-            write_columns(path, &columns.collect::<Vec<_>>())
-        }
+    if Format::of(path)? == Format::Npz {
+        let array = match signals.values() {
+            SignalValues::Votes(votes) => {
+                let shape = vec![signals.n_rows(), signals.n_signals()];
+                NpzArray::Shorts(shape, votes.bytes().iter().map(vote_number).collect())
+            }
+            SignalValues::Probabilities(p) => {
+                NpzArray::Floats(p.shape().to_vec(), p.iter().map(|&p| f64::from(p)).collect())
+            }
+        };
+        return write_atomically(path, |writer| write_npz(writer, &[("signals", array)]));
     }
+    if signals.probabilities().is_some() && signals.n_classes() > 2 {
+        return Err(Error::content(path, "npz", "another extension")
+            .with_hint("a table has no place for probabilities of more than two classes"));
+    }
+    let columns = signals.labelers().iter().enumerate().map(|(signal, name)| {
+        let values = match signals.values() {
+            SignalValues::Votes(votes) => {
+                let votes = votes.bytes().column(signal).mapv(|vote| vote_number(&vote).into());
+                ColumnValues::Integers(votes.to_vec())
+            }
+            SignalValues::Probabilities(_) => {
+                let p = (0..signals.n_rows()).map(|row| signals.probability(row, signal, 1));
+                ColumnValues::Reals(p.map(|p| p.map_or(f64::NAN, f64::from)).collect())
+            }
+        };
+        Column::new(name, values)
+    });
+    write_columns(path, &columns.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
+    use labelflow_weak::votes::{ABSTAIN, Votes};
     use ndarray::array;
     use proptest::prelude::*;
 

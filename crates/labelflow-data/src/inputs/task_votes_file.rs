@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use labelflow_weak::rows::Truth;
-use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::Array2;
 
 use super::labels_file::labels_in_column;
-use super::vote_cells::{CellValues, DistinctCells, read_cells};
+use super::vote_cells::{CellValues, DistinctCells, named_votes, read_cells};
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::tables::cells::{NameCodes, parse_number};
 use crate::tables::csv_file::shown;
-use crate::tables::table::{Source, TableFile};
+use crate::tables::table::TableFile;
 use crate::{Error, Result};
 
 const TASK: &str = "task";
@@ -84,11 +84,11 @@ pub struct TaskVotes {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVotes> {
-    let table = open_table(path)?;
-    let [task, worker, label] = columns(path, &table, [TASK, WORKER, LABEL])?;
-    let (task_codes, tasks) = read_column(path, &table, task, usize::MAX, true)?;
-    let (worker_codes, workers) = read_column(path, &table, worker, usize::MAX, true)?;
-    let (label_codes, labels) = read_column(path, &table, label, usize::from(ABSTAIN) + 1, false)?;
+    let table = TableFile::open_named(path)?;
+    let [task, worker, label] = columns(&table, [TASK, WORKER, LABEL])?;
+    let (task_codes, tasks) = required_names(&table, task)?;
+    let (worker_codes, workers) = required_names(&table, worker)?;
+    let (label_codes, labels) = table.named_cells(label, usize::from(ABSTAIN) + 1)?;
     let read_options = SignalsOptions {
         kind: SignalsKind::Votes,
         classes: options.classes.clone(),
@@ -96,9 +96,7 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
     };
     let at = |label_code: usize, error: Error| {
         let row = label_codes.iter().position(|&code| code as usize == label_code);
-        error
-            .at(row.map(|row| table.place(row)).unwrap_or_default())
-            .in_column(&table.names()[label])
+        error.at(row.map(|row| table.place(row)).unwrap_or_default()).in_column(&table.names[label])
     };
     let number = |label: &String| parse_number(label).map(|number| number as f32);
     let cells = labels.iter().map(|label| (label.clone(), number(label))).collect();
@@ -133,11 +131,7 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
             }
         }
     }
-    let signals = Votes::from_bytes(bytes, classes.len())
-        .and_then(WeakSignals::from_votes)
-        .and_then(|signals| signals.with_classes(classes))
-        .and_then(|signals| signals.with_labelers(workers))
-        .map_err(Error::in_file(path))?;
+    let signals = named_votes(bytes, &classes, Some(&workers)).map_err(Error::in_file(path))?;
     Ok(TaskVotes { tasks, signals })
 }
 
@@ -146,10 +140,10 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
 ///
 /// `classes` are the names of the classes; a label may also be an index.
 pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<Truth> {
-    let table = open_table(path)?;
-    let [task, label] = columns(path, &table, [TASK, LABEL])?;
-    let (task_codes, names) = read_column(path, &table, task, usize::MAX, true)?;
-    let labels = labels_in_column(path, &table, label, classes)?;
+    let table = TableFile::open_named(path)?;
+    let [task, label] = columns(&table, [TASK, LABEL])?;
+    let (task_codes, names) = required_names(&table, task)?;
+    let labels = labels_in_column(&table, label, classes)?;
     let mut known = HashMap::<&str, usize>::new();
     for (row, (&task, &class)) in task_codes.iter().zip(labels.labels()).enumerate() {
         let task = names[task as usize].as_str();
@@ -166,52 +160,28 @@ pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Res
     Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
 }
 
-fn open_table(path: &Path) -> Result<TableFile> {
-    match Source::open(path)? {
-        Source::Table(table) => Ok(table),
-        Source::Array => Err(Error::content(path, "csv, tsv or parquet", "an array")),
-    }
-}
-
 /// The columns with these names, or all columns if there are as many and none of the names is out of its place.
-fn columns<const N: usize>(
-    path: &Path,
-    table: &TableFile,
-    wanted: [&str; N],
-) -> Result<[usize; N]> {
+fn columns<const N: usize>(table: &TableFile, wanted: [&str; N]) -> Result<[usize; N]> {
     let places = wanted.map(|name| table.column(name));
     if places.iter().all(Option::is_some) {
         return Ok(places.map(|place| place.expect("all were found")));
     }
     let in_order =
         places.iter().enumerate().all(|(order, place)| place.is_none_or(|at| at == order));
-    if table.names().len() == N && in_order {
+    if table.names.len() == N && in_order {
         return Ok(std::array::from_fn(|order| order));
     }
-    let found = format!("the columns {}", table.names().join(", "));
-    let expected = format!("the columns {}, or as many in this order", wanted.join(", "));
-    Err(Error::content(path, expected, found))
+    let wanted = wanted.join(", ");
+    Err(table.other_columns(format!("the columns {wanted}, or as many in this order")))
 }
 
-/// A column as codes, and the names behind them in order of appearance.
-fn read_column(
-    path: &Path,
-    table: &TableFile,
-    column: usize,
-    n_most: usize,
-    is_required: bool,
-) -> Result<(Vec<u32>, Vec<String>)> {
-    // One code is kept for what is missing.
-    let mut codes = NameCodes::open(n_most.min(NameCodes::ABSENT as usize));
-    let cells = table.name_codes(&[column], &mut codes)?;
-    let cells = cells.into_iter().collect::<Vec<_>>();
-    let missing = cells.iter().position(|&code| code == NameCodes::ABSENT);
-    if let Some(row) = missing.filter(|_| is_required) {
-        let name = &table.names()[column];
-        let error = Error::content(path, "a name or a number", "nothing");
-        return Err(error.at(table.place(row)).in_column(name));
+/// A column as codes, none of which may be missing, and the names behind them in order of appearance.
+fn required_names(table: &TableFile, column: usize) -> Result<(Vec<u32>, Vec<String>)> {
+    let (codes, names) = table.named_cells(column, usize::MAX)?;
+    match codes.iter().position(|&code| code == NameCodes::ABSENT) {
+        Some(row) => Err(table.cell_error(row, column, "a name or a number", "nothing")),
+        None => Ok((codes, names)),
     }
-    Ok((cells, codes.into_names()))
 }
 
 /// A table in which everyone abstains, unless it is too large.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use labelflow_weak::rows::TrueValues;
 
-use crate::tables::npy_file::NpyArray;
-use crate::tables::table::{Source, TableFile};
+use crate::tables::cells::shown_number;
+use crate::tables::columns::{TableStream, write_table_as_it_comes};
+use crate::tables::table::TableFile;
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// The columns that may hold values; the first of them that is there does.
 const COLUMNS: [&str; 3] = ["label", "value", "mean"];
@@ -34,48 +35,17 @@ pub(crate) fn read_one_column(
     expected: &str,
     accept: impl Fn(f64) -> bool,
 ) -> Result<Vec<f64>> {
-    let refuse = |values: &[f64], at: &dyn Fn(usize, Error) -> Error| {
-        let Some(row) = values.iter().position(|&value| !accept(value)) else { return Ok(()) };
-        let found = if values[row].is_nan() { "none".to_owned() } else { values[row].to_string() };
-        Err(at(row, Error::content(path, expected, found)))
-    };
-    match Source::open(path)? {
-        Source::Table(table) => {
-            let column = value_column(path, &table)?;
-            let values =
-                table.numbers::<f64>(&[column])?.or_error()?.into_iter().collect::<Vec<_>>();
-            let name = &table.names()[column];
-            refuse(&values, &|row, error| error.at(table.place(row)).in_column(name))?;
-            Ok(values)
-        }
-        Source::Array => {
-            let array = NpyArray::read(path, &ARRAY_NAMES)?;
-            let shape = array.shape();
-            if shape.is_empty() || shape.iter().skip(1).any(|&length| length != 1) {
-                let found = format!("{shape:?}");
-                return Err(Error::content(path, "an array of shape [n_rows]", found));
-            }
-            let values = array.numbers::<f64>().into_iter().collect::<Vec<_>>();
-            refuse(&values, &|row, error| error.at(Place::row(row)))?;
-            Ok(values)
-        }
+    let table = TableFile::open(path, &ARRAY_NAMES)?;
+    let column = table.only_column(&COLUMNS)?;
+    let values = table.numbers::<f64>(&[column])??.into_iter().collect::<Vec<_>>();
+    match values.iter().position(|&value| !accept(value)) {
+        None => Ok(values),
+        Some(row) => Err(table.cell_error(row, column, expected, shown_number(values[row]))),
     }
 }
 
-fn value_column(path: &Path, table: &TableFile) -> Result<usize> {
-    match (COLUMNS.iter().find_map(|name| table.column(name)), table.names()) {
-        (Some(column), _) => Ok(column),
-        (None, [_]) => Ok(0),
-        (None, names) => Err(Error::content(
-            path,
-            format!(
-                "one column or a column {}",
-                COLUMNS.map(|name| format!("'{name}'")).join(", ")
-            ),
-            format!("the columns {}", names.join(", ")),
-        )),
-    }
-}
+/// The columns of real-valued labels.
+pub(crate) const VALUES: [&str; 5] = ["mean", "std", "q05", "q50", "q95"];
 
 /// Real-valued labels of a table's rows with how sure they are, all in the label's own units.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -93,28 +63,49 @@ pub struct ValueLabels {
 }
 
 impl ValueLabels {
-    /// The columns with their names.
-    pub(crate) fn columns(&self) -> [(&'static str, &Vec<f64>); 5] {
-        [
-            ("mean", &self.mean),
-            ("std", &self.std),
-            ("q05", &self.q05),
-            ("q50", &self.q50),
-            ("q95", &self.q95),
-        ]
+    /// A table of these labels for rows with these numbers.
+    fn columns(&self, rows: Vec<i64>) -> Vec<Column> {
+        let values = [&self.mean, &self.std, &self.q05, &self.q50, &self.q95];
+        let values = VALUES.iter().zip(values);
+        let values = values.map(|(&name, values)| (name, ColumnValues::Reals(values.clone())));
+        std::iter::once(("row", ColumnValues::Integers(rows)))
+            .chain(values)
+            .map(|(name, values)| Column::new(name, values))
+            .collect()
     }
 }
 
 /// Writes real-valued labels, atomically, in the format that the extension names: csv, tsv, parquet or npz, with the
 /// columns `row`, `mean`, `std`, `q05`, `q50` and `q95`.
 pub fn write_value_labels(path: &Path, labels: &ValueLabels) -> Result<()> {
-    let rows = ColumnValues::Integers((0..labels.mean.len() as i64).collect());
-    let mut columns = vec![Column { name: "row".to_owned(), values: rows }];
-    for (name, values) in labels.columns() {
-        let values = ColumnValues::Reals(values.clone());
-        columns.push(Column { name: name.to_owned(), values });
+    write_columns(path, &labels.columns((0..labels.mean.len() as i64).collect()))
+}
+
+/// Takes real-valued labels, row after row.
+pub struct ValueStream<'stream, 'file> {
+    table: &'stream mut TableStream<'file>,
+}
+
+/// Writes the same table as [`write_value_labels`] to a csv, tsv or parquet file, without having all rows in memory:
+/// `produce` gives them in their order.
+pub fn write_value_labels_as_they_come<T, E: From<Error>>(
+    path: &Path,
+    produce: impl FnOnce(&mut ValueStream<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let empty = ValueLabels::default().columns(Vec::new());
+    write_table_as_it_comes(path, &empty, |table| produce(&mut ValueStream { table }))
+}
+
+impl ValueStream<'_, '_> {
+    /// Adds labels of rows with these numbers; NaN is written as an empty cell.
+    pub fn push_rows(&mut self, rows: &[u64], labels: &ValueLabels) -> Result<()> {
+        self.table.push(&labels.columns(rows.iter().map(|&row| row as i64).collect()))
     }
-    write_columns(path, &columns)
+
+    /// Number of rows added.
+    pub fn n_rows(&self) -> u64 {
+        self.table.n_rows()
+    }
 }
 
 #[cfg(test)]

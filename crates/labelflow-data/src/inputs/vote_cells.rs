@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use labelflow_weak::votes::ABSTAIN;
+use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
 
 use super::abstain_convention::Reading;
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::tables::cells::{NameCodes, Numbers, parse_number};
-use crate::tables::csv_file::shown;
 use crate::{Error, Result};
 
 /// Cells of votes before it is known what they mean.
@@ -57,14 +56,10 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
         }
     }
     match (cells.numbers()?, names_error) {
-        (Numbers::All(values), _) => {
-            read_numbers(cells.path(), values, options, |row, column, error| {
-                cells.at(row, column, error)
-            })
-        }
-        (Numbers::Text(_), Some(error)) => Err(error),
-        (Numbers::Text(error), None) if !may_be_names => Err(error),
-        (Numbers::Text(error), None) => {
+        (Ok(values), _) => read_numbers(cells, values, options),
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) if !may_be_names => Err(error),
+        (Err(error), None) => {
             let votes = read_names(cells, None, abstain)?;
             // Numbers and names mixed are more likely a mistake than classes of both kinds.
             match &votes {
@@ -120,13 +115,13 @@ fn read_names(
     Ok(CellValues::Votes(cell_codes.mapv(vote), classes))
 }
 
-/// Votes or probabilities given as numbers. `at` adds the place of a cell to an error.
-pub(crate) fn read_numbers(
-    path: &Path,
+/// Votes or probabilities given as numbers.
+fn read_numbers(
+    cells: &impl VoteCells,
     values: Array2<f32>,
     options: &SignalsOptions,
-    at: impl Fn(usize, usize, Error) -> Error,
 ) -> Result<CellValues> {
+    let path = cells.path();
     let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
     match options.kind {
         SignalsKind::Probabilities => return Ok(CellValues::Probabilities(values)),
@@ -154,7 +149,8 @@ pub(crate) fn read_numbers(
                 n_found = n_found.max(class + 1);
             }
             Reading::Nothing => {
-                let error = at(row, column, Error::content(path, abstain.expected(n_most), value));
+                let error = Error::content(path, abstain.expected(n_most), value);
+                let error = cells.at(row, column, error);
                 return Err(match abstain.advice(values.iter(), n_named) {
                     Some(advice) => error.with_hint(advice),
                     None => error,
@@ -199,18 +195,16 @@ impl<At: Fn(usize, Error) -> Error> VoteCells for DistinctCells<'_, At> {
     }
 
     fn numbers(&self) -> Result<Numbers<f32>> {
-        let numbers: Option<Vec<f32>> = self.cells.iter().map(|(_, number)| *number).collect();
-        if let Some(numbers) = numbers {
-            return Ok(Numbers::All(column(numbers)));
-        }
-        let text = self.cells.iter().position(|(_, number)| number.is_none()).unwrap_or(0);
-        let found = format!("'{}'", shown(&self.cells[text].0));
-        Ok(Numbers::Text(self.at(text, 0, Error::content(self.path, "a number", found))))
+        let number = |(index, (text, number)): (usize, &(String, Option<f32>))| {
+            let error = || self.at(index, 0, Error::cell(self.path, "a number", text));
+            number.ok_or_else(error)
+        };
+        Ok(self.cells.iter().enumerate().map(number).collect::<Result<_>>().map(column))
     }
 
     fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>> {
         let code = |(index, (name, _)): (usize, &(String, Option<f32>))| {
-            codes.code(name).map_err(|unknown| self.at(index, 0, unknown.into_error(self.path)))
+            codes.code(self.path, name).map_err(|error| self.at(index, 0, error))
         };
         Ok(column(self.cells.iter().enumerate().map(code).collect::<Result<_>>()?))
     }
@@ -222,4 +216,23 @@ impl<At: Fn(usize, Error) -> Error> VoteCells for DistinctCells<'_, At> {
 
 fn column<T>(cells: Vec<T>) -> Array2<T> {
     Array2::from_shape_vec((cells.len(), 1), cells).expect("one column")
+}
+
+/// Votes with the names of the classes and, if they have some, of the labelers.
+pub(crate) fn named_votes(
+    votes: Array2<u8>,
+    classes: &[String],
+    labelers: Option<&[String]>,
+) -> labelflow_weak::Result<WeakSignals> {
+    let votes = Votes::from_bytes(votes, classes.len())?;
+    let signals = WeakSignals::from_votes(votes)?.with_classes(classes.to_vec())?;
+    match labelers {
+        Some(labelers) => signals.with_labelers(labelers.to_vec()),
+        None => Ok(signals),
+    }
+}
+
+/// A vote as files have it: the class, −1 for an abstention.
+pub(crate) fn vote_number(&vote: &u8) -> i16 {
+    if vote == ABSTAIN { -1 } else { i16::from(vote) }
 }

@@ -14,11 +14,12 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use labelflow_weak::rows::{Features, Truth};
-use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
-use ndarray::Array2;
+use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::vote_cells::named_votes;
+use crate::tables::cells::into_table;
 use crate::tables::csv_file::shown;
 use crate::tables::packed_text::read_json;
 use crate::{Error, Result};
@@ -71,33 +72,35 @@ pub struct WrenchRows {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_wrench(folder: &Path) -> Result<WrenchFolder> {
-    let train_path = find_file(folder, "train").ok_or_else(|| {
+    let train = find_file(folder, "train").ok_or_else(|| {
         Error::content(folder, "a folder with the file train.json", "no such file")
     })?;
-    let train = read_json::<RawRows>(&train_path)?.checked(&train_path)?;
-    let part = |name: &str| -> Result<Option<(PathBuf, RawRows)>> {
+    let train = RawRows::read(train)?;
+    let part = |name: &str| -> Result<Option<RawRows>> {
         let Some(path) = find_file(folder, name) else { return Ok(None) };
-        let rows = read_json::<RawRows>(&path)?.checked(&path)?;
-        rows.check_like(&path, &train)?;
-        Ok(Some((path, rows)))
+        let part = RawRows::read(path)?;
+        match train.first().difference(part.first()) {
+            None => Ok(Some(part)),
+            Some((expected, found)) => {
+                let expected = format!("{expected}, as in the training file");
+                Err(Error::content(&part.path, expected, found))
+            }
+        }
     };
     let (valid, test) = (part("valid")?, part("test")?);
     let classes = match find_file(folder, "label") {
         Some(path) => read_classes(&path)?,
         None => {
-            let parts =
-                [&valid, &test].into_iter().flatten().map(|(_, rows)| rows.n_classes_told());
-            let n_classes = parts.fold(train.n_classes_told(), usize::max).max(2);
+            let others = [&valid, &test].into_iter().flatten().map(RawRows::n_classes_told);
+            let n_classes = others.fold(train.n_classes_told(), usize::max).max(2);
             (0..n_classes).map(|class| class.to_string()).collect()
         }
     };
-    let finish = |part: Option<(PathBuf, RawRows)>| {
-        part.map(|(path, rows)| rows.finish(&path, &classes)).transpose()
-    };
+    let finish = |part: Option<RawRows>| part.map(|rows| rows.finish(&classes)).transpose();
     Ok(WrenchFolder {
         valid: finish(valid)?,
         test: finish(test)?,
-        train: train.finish(&train_path, &classes)?,
+        train: train.finish(&classes)?,
         classes,
     })
 }
@@ -109,16 +112,21 @@ fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// The names of the classes 0, 1, …
 fn read_classes(path: &Path) -> Result<Vec<String>> {
-    let ClassNames(entries) = read_json(path)?;
+    let Entries(entries) = read_json(path)?;
     let n_classes = entries.len();
     if !(2..=usize::from(ABSTAIN)).contains(&n_classes) {
         return Err(Error::content(path, format!("2 to {ABSTAIN} classes"), n_classes));
     }
     let mut classes = vec![None; n_classes];
-    for (index, ClassName(name)) in entries {
+    for (index, name) in entries {
         let class = index.parse::<usize>().ok().and_then(|index| classes.get_mut(index));
         match class {
-            Some(class) if class.is_none() => *class = Some(name),
+            Some(class) if class.is_none() => {
+                *class = Some(match name {
+                    ClassName::Text(name) => name,
+                    ClassName::Number(number) => number.to_string(),
+                });
+            }
             _ => {
                 let expected = format!("the keys 0 to {}, each once", n_classes - 1);
                 return Err(Error::content(path, expected, format!("'{}'", shown(&index))));
@@ -129,55 +137,33 @@ fn read_classes(path: &Path) -> Result<Vec<String>> {
 }
 
 /// The name of a class; some folders give a number.
-struct ClassName(String);
-
-impl<'de> Deserialize<'de> for ClassName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "the name of a class")]
-        enum Name {
-            Text(String),
-            Number(i64),
-        }
-        Ok(Self(match Name::deserialize(deserializer)? {
-            Name::Text(name) => name,
-            Name::Number(number) => number.to_string(),
-        }))
-    }
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "the name of a class")]
+enum ClassName {
+    Text(String),
+    Number(i64),
 }
 
-/// Visits the entries of a JSON object in the order of the file. None is kept that `visit` does not keep.
-fn visit_entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-    expected: &'static str,
-    visit: impl FnMut(String, T),
-) -> Result<(), D::Error> {
-    struct InOrder<T, F>(&'static str, F, PhantomData<T>);
-    impl<'de, T: Deserialize<'de>, F: FnMut(String, T)> Visitor<'de> for InOrder<T, F> {
-        type Value = ();
+/// The entries of a JSON object in the order of the file, also those whose key has come before.
+struct Entries<T>(Vec<(String, T)>);
 
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str(self.0)
-        }
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+            type Value = Entries<T>;
 
-        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-            while let Some((key, value)) = map.next_entry()? {
-                (self.1)(key, value);
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object with one entry per row or class")
             }
-            Ok(())
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
+                std::iter::from_fn(|| map.next_entry().transpose())
+                    .collect::<Result<_, _>>()
+                    .map(Entries)
+            }
         }
-    }
-    deserializer.deserialize_map(InOrder(expected, visit, PhantomData))
-}
-
-/// Names of classes with their indices.
-struct ClassNames(Vec<(String, ClassName)>);
-
-impl<'de> Deserialize<'de> for ClassNames {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut entries = Vec::new();
-        visit_entries(deserializer, "an object", |index, name| entries.push((index, name)))?;
-        Ok(Self(entries))
+        deserializer.deserialize_map(InOrder(PhantomData))
     }
 }
 
@@ -198,144 +184,110 @@ struct RawData {
     text: Option<String>,
 }
 
-/// The rows of a file, column by column, so that memory does not exceed what the file holds.
-#[derive(Default)]
-struct RawRows {
-    ids: Vec<String>,
-    /// Votes row after row, −1 for an abstention.
-    votes: Vec<i64>,
-    n_signals: usize,
-    /// −1 for a row without a label.
-    labels: Vec<i64>,
-    features: Vec<f32>,
-    d_features: usize,
-    n_with_feature: usize,
-    texts: Vec<String>,
-    /// The first row that differs from the first one in form, and how.
-    fault: Option<(String, String, String)>,
+impl RawRow {
+    /// Its class, if it has one.
+    fn class(&self) -> Option<i64> {
+        self.label.filter(|&label| label != -1)
+    }
+
+    fn feature(&self) -> &[f32] {
+        self.data.feature.as_deref().unwrap_or_default()
+    }
+
+    /// In what another row differs in form: what was expected, and what was found.
+    fn difference(&self, other: &Self) -> Option<(String, usize)> {
+        let lengths = [
+            ("weak labels", self.weak_labels.len(), other.weak_labels.len()),
+            ("numbers in feature", self.feature().len(), other.feature().len()),
+        ];
+        let differs = lengths.into_iter().find(|(_, expected, found)| expected != found);
+        differs.map(|(what, expected, found)| (format!("{expected} {what}"), found))
+    }
 }
 
-impl<'de> Deserialize<'de> for RawRows {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut rows = Self::default();
-        visit_entries(deserializer, "an object with one entry per row", |id, row| {
-            rows.push(id, row)
-        })?;
-        Ok(rows)
-    }
+/// The rows of a file, of one form and with names that differ.
+struct RawRows {
+    path: PathBuf,
+    rows: Vec<(String, RawRow)>,
 }
 
 impl RawRows {
-    fn push(&mut self, id: String, row: RawRow) {
-        let feature = row.data.feature.unwrap_or_default();
-        if self.ids.is_empty() {
-            self.n_signals = row.weak_labels.len();
-            self.d_features = feature.len();
-        }
-        for (what, expected, found) in [
-            ("weak labels", self.n_signals, row.weak_labels.len()),
-            ("numbers in feature", self.d_features, feature.len()),
-        ] {
-            if expected != found && self.fault.is_none() {
-                let expected = format!("{expected} {what}, as in the first row");
-                self.fault = Some((id.clone(), expected, found.to_string()));
-            }
-        }
-        self.n_with_feature += usize::from(!feature.is_empty());
-        self.votes.extend(row.weak_labels);
-        self.features.extend(feature);
-        self.labels.push(row.label.unwrap_or(-1));
-        self.texts.extend(row.data.text);
-        self.ids.push(id);
-    }
-
-    /// The same rows, if they have one form.
-    fn checked(self, path: &Path) -> Result<Self> {
-        if let Some((id, expected, found)) = &self.fault {
-            return Err(Error::content(path, expected, format!("{found} in row '{}'", shown(id))));
-        }
-        if self.ids.is_empty() || self.n_signals == 0 {
-            let found = format!("{} rows and {} labelers", self.ids.len(), self.n_signals);
-            return Err(Error::content(path, "at least one row and one labeler", found));
-        }
+    fn read(path: PathBuf) -> Result<Self> {
+        let Entries(rows) = read_json::<Entries<RawRow>>(&path)?;
+        let n_signals = rows.first().map_or(0, |(_, first)| first.weak_labels.len());
         let mut known = HashSet::new();
-        if let Some(id) = self.ids.iter().find(|id| !known.insert(id.as_str())) {
-            return Err(Error::content(path, "each row once", format!("'{}' twice", shown(id))));
-        }
-        let n_labelled = self.labels.iter().filter(|&&label| label != -1).count();
-        for (what, n_given) in [("label", n_labelled), ("text", self.texts.len())] {
-            if n_given != 0 && n_given != self.ids.len() {
-                let found = format!("{n_given} of {} rows with one", self.ids.len());
-                return Err(Error::content(
-                    path,
-                    format!("a {what} in all rows or in none"),
-                    found,
-                ));
+        for (id, row) in &rows {
+            if let Some((expected, found)) = rows[0].1.difference(row) {
+                let expected = format!("{expected}, as in the first row");
+                let found = format!("{found} in row '{}'", shown(id));
+                return Err(Error::content(&path, expected, found));
+            }
+            if !known.insert(id) {
+                let found = format!("'{}' twice", shown(id));
+                return Err(Error::content(&path, "each row once", found));
             }
         }
-        Ok(self)
+        if n_signals == 0 {
+            let found = format!("{} rows and {n_signals} labelers", rows.len());
+            return Err(Error::content(&path, "at least one row and one labeler", found));
+        }
+        let count = |has: fn(&RawRow) -> bool| rows.iter().filter(|(_, row)| has(row)).count();
+        let n_labelled = count(|row| row.class().is_some());
+        let n_texts = count(|row| row.data.text.is_some());
+        for (what, n_given) in [("label", n_labelled), ("text", n_texts)] {
+            if n_given != 0 && n_given != rows.len() {
+                let expected = format!("a {what} in all rows or in none");
+                let found = format!("{n_given} of {} rows with one", rows.len());
+                return Err(Error::content(&path, expected, found));
+            }
+        }
+        Ok(Self { path, rows })
     }
 
-    /// Checks that another file has as many labelers and features.
-    fn check_like(&self, path: &Path, train: &Self) -> Result<()> {
-        for (what, expected, found) in [
-            ("weak labels", train.n_signals, self.n_signals),
-            ("numbers in feature", train.d_features, self.d_features),
-        ] {
-            if expected != found {
-                let expected = format!("{expected} {what}, as in the training file");
-                return Err(Error::content(path, expected, found));
-            }
-        }
-        Ok(())
+    fn first(&self) -> &RawRow {
+        &self.rows[0].1
     }
 
     /// One more than the largest class in the file.
     fn n_classes_told(&self) -> usize {
-        let largest = self.votes.iter().chain(&self.labels).copied().max().unwrap_or(-1);
+        let classes =
+            self.rows.iter().flat_map(|(_, row)| row.weak_labels.iter().chain(&row.label));
+        let largest = classes.copied().max().unwrap_or(-1);
         // Too large a class is refused later, with its row.
         usize::try_from(largest.saturating_add(1)).unwrap_or(0).min(usize::from(ABSTAIN))
     }
 
-    fn finish(self, path: &Path, classes: &[String]) -> Result<WrenchRows> {
+    fn finish(self, classes: &[String]) -> Result<WrenchRows> {
+        let Self { path, rows } = self;
         let n_classes = classes.len() as i64;
-        let refuse = |what: &str, row: usize, found: i64| {
-            let expected = format!("{what} from 0 to {}, or -1", n_classes - 1);
-            let found = format!("{found} in row '{}'", shown(&self.ids[row]));
-            Error::content(path, expected, found)
-        };
-        let in_range = |class: i64| (-1..n_classes).contains(&class);
-        if let Some(cell) = self.votes.iter().position(|&vote| !in_range(vote)) {
-            return Err(refuse("weak labels", cell / self.n_signals, self.votes[cell]));
+        for (id, row) in &rows {
+            let votes = row.weak_labels.iter().map(|vote| ("weak labels", vote));
+            let mut all = votes.chain(row.label.iter().map(|label| ("a label", label)));
+            if let Some((what, class)) = all.find(|(_, class)| !(-1..n_classes).contains(class)) {
+                let expected = format!("{what} from 0 to {}, or -1", n_classes - 1);
+                let found = format!("{class} in row '{}'", shown(id));
+                return Err(Error::content(&path, expected, found));
+            }
         }
-        if let Some(row) = self.labels.iter().position(|&label| !in_range(label)) {
-            return Err(refuse("a label", row, self.labels[row]));
-        }
-        let n_rows = self.ids.len();
-        let bytes = self.votes.iter().map(|&vote| if vote == -1 { ABSTAIN } else { vote as u8 });
-        let bytes = Array2::from_shape_vec((n_rows, self.n_signals), bytes.collect())
-            .expect("every row has as many weak labels");
-        let signals = Votes::from_bytes(bytes, classes.len())
-            .and_then(WeakSignals::from_votes)
-            .and_then(|signals| signals.with_classes(classes.to_vec()))
-            .map_err(Error::in_file(path))?;
-        let features = match self.n_with_feature {
+        let votes = rows.iter().flat_map(|(_, row)| &row.weak_labels);
+        let bytes = votes.map(|&vote| if vote == -1 { ABSTAIN } else { vote as u8 }).collect();
+        let bytes = into_table(bytes, rows[0].1.weak_labels.len());
+        let signals = named_votes(bytes, classes, None).map_err(Error::in_file(&path))?;
+        let features = match rows[0].1.feature().len() {
             0 => None,
-            _ => {
-                let values = Array2::from_shape_vec((n_rows, self.d_features), self.features)
-                    .expect("every row has as many numbers");
-                Some(Features::new(values).map_err(Error::in_file(path))?)
+            d_features => {
+                let values = rows.iter().flat_map(|(_, row)| row.feature()).copied().collect();
+                let features = Features::new(into_table(values, d_features));
+                Some(features.map_err(Error::in_file(&path))?)
             }
         };
-        let truth = match self.labels.contains(&-1) {
-            true => None,
-            false => {
-                let labels = self.labels.iter().map(|&label| label as usize).collect();
-                Some(Truth::new(labels, classes.len()).map_err(Error::in_file(path))?)
-            }
-        };
-        let texts = (!self.texts.is_empty()).then_some(self.texts);
-        Ok(WrenchRows { ids: self.ids, signals, features, texts, truth })
+        let labels: Option<Vec<usize>> =
+            rows.iter().map(|(_, row)| row.class().map(|class| class as usize)).collect();
+        let truth = labels.map(|labels| Truth::new(labels, classes.len()));
+        let truth = truth.transpose().map_err(Error::in_file(&path))?;
+        let (ids, texts): (Vec<_>, Vec<_>) =
+            rows.into_iter().map(|(id, row)| (id, row.data.text)).unzip();
+        Ok(WrenchRows { ids, signals, features, texts: texts.into_iter().collect(), truth })
     }
 }
 

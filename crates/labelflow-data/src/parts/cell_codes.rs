@@ -10,18 +10,17 @@ use std::path::PathBuf;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 
 use crate::inputs::vote_cells::{CellValues, DistinctCells, read_cells};
 use crate::inputs::{SignalsKind, SignalsOptions};
+use crate::tables::parquet::column_as;
 use crate::{Error, Place, Result};
 
 /// More different values than bytes are no votes.
 const MOST_VALUES: usize = 256;
 /// Whole numbers from this one on are found without a search.
 const FIRST_SMALL: i64 = -2;
-const UNKNOWN: u16 = u16::MAX;
 
 /// A value of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,28 +57,22 @@ impl Cell {
     }
 }
 
-/// Where a value came first, for errors.
+/// Where a cell is, for errors: the first one of a batch, or the first one with a value.
 #[derive(Debug, Clone)]
-struct FirstSeen {
-    file: PathBuf,
-    row: usize,
-    column: String,
-}
-
-/// Where a batch of cells is.
-pub(crate) struct BatchPlace<'a> {
-    pub(crate) file: &'a PathBuf,
-    pub(crate) first_row: usize,
-    pub(crate) column: &'a str,
+pub(crate) struct CellPlace {
+    pub(crate) file: PathBuf,
+    pub(crate) row: usize,
+    pub(crate) column: String,
 }
 
 /// The different values of all cells, with a code each.
 #[derive(Debug, Clone)]
 pub(crate) struct CellCodes {
     cells: Vec<Cell>,
-    first_seen: Vec<FirstSeen>,
+    first_seen: Vec<CellPlace>,
     codes: HashMap<Cell, u8>,
-    small: [u16; 512],
+    /// The codes of small whole numbers, which are found without a search.
+    small: [Option<u8>; 512],
 }
 
 /// What the codes mean.
@@ -96,7 +89,7 @@ impl CellCodes {
             cells: Vec::new(),
             first_seen: Vec::new(),
             codes: HashMap::new(),
-            small: [UNKNOWN; 512],
+            small: [None; 512],
         }
     }
 
@@ -111,32 +104,19 @@ impl CellCodes {
         column: &ArrayRef,
         bytes: &mut [u8],
         step: usize,
-        place: &BatchPlace<'_>,
+        first: &CellPlace,
     ) -> Result<()> {
-        let bytes = bytes.iter_mut().step_by(step).enumerate();
-        let kind = column.data_type();
-        if kind.is_integer() {
-            let values = convert(column, &DataType::Int64, place)?;
-            let values = values.as_primitive::<Int64Type>();
-            let has_nulls = values.null_count() > 0;
-            for (row, byte) in bytes {
-                *byte = if has_nulls && values.is_null(row) {
-                    self.code(Cell::Missing, row, place)?
-                } else {
-                    self.code_of_whole(values.value(row), row, place)?
-                };
-            }
-            return Ok(());
-        }
-        let as_kind = match kind {
+        let kind = match column.data_type() {
             DataType::Boolean => DataType::Boolean,
+            kind if kind.is_integer() => DataType::Int64,
             kind if kind.is_numeric() => DataType::Float64,
             _ => DataType::Utf8,
         };
-        let values = convert(column, &as_kind, place)?;
-        let cell = |row: usize| match as_kind {
+        let values = column_as(column, &kind, &first.file, &first.column)?;
+        let cell = |row: usize| match kind {
             _ if values.is_null(row) => Cell::Missing,
             DataType::Boolean => Cell::Truth(values.as_boolean().value(row)),
+            DataType::Int64 => Cell::Whole(values.as_primitive::<Int64Type>().value(row)),
             DataType::Float64 => match values.as_primitive::<Float64Type>().value(row) {
                 value if value.is_nan() => Cell::Missing,
                 // Zero has two forms and one meaning.
@@ -145,43 +125,42 @@ impl CellCodes {
             },
             _ => Cell::Name(values.as_string::<i32>().value(row).trim().to_owned()),
         };
-        for (row, byte) in bytes {
-            *byte = self.code(cell(row), row, place)?;
+        for (row, byte) in bytes.iter_mut().step_by(step).enumerate() {
+            *byte = self.code(cell(row), row, first)?;
         }
         Ok(())
     }
 
-    fn code_of_whole(&mut self, value: i64, row: usize, place: &BatchPlace<'_>) -> Result<u8> {
-        let index = usize::try_from(value.wrapping_sub(FIRST_SMALL)).unwrap_or(usize::MAX);
-        if let Some(&code) = self.small.get(index)
-            && code != UNKNOWN
-        {
-            return Ok(code as u8);
+    fn code(&mut self, cell: Cell, row: usize, first: &CellPlace) -> Result<u8> {
+        let small = match cell {
+            Cell::Whole(value) => usize::try_from(value.wrapping_sub(FIRST_SMALL)).ok(),
+            _ => None,
+        };
+        let small = small.filter(|&index| index < self.small.len());
+        if let Some(code) = small.and_then(|index| self.small[index]) {
+            return Ok(code);
         }
-        let code = self.code(Cell::Whole(value), row, place)?;
-        if let Some(known) = self.small.get_mut(index) {
-            *known = u16::from(code);
+        let code = match self.codes.get(&cell) {
+            Some(&code) => code,
+            None => self.new_code(cell, CellPlace { row: first.row + row, ..first.clone() })?,
+        };
+        if let Some(index) = small {
+            self.small[index] = Some(code);
         }
         Ok(code)
     }
 
-    fn code(&mut self, cell: Cell, row: usize, place: &BatchPlace<'_>) -> Result<u8> {
-        if let Some(&code) = self.codes.get(&cell) {
-            return Ok(code);
-        }
-        let row = place.first_row + row;
+    fn new_code(&mut self, cell: Cell, seen: CellPlace) -> Result<u8> {
         if self.cells.len() == MOST_VALUES {
             let expected = format!("votes with at most {MOST_VALUES} different values");
-            let error = Error::content(place.file, expected, "more");
-            return Err(error
-                .at(Place::row(row))
-                .in_column(place.column)
+            return Err(Error::content(&seen.file, expected, "more")
+                .at(Place::row(seen.row))
+                .in_column(&seen.column)
                 .with_hint("probabilities are not read in parts, only votes"));
         }
         let code = self.cells.len() as u8;
         self.cells.push(cell.clone());
-        let (file, column) = (place.file.clone(), place.column.to_owned());
-        self.first_seen.push(FirstSeen { file, row, column });
+        self.first_seen.push(seen);
         self.codes.insert(cell, code);
         Ok(code)
     }
@@ -221,12 +200,4 @@ impl CellCodes {
         }
         error.at(Place::row(first.row)).in_column(&first.column)
     }
-}
-
-fn convert(column: &ArrayRef, kind: &DataType, place: &BatchPlace<'_>) -> Result<ArrayRef> {
-    // A number that does not fit must not become a missing one.
-    let options = CastOptions { safe: false, ..Default::default() };
-    cast_with_options(column, kind, &options).map_err(|error| {
-        Error::content(place.file, format!("values of type {kind}"), error).in_column(place.column)
-    })
 }

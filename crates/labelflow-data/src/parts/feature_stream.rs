@@ -2,18 +2,14 @@
 
 use std::ops::Range;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
-use arrow_schema::DataType;
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayViewMut1, Axis};
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::row_reader::{RowBatch, RowReader};
+use crate::inputs::features_file::{MISSING_VALUES, NOT_FEATURES, first_not_finite};
 use crate::parts::TableParts;
-use crate::tables::parquet::check_number;
+use crate::tables::parquet::{check_number, number_table};
 use crate::{Error, Place, Result};
 
 /// What is done about rows with a feature that is missing, infinite or too large.
@@ -70,11 +66,8 @@ impl FeatureParts {
         }
         for (index, file) in table.files().iter().enumerate() {
             for &column in &columns {
-                let name = &table.columns()[column];
-                check_number(file, name, &table.types(index)[column]).map_err(|error| {
-                    error
-                        .with_hint("drop columns that are not features, or replace text by numbers")
-                })?;
+                check_number(file, &table.columns()[column], &table.types(index)[column])
+                    .map_err(|error| error.with_hint(NOT_FEATURES))?;
             }
         }
         let names = columns.iter().map(|&column| table.columns()[column].clone()).collect();
@@ -96,25 +89,9 @@ impl FeatureParts {
             return Self::new(table, columns);
         }
         let place = |name: &String| found.iter().position(|column| column == name);
-        let mut columns = Vec::with_capacity(names.len());
-        for name in names {
-            let Some(column) = place(name) else {
-                let expected = format!("a column '{name}'");
-                return Err(Error::content(&table.files()[0], expected, found.join(", ")));
-            };
-            columns.push(column);
-        }
+        let columns = names.iter().map(|name| place(name).ok_or_else(|| table.no_column(name)));
+        let columns = columns.collect::<Result<_>>()?;
         Self::new(table, columns)
-    }
-
-    /// The table.
-    pub fn table(&self) -> &TableParts {
-        &self.table
-    }
-
-    /// Which columns of the table are features.
-    pub fn columns(&self) -> &[usize] {
-        &self.columns
     }
 
     /// Names of the features.
@@ -141,31 +118,6 @@ impl FeatureParts {
         let reader = RowReader::new(&self.table, &self.columns, rows).with_batch_rows(batch_rows);
         FeatureReader { parts: self, reader, bad_rows, n_bad: 0, first_bad: None }
     }
-
-    /// Writes the numbers of a column into a column of a table.
-    fn fill(
-        &self,
-        mut column: ArrayViewMut1<'_, f32>,
-        array: &ArrayRef,
-        file: usize,
-        name: &str,
-    ) -> Result<()> {
-        // The usual types need no other form of themselves.
-        if let (DataType::Float32, 0) = (array.data_type(), array.null_count()) {
-            let values = array.as_primitive::<Float32Type>().values();
-            column.iter_mut().zip(values.iter()).for_each(|(cell, value)| *cell = *value);
-            return Ok(());
-        }
-        let array = cast(array, &DataType::Float64).map_err(|error| {
-            Error::content(&self.table.files()[file], "values of type Float64", error)
-                .in_column(name)
-        })?;
-        let values = array.as_primitive::<Float64Type>();
-        for (row, cell) in column.iter_mut().enumerate() {
-            *cell = if values.is_null(row) { f32::NAN } else { values.value(row) as f32 };
-        }
-        Ok(())
-    }
 }
 
 /// Reads features in the order of the files.
@@ -182,25 +134,19 @@ impl FeatureReader<'_> {
     pub fn next_rows(&mut self) -> Result<Option<FeatureRows>> {
         let Some(batch) = self.reader.next()? else { return Ok(None) };
         let (n_rows, parts) = (batch.n_rows(), self.parts);
-        let mut values = Array2::zeros((n_rows, parts.names.len()));
-        for ((column, array), name) in
-            values.axis_iter_mut(Axis(1)).zip(&batch.arrays).zip(&parts.names)
-        {
-            parts.fill(column, array, batch.file, name)?;
-        }
+        let file = &parts.table.files()[batch.file];
+        let mut values = number_table::<f32>(&batch.arrays, file, &parts.names)?;
         let is_good = |row: &usize| values.row(*row).iter().all(|value| value.is_finite());
         let good: Vec<usize> = (0..n_rows).filter(is_good).collect();
         if good.len() < n_rows {
             self.note_bad(&batch, &values, &good)?;
             values = values.select(Axis(0), &good);
         }
-        let features = match good.is_empty() {
-            true => None,
-            false => {
-                let features = Features::with_names(values, parts.names.clone());
-                Some(features.map_err(Error::in_file(&parts.table.files()[batch.file]))?)
-            }
-        };
+        let features = (!good.is_empty()).then(|| {
+            let features = Features::with_names(values, parts.names.clone());
+            features.map_err(Error::in_file(file))
+        });
+        let features = features.transpose()?;
         Ok(Some(FeatureRows { first_row: batch.first_row, n_rows, good, features }))
     }
 
@@ -219,15 +165,13 @@ impl FeatureReader<'_> {
         if self.first_bad.is_some() {
             return Ok(());
         }
-        let bad = values.indexed_iter().find(|(_, value)| !value.is_finite());
-        let ((row, column), value) = bad.expect("a row is bad");
-        let found = if value.is_nan() { "none" } else { "one too large or infinite" };
+        let (row, column, found) = first_not_finite(values).expect("a row is bad");
         let file = &self.parts.table.files()[batch.file];
         let error = Error::content(file, "a finite number", found)
             .at(Place::row(batch.row_in_file + row))
             .in_column(&self.parts.names[column]);
         if self.bad_rows == BadRows::Fail {
-            return Err(error.with_hint("fill or drop missing values first"));
+            return Err(error.with_hint(MISSING_VALUES));
         }
         self.first_bad = Some(error);
         Ok(())

@@ -5,11 +5,9 @@ mod feature_stream;
 mod probability_stream;
 mod row_reader;
 mod table_parts;
-mod vote_parts;
 mod vote_stream;
 
 pub use feature_stream::{BadRows, FeatureParts, FeatureReader, FeatureRows};
 pub use probability_stream::{ProbabilityReader, ProbabilityStream};
-pub use table_parts::TableParts;
-pub use vote_parts::VoteParts;
+pub use table_parts::{TableParts, VoteParts};
 pub use vote_stream::{StreamedPatterns, VoteReader, VoteStream};

@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
 use arrow_schema::DataType;
-use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::{Array2, Array3};
 
-use super::row_reader::{RowBatch, RowReader};
+use super::row_reader::{RowBatch, RowReader, take_rows};
+use crate::inputs::vote_cells::named_votes;
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::parts::VoteParts;
+use crate::tables::parquet::number_table;
 use crate::{Error, Place, Result};
 
 /// Columns of probabilities.
@@ -20,8 +18,7 @@ use crate::{Error, Place, Result};
 pub struct ProbabilityStream {
     parts: VoteParts,
     classes: Vec<String>,
-    /// Whether −1 abstains, and not only a missing cell.
-    marks_by_number: bool,
+    abstain: AbstainConvention,
 }
 
 impl ProbabilityStream {
@@ -46,8 +43,7 @@ impl ProbabilityStream {
                 return Err(Error::config("classes", expected, found));
             }
         };
-        let marks_by_number = options.abstain != AbstainConvention::Missing;
-        Ok(Some(Self { parts: parts.clone(), classes, marks_by_number }))
+        Ok(Some(Self { parts: parts.clone(), classes, abstain: options.abstain }))
     }
 
     /// The files.
@@ -63,10 +59,7 @@ impl ProbabilityStream {
     /// One row on which everyone abstains, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
         let silent = Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN);
-        Votes::from_bytes(silent, self.classes.len())
-            .and_then(WeakSignals::from_votes)
-            .and_then(|signals| signals.with_labelers(self.parts.labelers().to_vec()))
-            .and_then(|signals| signals.with_classes(self.classes.clone()))
+        named_votes(silent, &self.classes, Some(self.parts.labelers()))
             .map_err(Error::in_file(&self.parts.files()[0]))
     }
 
@@ -76,67 +69,52 @@ impl ProbabilityStream {
     ///
     /// When read, if there are no such rows.
     pub fn reader(&self, rows: Range<u64>) -> ProbabilityReader<'_> {
-        let reader = RowReader::new(self.parts.table(), self.parts.columns(), rows);
+        let reader = RowReader::new(&self.parts.table, &self.parts.columns, rows);
         ProbabilityReader { stream: self, reader, ahead: Vec::new() }
     }
 
-    /// Writes a column to every `step`-th cell.
-    fn fill(&self, batch: &RowBatch, signal: usize, cells: &mut [f32], step: usize) -> Result<()> {
-        let file = &self.parts.files()[batch.file];
-        let column = &self.parts.labelers()[signal];
-        let values = as_numbers(&batch.arrays[signal])
-            .map_err(|error| Error::content(file, "numbers", error).in_column(column))?;
-        let values = values.as_primitive::<Float64Type>();
-        for (row, cell) in cells.iter_mut().step_by(step).enumerate() {
-            let value = values.value(row) as f32;
-            let abstains =
-                values.is_null(row) || value.is_nan() || (self.marks_by_number && value == -1.0);
-            if !abstains && !(0.0..=1.0).contains(&value) {
-                let mark = if self.marks_by_number { "-1" } else { "nothing" };
-                let expected = format!("a probability from 0 to 1, or {mark} for an abstention");
+    /// The probabilities of a batch, NaN where a labeler abstains.
+    fn probabilities(&self, batch: &RowBatch) -> Result<Array2<f32>> {
+        let (file, labelers) = (&self.parts.files()[batch.file], self.parts.labelers());
+        let mut values = number_table::<f32>(&batch.arrays, file, labelers)?;
+        for ((row, signal), value) in values.indexed_iter_mut() {
+            *value = self.abstain.read_probability(*value).map_err(|expected| {
                 let place = Place::row(batch.row_in_file + row);
-                return Err(Error::content(file, expected, value).at(place).in_column(column));
-            }
-            *cell = if abstains { f32::NAN } else { value };
+                Error::content(file, expected, *value).at(place).in_column(&labelers[signal])
+            })?;
         }
-        Ok(())
+        Ok(values)
     }
 }
 
 /// Whether the columns are numbers of which one is not whole, and is no name of a class.
 fn has_fraction(parts: &VoteParts, classes: &[String]) -> Result<bool> {
-    let (table, columns) = (parts.table(), parts.columns());
+    let (table, columns) = (&parts.table, &parts.columns);
     let type_of = |file: usize, column: &usize| &table.types(file)[*column];
     let is_number = |kind: &DataType| kind.is_numeric() || *kind == DataType::Boolean;
     let files = 0..table.files().len();
     if !files.clone().all(|file| columns.iter().all(|column| is_number(type_of(file, column)))) {
         return Ok(false);
     }
-    for file in files {
+    for index in files {
         let is_whole = |kind: &DataType| kind.is_integer() || *kind == DataType::Boolean;
         let may_have: Vec<usize> =
-            columns.iter().copied().filter(|column| !is_whole(type_of(file, column))).collect();
+            columns.iter().copied().filter(|column| !is_whole(type_of(index, column))).collect();
         if may_have.is_empty() {
             continue;
         }
-        let mut reader = RowReader::new(table, &may_have, table.rows_of_file(file));
+        let mut reader = RowReader::new(table, &may_have, table.rows_of_file(index));
         while let Some(batch) = reader.next()? {
-            for array in &batch.arrays {
-                let values = as_numbers(array)
-                    .map_err(|error| Error::content(&table.files()[file], "numbers", error))?;
-                let mut values = values.as_primitive::<Float64Type>().iter().flatten();
-                let is_fraction = |value: &f64| value.is_finite() && value.fract() != 0.0;
-                if let Some(value) = values.find(is_fraction) {
-                    return Ok(!classes.contains(&format!("{value:?}")));
-                }
+            let names: Vec<&String> =
+                may_have.iter().map(|&column| &table.columns()[column]).collect();
+            let values = number_table::<f64>(&batch.arrays, &table.files()[index], &names)?;
+            let is_fraction = |value: &f64| value.is_finite() && value.fract() != 0.0;
+            if let Some(value) = values.iter().find(|value| is_fraction(value)) {
+                return Ok(!classes.contains(&format!("{value:?}")));
             }
         }
     }
     Ok(false)
-}
-
-fn as_numbers(array: &ArrayRef) -> Result<ArrayRef, arrow_schema::ArrowError> {
-    cast(array, &DataType::Float64)
 }
 
 /// Reads probabilities in the order of the files.
@@ -152,21 +130,15 @@ impl ProbabilityReader<'_> {
     ///
     /// It is an error if there are fewer rows, or a number that is no probability.
     pub fn next_rows(&mut self, n_rows: usize) -> Result<Array3<f32>> {
-        let n_signals = self.stream.parts.labelers().len();
-        while self.ahead.len() < n_rows * n_signals {
-            let Some(batch) = self.reader.next()? else {
-                let found = format!("{} rows", self.ahead.len() / n_signals);
-                let path = &self.stream.parts.files()[0];
-                return Err(Error::content(path, format!("{n_rows} more rows"), found));
-            };
-            let start = self.ahead.len();
-            self.ahead.resize(start + batch.n_rows() * n_signals, 0.0);
-            for signal in 0..n_signals {
-                let cells = &mut self.ahead[start + signal..];
-                self.stream.fill(&batch, signal, cells, n_signals)?;
-            }
-        }
-        let both = self.ahead.drain(..n_rows * n_signals).flat_map(|p| [1.0 - p, p]).collect();
+        let Self { stream, reader, ahead } = self;
+        let n_signals = stream.parts.labelers().len();
+        let path = &stream.parts.files()[0];
+        let class1 = take_rows(ahead, n_rows, n_signals, path, |ahead| {
+            let Some(batch) = reader.next()? else { return Ok(false) };
+            ahead.extend(stream.probabilities(&batch)?);
+            Ok(true)
+        })?;
+        let both = class1.into_iter().flat_map(|p| [1.0 - p, p]).collect();
         Ok(Array3::from_shape_vec((n_rows, n_signals, 2), both).expect("just as many"))
     }
 }

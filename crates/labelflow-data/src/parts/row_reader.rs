@@ -1,13 +1,14 @@
 //! Rows of Parquet parts, batch by batch, when they are asked for.
 
 use std::ops::Range;
+use std::path::Path;
 
 use arrow_array::ArrayRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
-use crate::Result;
 use crate::parts::TableParts;
 use crate::tables::parquet::{BATCH_ROWS, ParquetFile};
+use crate::{Error, Result};
 
 /// Reads chosen columns of a run of rows.
 pub(crate) struct RowReader<'parts> {
@@ -105,10 +106,27 @@ impl<'parts> RowReader<'parts> {
         Ok(())
     }
 
-    fn changed(&self, index: usize, n_rows: u64) -> crate::Error {
+    fn changed(&self, index: usize, n_rows: u64) -> Error {
         let of_file = self.parts.rows_of_file(index);
         let expected = format!("the {} rows that it had before", of_file.end - of_file.start);
-        crate::Error::content(&self.parts.files()[index], expected, format!("{n_rows} rows"))
+        Error::content(&self.parts.files()[index], expected, format!("{n_rows} rows"))
             .with_hint("files must not change while they are read")
     }
+}
+
+/// Takes the cells of the next rows from those that were read ahead; `read` adds more of them, or says that there are none.
+pub(crate) fn take_rows<T>(
+    ahead: &mut Vec<T>,
+    n_rows: usize,
+    n_columns: usize,
+    path: &Path,
+    mut read: impl FnMut(&mut Vec<T>) -> Result<bool>,
+) -> Result<Vec<T>> {
+    while ahead.len() < n_rows * n_columns {
+        if !read(ahead)? {
+            let found = format!("{} rows", ahead.len() / n_columns);
+            return Err(Error::content(path, format!("{n_rows} more rows"), found));
+        }
+    }
+    Ok(ahead.drain(..n_rows * n_columns).collect())
 }

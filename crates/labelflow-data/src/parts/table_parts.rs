@@ -1,5 +1,6 @@
 //! A table in one or several Parquet files: which files, and that they belong together.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -109,23 +110,67 @@ impl TableParts {
     /// The columns that any of these names or patterns such as `lf_*` name, in the order of the files. Each must name at
     /// least one.
     pub fn columns_like(&self, patterns: &[String]) -> Result<Vec<usize>> {
-        let mut chosen = vec![false; self.columns.len()];
+        let mut chosen = BTreeSet::new();
         for text in patterns {
             let pattern = glob::Pattern::new(text).ok();
             let is_like =
                 |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
-            let mut any = false;
-            for (chosen, _) in
-                chosen.iter_mut().zip(&self.columns).filter(|(_, name)| is_like(name))
-            {
-                (*chosen, any) = (true, true);
+            let like = (0..self.columns.len()).filter(|&column| is_like(&self.columns[column]));
+            let like = like.collect::<Vec<_>>();
+            if like.is_empty() {
+                return Err(self.no_column(text));
             }
-            if !any {
-                let expected = format!("a column '{text}'");
-                return Err(Error::content(&self.files[0], expected, self.columns.join(", ")));
-            }
+            chosen.extend(like);
         }
-        Ok((0..chosen.len()).filter(|&column| chosen[column]).collect())
+        Ok(chosen.into_iter().collect())
+    }
+
+    /// A column that is not there.
+    pub(crate) fn no_column(&self, name: &str) -> Error {
+        let expected = format!("a column '{name}'");
+        Error::content(&self.files[0], expected, self.columns.join(", "))
+    }
+}
+
+/// The Parquet files that a path names, see [`TableParts`], and the columns of them that are labelers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VoteParts {
+    pub(crate) table: TableParts,
+    pub(crate) columns: Vec<usize>,
+    labelers: Vec<String>,
+}
+
+impl VoteParts {
+    /// Finds the files, see [`TableParts::open`]. Every column is a labeler.
+    pub fn open(path: &Path) -> Result<Self> {
+        let table = TableParts::open(path)?;
+        let columns = (0..table.columns().len()).collect();
+        Ok(Self::new(table, columns))
+    }
+
+    /// The labelers among the columns of a table.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column.
+    pub fn new(table: TableParts, columns: Vec<usize>) -> Self {
+        let labelers = columns.iter().map(|&column| table.columns()[column].clone()).collect();
+        Self { table, columns, labelers }
+    }
+
+    /// The files, in order.
+    pub fn files(&self) -> &[PathBuf] {
+        self.table.files()
+    }
+
+    /// Names of the columns, one per labeler.
+    pub fn labelers(&self) -> &[String] {
+        &self.labelers
+    }
+
+    /// Number of rows of all files, as they say themselves.
+    pub fn n_rows(&self) -> u64 {
+        self.table.n_rows()
     }
 }
 

@@ -7,15 +7,16 @@
 
 use std::ops::Range;
 
-use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter, Votes, WeakSignals};
+use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter, WeakSignals};
 use ndarray::Array2;
 
-use super::cell_codes::{BatchPlace, CellCodes, VoteReading};
-use super::row_reader::RowReader;
+use super::cell_codes::{CellCodes, CellPlace, VoteReading};
+use super::row_reader::{RowReader, take_rows};
 use crate::inputs::SignalsOptions;
 use crate::inputs::abstain_convention::doubt_about;
-use crate::inputs::vote_cells::check_class_names;
+use crate::inputs::vote_cells::{check_class_names, named_votes};
 use crate::parts::VoteParts;
+use crate::tables::cells::into_table;
 use crate::{Error, Result};
 
 /// What a first pass over all votes has found.
@@ -57,7 +58,7 @@ impl VoteStream {
         let mut codes = CellCodes::new();
         let mut counter = VoteCounter::new(n_signals);
         let (mut n_rows, mut too_many) = (0u64, None);
-        let mut reader = RowReader::new(parts.table(), parts.columns(), 0..parts.n_rows());
+        let mut reader = RowReader::new(&parts.table, &parts.columns, 0..parts.n_rows());
         let mut rows = Vec::new();
         while next_codes(&parts, &mut reader, &mut codes, &mut rows)? {
             n_rows += (rows.len() / n_signals) as u64;
@@ -122,11 +123,8 @@ impl VoteStream {
     }
 
     fn signals(&self, votes: Array2<u8>) -> Result<WeakSignals> {
-        let signals = Votes::from_bytes(votes, self.reading.classes.len())
-            .and_then(WeakSignals::from_votes)
-            .and_then(|signals| signals.with_labelers(self.parts.labelers().to_vec()))
-            .and_then(|signals| signals.with_classes(self.reading.classes.clone()));
-        signals.map_err(Error::in_file(&self.parts.files()[0]))
+        named_votes(votes, self.classes(), Some(self.parts.labelers()))
+            .map_err(Error::in_file(&self.parts.files()[0]))
     }
 
     /// Visits all rows again, batch by batch, in the order of the files.
@@ -135,7 +133,9 @@ impl VoteStream {
         mut visit: impl FnMut(&WeakSignals) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut reader = self.reader(0..self.parts.n_rows());
-        while let Some(votes) = reader.next_batch()? {
+        let mut votes = Vec::new();
+        while reader.read_ahead(&mut votes)? {
+            let votes = reader.in_rows(std::mem::take(&mut votes));
             visit(&self.signals(votes)?)?;
         }
         Ok(())
@@ -147,14 +147,8 @@ impl VoteStream {
     ///
     /// When read, if there are no such rows.
     pub fn reader(&self, rows: Range<u64>) -> VoteReader<'_> {
-        let reader = RowReader::new(self.parts.table(), self.parts.columns(), rows);
+        let reader = RowReader::new(&self.parts.table, &self.parts.columns, rows);
         VoteReader { stream: self, reader, codes: self.codes.clone(), ahead: Vec::new() }
-    }
-
-    fn changed(&self, found: impl std::fmt::Display) -> Error {
-        let expected = format!("the {} rows that were read before", self.parts.n_rows());
-        Error::content(&self.parts.files()[0], expected, found)
-            .with_hint("files must not change while they are read")
     }
 }
 
@@ -172,17 +166,14 @@ impl VoteReader<'_> {
     ///
     /// It is an error if there are fewer rows.
     pub fn next_rows(&mut self, n_rows: usize) -> Result<Array2<u8>> {
-        let n_signals = self.stream.parts.labelers().len();
-        while self.ahead.len() < n_rows * n_signals {
-            let Some(votes) = self.next_batch()? else {
-                let found = format!("{} rows", self.ahead.len() / n_signals);
-                let path = &self.stream.parts.files()[0];
-                return Err(Error::content(path, format!("{n_rows} more rows"), found));
-            };
-            self.ahead.extend(votes);
-        }
-        let votes = self.ahead.drain(..n_rows * n_signals).collect();
-        Ok(Array2::from_shape_vec((n_rows, n_signals), votes).expect("just as many"))
+        let parts = &self.stream.parts;
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let votes =
+            take_rows(&mut ahead, n_rows, parts.labelers().len(), &parts.files()[0], |ahead| {
+                self.read_ahead(ahead)
+            });
+        self.ahead = ahead;
+        Ok(self.in_rows(votes?))
     }
 
     /// The same as signals with the names of labelers and classes.
@@ -191,18 +182,22 @@ impl VoteReader<'_> {
         self.stream.signals(votes)
     }
 
-    fn next_batch(&mut self) -> Result<Option<Array2<u8>>> {
+    /// Adds the votes of the next rows; false at the end.
+    fn read_ahead(&mut self, ahead: &mut Vec<u8>) -> Result<bool> {
         let mut codes = Vec::new();
-        if !next_codes(&self.stream.parts, &mut self.reader, &mut self.codes, &mut codes)? {
-            return Ok(None);
-        }
+        let any = next_codes(&self.stream.parts, &mut self.reader, &mut self.codes, &mut codes)?;
         if self.codes.len() > self.stream.codes.len() {
-            return Err(self.stream.changed("other values"));
+            let parts = &self.stream.parts;
+            let expected = format!("the {} rows that were read before", parts.n_rows());
+            return Err(Error::content(&parts.files()[0], expected, "other values")
+                .with_hint("files must not change while they are read"));
         }
-        let n_signals = self.stream.parts.labelers().len();
-        let votes = codes.iter().map(|&code| self.stream.reading.votes[usize::from(code)]);
-        let votes = Array2::from_shape_vec((codes.len() / n_signals, n_signals), votes.collect());
-        Ok(Some(votes.expect("each row has a cell of each labeler")))
+        ahead.extend(codes.iter().map(|&code| self.stream.reading.votes[usize::from(code)]));
+        Ok(any)
+    }
+
+    fn in_rows(&self, votes: Vec<u8>) -> Array2<u8> {
+        into_table(votes, self.stream.parts.labelers().len())
     }
 }
 
@@ -234,9 +229,9 @@ fn next_codes(
     let n_signals = parts.labelers().len();
     bytes.resize(batch.n_rows() * n_signals, 0);
     for (signal, (array, column)) in batch.arrays.iter().zip(parts.labelers()).enumerate() {
-        let file = &parts.files()[batch.file];
-        let place = BatchPlace { file, first_row: batch.row_in_file, column };
-        codes.encode(array, &mut bytes[signal..], n_signals, &place)?;
+        let (file, column) = (parts.files()[batch.file].clone(), column.clone());
+        let first = CellPlace { file, row: batch.row_in_file, column };
+        codes.encode(array, &mut bytes[signal..], n_signals, &first)?;
     }
     Ok(true)
 }

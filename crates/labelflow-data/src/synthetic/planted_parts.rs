@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
+use labelflow_weak::votes::WeakSignals;
 
 use super::planted_problems::{Labelers, check_rows, draw_class};
+use crate::inputs::vote_cells::vote_number;
 use crate::synthetic::{PlantedGaussian, PlantedVotes};
-use crate::tables::parquet::{write_short_reals, write_vote_bytes};
+use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result};
 
 impl PlantedVotes {
@@ -27,9 +29,9 @@ impl PlantedVotes {
             let n_rows = rows_per_part.min(self.n_rows - first_row);
             let labels = (0..n_rows).map(|_| draw_class(&balance, &mut classes)).collect();
             let truth = Truth::new(labels, self.n_classes)?;
-            let signals = labelers.vote_with(&truth, &mut votes)?;
+            let signals = labelers.vote(&truth, &mut votes)?;
             let file = folder.join(part_name(files.len()));
-            write_vote_bytes(&file, &signals)?;
+            write_columns(&file, &vote_columns(&signals))?;
             files.push(file);
         }
         Ok(files)
@@ -48,7 +50,6 @@ impl PlantedGaussian {
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         let mut rows = stream(self.seed, "planted rows of parts");
         let mut votes = stream(self.seed, "planted votes of parts");
-        let names: Vec<String> = (0..self.d_features).map(|column| format!("x{column}")).collect();
         let [features, signals] = ["features", "signals"].map(|table| folder.join(table));
         for table in [&features, &signals] {
             std::fs::create_dir_all(table).map_err(|error| Error::write(table, error))?;
@@ -58,8 +59,13 @@ impl PlantedGaussian {
             let n_rows = rows_per_part.min(self.n_rows - first_row);
             let (truth, values) = self.draw_rows(n_rows, &means, &mut rows)?;
             let name = part_name(n_parts);
-            write_short_reals(&features.join(&name), &names, &values.mapv(|value| value as f32))?;
-            write_vote_bytes(&signals.join(&name), &labelers.vote_with(&truth, &mut votes)?)?;
+            let columns = values.columns().into_iter().enumerate().map(|(column, values)| {
+                let values = values.iter().map(|&value| value as f32).collect();
+                Column::new(format!("x{column}"), ColumnValues::ShortReals(values))
+            });
+            write_columns(&features.join(&name), &columns.collect::<Vec<_>>())?;
+            let votes = vote_columns(&labelers.vote(&truth, &mut votes)?);
+            write_columns(&signals.join(&name), &votes)?;
             n_parts += 1;
         }
         Ok(n_parts)
@@ -75,4 +81,14 @@ fn check_part(rows_per_part: usize) -> Result<()> {
 
 fn part_name(part: usize) -> String {
     format!("part-{part:05}.parquet")
+}
+
+/// Votes as small integers, one column per labeler.
+fn vote_columns(signals: &WeakSignals) -> Vec<Column> {
+    let votes = signals.votes();
+    let votes = votes.bytes();
+    let columns = signals.labelers().iter().zip(votes.columns()).map(|(name, votes)| {
+        Column::new(name, ColumnValues::Shorts(votes.iter().map(vote_number).collect()))
+    });
+    columns.collect()
 }

@@ -17,6 +17,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::{Error, Result};
 
+/// What the votes are drawn for.
+const VOTES: &str = "planted votes";
+
 /// A problem of votes alone.
 ///
 /// ```
@@ -83,7 +86,7 @@ impl PlantedVotes {
         let labels = (0..self.n_rows).map(|_| draw_class(&balance, &mut rng)).collect();
         let truth = Truth::new(labels, self.n_classes)?;
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
-        let signals = labelers.vote(&truth, self.seed)?;
+        let signals = labelers.vote(&truth, &mut stream(self.seed, VOTES))?;
         let posterior = labelers.posterior(&signals, &balance);
         Ok(PlantedVotesProblem {
             signals,
@@ -95,9 +98,7 @@ impl PlantedVotes {
     }
 
     pub(crate) fn checked_balance(&self) -> Result<Vec<f64>> {
-        if !(2..=usize::from(ABSTAIN)).contains(&self.n_classes) {
-            return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), self.n_classes));
-        }
+        check_classes(self.n_classes)?;
         if self.balance.is_empty() {
             return Ok(vec![1.0 / self.n_classes as f64; self.n_classes]);
         }
@@ -123,7 +124,7 @@ pub fn planted_votes_for(
     coverage: (f64, f64),
     seed: u64,
 ) -> Result<WeakSignals> {
-    Labelers::draw(n_signals, accuracy, coverage, seed)?.vote(truth, seed)
+    Labelers::draw(n_signals, accuracy, coverage, seed)?.vote(truth, &mut stream(seed, VOTES))
 }
 
 /// A problem with features: spherical Gaussian classes, equally likely and equally far apart, with planted votes.
@@ -191,7 +192,7 @@ impl PlantedGaussian {
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         Ok(PlantedGaussianProblem {
             features: Features::new(values.mapv(|value| value as f32))?,
-            signals: labelers.vote(&truth, self.seed)?,
+            signals: labelers.vote(&truth, &mut stream(self.seed, VOTES))?,
             truth,
             posterior,
             best_accuracy: simplex_accuracy(self.n_classes, self.distance),
@@ -200,9 +201,7 @@ impl PlantedGaussian {
 
     pub(crate) fn check(&self) -> Result<()> {
         check_rows(self.n_rows)?;
-        if !(2..=usize::from(ABSTAIN)).contains(&self.n_classes) {
-            return Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), self.n_classes));
-        }
+        check_classes(self.n_classes)?;
         if self.d_features < self.n_classes {
             let expected = format!("at least {}, one a class", self.n_classes);
             return Err(Error::config("d_features", expected, self.d_features));
@@ -269,11 +268,7 @@ impl Labelers {
         Ok(Self { accuracies: draw(accuracy), coverages: draw(coverage) })
     }
 
-    fn vote(&self, truth: &Truth, seed: u64) -> Result<WeakSignals> {
-        self.vote_with(truth, &mut stream(seed, "planted votes"))
-    }
-
-    pub(crate) fn vote_with(&self, truth: &Truth, rng: &mut ChaCha8Rng) -> Result<WeakSignals> {
+    pub(crate) fn vote(&self, truth: &Truth, rng: &mut ChaCha8Rng) -> Result<WeakSignals> {
         let n_classes = truth.n_classes();
         let shape = (truth.n_rows(), self.accuracies.len());
         let votes = Array2::from_shape_fn(shape, |(row, signal)| {
@@ -310,6 +305,13 @@ impl Labelers {
 
 pub(crate) fn check_rows(n_rows: usize) -> Result<()> {
     if n_rows == 0 { Err(Error::config("n_rows", "at least 1", 0)) } else { Ok(()) }
+}
+
+fn check_classes(n_classes: usize) -> Result<()> {
+    if (2..=usize::from(ABSTAIN)).contains(&n_classes) {
+        return Ok(());
+    }
+    Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes))
 }
 
 fn check_range(setting: &str, (low, high): (f64, f64)) -> Result<()> {

@@ -138,11 +138,8 @@ impl PlantedRegression {
             return Err(Error::config("d_rules", expected, self.d_rules));
         }
         if !(0.0..1.0).contains(&self.correlation) {
-            return Err(Error::config(
-                "correlation",
-                "a number from 0 to below 1",
-                self.correlation,
-            ));
+            let expected = "a number from 0 to below 1";
+            return Err(Error::config("correlation", expected, self.correlation));
         }
         if !(self.noise >= 0.0 && self.noise.is_finite()) {
             return Err(Error::config("noise", "a number from 0", self.noise));

@@ -40,23 +40,12 @@ pub(crate) fn into_table<T>(cells: Vec<T>, n_columns: usize) -> Array2<T> {
     Array2::from_shape_vec((n_rows, n_columns), cells).expect("every row has n_columns cells")
 }
 
-/// Columns read as numbers.
-#[derive(Debug)]
-pub(crate) enum Numbers<T> {
-    /// Every cell is a number, NaN where it is empty.
-    All(Array2<T>),
-    /// Some cell is text; the error says which.
-    Text(Error),
-}
+/// Columns read as numbers, NaN where a cell is empty; or, where some cell is text, the error that says which.
+pub(crate) type Numbers<T> = Result<Array2<T>>;
 
-impl<T> Numbers<T> {
-    /// Text as an error.
-    pub(crate) fn or_error(self) -> Result<Array2<T>> {
-        match self {
-            Self::All(values) => Ok(values),
-            Self::Text(error) => Err(error),
-        }
-    }
+/// A number as messages show it.
+pub(crate) fn shown_number(value: f64) -> String {
+    if value.is_nan() { "none".to_owned() } else { value.to_string() }
 }
 
 /// Names and the codes that stand for them while a table is read.
@@ -66,19 +55,6 @@ pub(crate) struct NameCodes {
     codes: HashMap<String, u32>,
     is_closed: bool,
     n_most: usize,
-}
-
-/// A name that has no code.
-#[derive(Debug)]
-pub(crate) struct UnknownName {
-    name: String,
-    expected: String,
-}
-
-impl UnknownName {
-    pub(crate) fn into_error(self, path: &Path) -> Error {
-        Error::cell(path, self.expected, &self.name)
-    }
 }
 
 impl NameCodes {
@@ -96,8 +72,8 @@ impl NameCodes {
         Self { names: Vec::new(), codes: HashMap::new(), is_closed: false, n_most }
     }
 
-    /// The code of a name.
-    pub(crate) fn code(&mut self, name: &str) -> Result<u32, UnknownName> {
+    /// The code of a name; `path` is where it stands, for errors.
+    pub(crate) fn code(&mut self, path: &Path, name: &str) -> Result<u32> {
         // A class may well be called None; only then is it not missing.
         if let Some(&code) = self.codes.get(name) {
             return Ok(code);
@@ -106,7 +82,7 @@ impl NameCodes {
             return Ok(Self::ABSENT);
         }
         if self.is_closed || self.names.len() == self.n_most {
-            return Err(UnknownName { name: name.to_owned(), expected: self.expected() });
+            return Err(Error::cell(path, self.expected(), name));
         }
         let code = self.names.len() as u32;
         self.names.push(name.to_owned());

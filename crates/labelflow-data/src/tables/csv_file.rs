@@ -5,120 +5,61 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use csv::StringRecord;
-use ndarray::Array2;
 
-use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
+use super::cells::parse_number;
 use crate::{Error, Place, Result};
 
-/// A csv file whose header was read and checked.
-#[derive(Debug)]
-pub(crate) struct CsvFile {
-    path: PathBuf,
-    delimiter: u8,
-    names: Vec<String>,
+/// Reads and checks the names of the columns.
+pub(crate) fn read_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
+    let mut names: Option<Vec<String>> = None;
+    visit_records(path, delimiter, |_, record| {
+        names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
+        Ok(Visit::Stop)
+    })?;
+    let names = names
+        .ok_or_else(|| Error::content(path, "a header line with column names", "an empty file"))?;
+    check_header(path, &names)?;
+    Ok(names)
 }
 
-impl CsvFile {
-    /// Reads the header.
-    pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
-        let mut names: Option<Vec<String>> = None;
-        visit_records(path, delimiter, |_, record| {
-            names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
-            Ok(Visit::Stop)
-        })?;
-        let names = names.ok_or_else(|| {
-            Error::content(path, "a header line with column names", "an empty file")
-        })?;
-        check_header(path, &names)?;
-        Ok(Self { path: path.to_owned(), delimiter, names })
-    }
-
-    /// Column names.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The chosen columns as numbers, NaN where a cell is empty.
-    pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
-        let mut values = Vec::new();
-        let mut text = None;
-        self.visit_rows(|place, record| {
-            for &column in columns {
-                let cell = &record[column];
-                let Some(value) = parse_number(cell) else {
-                    text = Some((place, column, cell.to_owned()));
-                    return Ok(Visit::Stop);
-                };
-                values.push(T::from_f64(value));
-            }
-            Ok(Visit::Next)
-        })?;
-        if let Some((place, column, cell)) = text {
-            let error = Error::cell(&self.path, "a number", &cell).at(place.find(&self.path));
-            return Ok(Numbers::Text(error.in_column(&self.names[column])));
+/// The line of the row with this index.
+pub(crate) fn find_row(path: &Path, delimiter: u8, row: usize) -> Place {
+    let (mut index, mut found) = (0, Place::Whole);
+    let visited = visit_records(path, delimiter, |place, _| {
+        // The first record is the header.
+        if index == row + 1 {
+            found = place.find(path);
+            return Ok(Visit::Stop);
         }
-        Ok(Numbers::All(into_table(values, columns.len())))
-    }
+        index += 1;
+        Ok(Visit::Next)
+    });
+    // The file was readable a moment ago; if it no longer is, the error simply names no line.
+    if visited.is_ok() { found } else { Place::Whole }
+}
 
-    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is empty.
-    pub(crate) fn name_codes(
-        &self,
-        columns: &[usize],
-        codes: &mut NameCodes,
-    ) -> Result<Array2<u32>> {
-        let mut values = Vec::new();
-        self.visit_rows(|_, record| {
-            for &column in columns {
-                let code = codes.code(record[column].trim());
-                values.push(code.map_err(|unknown| {
-                    unknown.into_error(&self.path).in_column(&self.names[column])
-                })?);
-            }
-            Ok(Visit::Next)
-        })?;
-        Ok(into_table(values, columns.len()))
-    }
-
-    /// The line of the row with this index.
-    pub(crate) fn place(&self, row: usize) -> Place {
-        let mut found = Place::Whole;
-        let mut index = 0;
-        let visited = self.visit_rows(|place, _| {
-            if index == row {
-                found = place.find(&self.path);
-                return Ok(Visit::Stop);
-            }
-            index += 1;
-            Ok(Visit::Next)
-        });
-        // The file was readable a moment ago; if it no longer is, the error simply names no line.
-        if visited.is_ok() { found } else { Place::Whole }
-    }
-
-    /// Visits the rows below the header, each with as many fields as the header.
-    fn visit_rows(
-        &self,
-        mut visit: impl FnMut(Offset, &StringRecord) -> Result<Visit>,
-    ) -> Result<()> {
-        let mut is_header = true;
-        visit_records(&self.path, self.delimiter, |place, record| {
-            if std::mem::take(&mut is_header) {
-                return Ok(Visit::Next);
-            }
-            if record.len() != self.names.len() {
-                return Err(Error::content(
-                    &self.path,
-                    format!("{} fields, as many as the header has", self.names.len()),
-                    record.len(),
-                )
+/// Visits the rows below the header, each with as many fields as the header. Errors of `visit` get the line.
+pub(crate) fn visit_rows(
+    path: &Path,
+    delimiter: u8,
+    n_columns: usize,
+    mut visit: impl FnMut(&StringRecord) -> Result<()>,
+) -> Result<()> {
+    let mut is_header = true;
+    visit_records(path, delimiter, |_, record| {
+        if std::mem::take(&mut is_header) {
+            return Ok(Visit::Next);
+        }
+        if record.len() != n_columns {
+            let expected = format!("{n_columns} fields, as many as the header has");
+            return Err(Error::content(path, expected, record.len())
                 .with_hint("quote fields that contain the separator"));
-            }
-            visit(place, record)
-        })
-    }
+        }
+        visit(record).map(|()| Visit::Next)
+    })
 }
 
 /// Whether to go on.
@@ -234,11 +175,12 @@ pub fn shown(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
+    use ndarray::{Array2, array};
 
     use super::*;
+    use crate::tables::table::TableFile;
 
-    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
         std::fs::write(&path, text).unwrap();
@@ -247,18 +189,18 @@ mod tests {
 
     fn numbers(text: &str) -> Result<Array2<f64>> {
         let (_folder, path) = file(text);
-        let csv = CsvFile::open(&path, b',')?;
-        csv.numbers(&(0..csv.names().len()).collect::<Vec<_>>())?.or_error()
+        let table = TableFile::open_named(&path)?;
+        table.numbers(&table.columns())?
     }
 
     #[test]
     fn marks_line_ends_quotes_and_blank_lines_are_accepted() {
         let text = "\u{feff}a,\"b, c\"\r\n1,\"2\"\r\n\r\n 3 ,-4e0\r\n\r\n";
         let (_folder, path) = file(text);
-        let csv = CsvFile::open(&path, b',').unwrap();
-        assert_eq!(csv.names(), ["a", "b, c"]);
+        assert_eq!(read_header(&path, b',').unwrap(), ["a", "b, c"]);
         assert_eq!(numbers(text).unwrap(), array![[1.0, 2.0], [3.0, -4.0]]);
-        assert_eq!((csv.place(0), csv.place(1)), (Place::Line(2), Place::Line(4)));
+        let place = |row| find_row(&path, b',', row);
+        assert_eq!((place(0), place(1)), (Place::Line(2), Place::Line(4)));
     }
 
     #[test]
@@ -287,8 +229,8 @@ mod tests {
     fn bytes_that_are_not_text_are_an_error() {
         let (_folder, path) = file("");
         std::fs::write(&path, b"a,b\n1,\xff\n").unwrap();
-        let csv = CsvFile::open(&path, b',').unwrap();
-        let error = csv.numbers::<f32>(&[0, 1]).unwrap_err().to_string();
+        let table = TableFile::open_named(&path).unwrap();
+        let error = table.numbers::<f32>(&[0, 1]).unwrap_err().to_string();
         assert!(error.contains("line 2: expected text in UTF-8"), "{error}");
     }
 }

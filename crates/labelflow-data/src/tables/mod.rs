@@ -10,7 +10,6 @@ pub(crate) mod packed_text;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 pub(crate) mod parquet;
 pub(crate) mod table;
-pub(crate) mod table_stream;
 
 pub use columns::{Column, ColumnValues, write_columns};
 pub use csv_file::shown;

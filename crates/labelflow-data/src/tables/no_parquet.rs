@@ -5,9 +5,7 @@ use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 
-use ndarray::Array2;
-
-use super::cells::{NameCodes, Numbers};
+use super::cells::Numbers;
 use super::columns::Column;
 use crate::{Error, Result};
 
@@ -19,7 +17,7 @@ pub(crate) enum ParquetFile {}
 
 impl ParquetFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Err(refuse(path))
+        Err(Error::content(path, "csv, tsv, npy or npz", "parquet").with_hint(WITHOUT))
     }
 
     pub(crate) fn names(&self) -> &[String] {
@@ -30,13 +28,13 @@ impl ParquetFile {
         match *self {}
     }
 
-    pub(crate) fn name_codes(&self, _: &[usize], _: &mut NameCodes) -> Result<Array2<u32>> {
+    pub(crate) fn visit_cells(
+        &self,
+        _: &[usize],
+        _: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<()> {
         match *self {}
     }
-}
-
-pub(crate) fn write_parquet(path: &Path, _: &[Column]) -> Result<()> {
-    Err(refuse(path))
 }
 
 /// A parquet file to be written, of which there is none either.
@@ -54,8 +52,4 @@ impl<'file> ParquetStream<'file> {
     pub(crate) fn close(self) -> io::Result<()> {
         match self.0 {}
     }
-}
-
-fn refuse(path: &Path) -> Error {
-    Error::content(path, "csv, tsv, npy or npz", "parquet").with_hint(WITHOUT)
 }

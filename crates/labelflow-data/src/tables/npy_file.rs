@@ -33,46 +33,37 @@ pub struct NpyArray {
     bytes: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Element {
-    Bool,
-    Signed(usize),
-    Unsigned(usize),
-    Float(usize),
+/// A type of numbers: NumPy's letter for its kind, and its size in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    kind: u8,
+    size: usize,
 }
 
 impl Element {
     /// From NumPy's description without the byte order, such as `i8`.
     fn parse(description: &str) -> Option<Self> {
         let (kind, size) = description.split_at_checked(1)?;
-        match (kind, size.parse().ok()?) {
-            ("b", 1) => Some(Self::Bool),
-            ("i", size @ (1 | 2 | 4 | 8)) => Some(Self::Signed(size)),
-            ("u", size @ (1 | 2 | 4 | 8)) => Some(Self::Unsigned(size)),
-            ("f", size @ (2 | 4 | 8)) => Some(Self::Float(size)),
+        match (kind.as_bytes()[0], size.parse().ok()?) {
+            (kind @ b'b', size @ 1)
+            | (kind @ (b'i' | b'u'), size @ (1 | 2 | 4 | 8))
+            | (kind @ b'f', size @ (2 | 4 | 8)) => Some(Self { kind, size }),
             _ => None,
         }
     }
 
-    fn size(self) -> usize {
-        match self {
-            Self::Bool => 1,
-            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) => size,
-        }
-    }
-
-    /// The value of little-endian bits, which fill the lowest `size` bytes.
+    /// The value of little-endian bits, which fill the lowest bytes.
     fn value(self, bits: u64) -> f64 {
-        match self {
-            Self::Bool => f64::from(u8::from(bits != 0)),
-            Self::Unsigned(_) => bits as f64,
-            Self::Signed(size) => {
+        match (self.kind, self.size) {
+            (b'b', _) => f64::from(u8::from(bits != 0)),
+            (b'u', _) => bits as f64,
+            (b'i', size) => {
                 let unused = 64 - 8 * size as u32;
                 ((bits << unused) as i64 >> unused) as f64
             }
-            Self::Float(2) => half_value(bits as u16),
-            Self::Float(4) => f64::from(f32::from_bits(bits as u32)),
-            Self::Float(_) => f64::from_bits(bits),
+            (_, 2) => half_value(bits as u16),
+            (_, 4) => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
         }
     }
 }
@@ -105,7 +96,7 @@ impl NpyArray {
         if !is_archive(path) {
             return Ok(None);
         }
-        let named = |entry: &&String| entry.strip_suffix(".npy").unwrap_or(entry) == name;
+        let named = |entry: &&String| array_name(entry) == name;
         Self::read_entry(path, |entries| Ok(entries.iter().find(named).cloned()))
     }
 
@@ -126,11 +117,6 @@ impl NpyArray {
         })
     }
 
-    /// Whether the elements are integers or booleans.
-    pub(crate) fn is_integer(&self) -> bool {
-        !matches!(self.element, Element::Float(_))
-    }
-
     /// The length of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -138,7 +124,7 @@ impl NpyArray {
 
     /// The numbers, the last dimension fastest.
     pub fn numbers<T: Number>(&self) -> ArrayD<T> {
-        let values = self.bytes.chunks_exact(self.element.size()).map(|bytes| {
+        let values = self.bytes.chunks_exact(self.element.size).map(|bytes| {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
             if self.is_big_endian {
@@ -172,7 +158,7 @@ impl NpyArray {
             _ => return Err(refuse()),
         };
         let shape = parse_shape(&header).ok_or_else(refuse)?;
-        let bytes = read_body(path, &shape, element.size(), reader)?;
+        let bytes = read_body(path, &shape, element.size, reader)?;
         Ok(Self { element, is_big_endian, is_fortran, shape, bytes })
     }
 }
@@ -181,11 +167,14 @@ fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
+fn array_name(entry: &str) -> &str {
+    entry.strip_suffix(".npy").unwrap_or(entry)
+}
+
 /// The archive's entry with one of these names, or the only one.
 fn chosen_entry(path: &Path, entries: &[String], names: &[&str]) -> Result<String> {
-    let array_name = |entry: &str| entry.strip_suffix(".npy").unwrap_or(entry).to_owned();
     let named =
-        names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == **name));
+        names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == *name));
     match (named, entries) {
         (Some(entry), _) => Ok(entry.clone()),
         (None, [only]) => Ok(only.clone()),
@@ -222,11 +211,12 @@ fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<(
 
 /// Reads what the header claims, growing with what arrives: a false claim is an error, not an allocation.
 fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Result<Vec<u8>> {
-    let n_claimed = shape
-        .iter()
-        .try_fold(size as u64, |n, &length| n.checked_mul(length as u64))
-        // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
-        .filter(|_| nonzero_product_fits(shape, size));
+    // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
+    let mut lengths = shape.iter().filter(|&&length| length > 0);
+    let n_nonzero = lengths.try_fold(size, |n, &length| n.checked_mul(length));
+    let n_claimed = n_nonzero
+        .filter(|&n| isize::try_from(n).is_ok())
+        .map(|n| if shape.contains(&0) { 0 } else { n as u64 });
     let mut bytes = Vec::new();
     let limit = n_claimed.map_or(0, |n| n.saturating_add(1));
     let read = reader.take(limit).read_to_end(&mut bytes);
@@ -241,14 +231,6 @@ fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Re
         return Err(Error::content(path, expected, found).with_hint("the file is damaged or cut"));
     }
     Ok(bytes)
-}
-
-fn nonzero_product_fits(shape: &[usize], size: usize) -> bool {
-    shape
-        .iter()
-        .filter(|&&length| length > 0)
-        .try_fold(size, |n, &length| n.checked_mul(length))
-        .is_some_and(|n| isize::try_from(n).is_ok())
 }
 
 /// What follows `'key':` in the header, a Python dictionary literal.

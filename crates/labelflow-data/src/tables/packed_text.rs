@@ -72,19 +72,17 @@ pub fn visit_lines(
 /// Reads a JSON file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let reader = open_text(path)?;
-    serde_json::from_reader(reader).map_err(|error| json_error(path, error))
-}
-
-fn json_error(path: &Path, error: serde_json::Error) -> Error {
-    if error.is_io() {
-        return text_error(path, error.into());
-    }
-    let place = match error.line() {
-        0 => Place::Whole,
-        line => Place::Line(line as u64),
-    };
-    let refused = Error::content(path, "JSON of the documented form", &error).at(place);
-    if error.is_eof() { refused.with_hint("the file is cut") } else { refused }
+    serde_json::from_reader(reader).map_err(|error| {
+        if error.is_io() {
+            return text_error(path, error.into());
+        }
+        let place = match error.line() {
+            0 => Place::Whole,
+            line => Place::Line(line as u64),
+        };
+        let refused = Error::content(path, "JSON of the documented form", &error).at(place);
+        if error.is_eof() { refused.with_hint("the file is cut") } else { refused }
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Tables of any supported format: which one a path means, and what is alike in all of them.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 
-use super::cells::{NameCodes, Number, Numbers};
-use super::csv_file::CsvFile;
+use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
+use super::csv_file::{find_row, read_header, visit_rows};
+use super::npy_file::NpyArray;
 use super::parquet::ParquetFile;
 use crate::{Error, Place, Result};
 
@@ -38,59 +40,134 @@ impl Format {
     }
 }
 
-/// A table with named columns.
+/// Columns of equal length: those of a csv, tsv or parquet file, or of an array `[n_rows, …]`, whose columns are numbered.
 #[derive(Debug)]
-pub(crate) enum TableFile {
-    Csv(CsvFile),
+pub(crate) struct TableFile {
+    pub(crate) path: PathBuf,
+    /// Names of the columns.
+    pub(crate) names: Vec<String>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// Text separated by this byte.
+    Csv(u8),
     Parquet(ParquetFile),
-}
-
-/// What a path holds.
-#[derive(Debug)]
-pub(crate) enum Source {
-    /// Named columns.
-    Table(TableFile),
-    /// An array without names, in an npy file or an npz archive.
-    Array,
-}
-
-impl Source {
-    /// Opens a table; an array is opened by whoever knows its name.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        Ok(match Format::of(path)? {
-            Format::Separated(separator) => {
-                Self::Table(TableFile::Csv(CsvFile::open(path, separator)?))
-            }
-            Format::Parquet => Self::Table(TableFile::Parquet(ParquetFile::open(path)?)),
-            Format::Npy | Format::Npz => Self::Array,
-        })
-    }
+    Array(NpyArray),
 }
 
 impl TableFile {
-    /// Column names.
-    pub(crate) fn names(&self) -> &[String] {
-        match self {
-            Self::Csv(file) => file.names(),
-            Self::Parquet(file) => file.names(),
+    /// Opens a table or an array. An npz archive may have it under any of these names.
+    pub(crate) fn open(path: &Path, array_names: &[&str]) -> Result<Self> {
+        let (names, content) = match Format::of(path)? {
+            Format::Separated(separator) => return Self::open_separated(path, separator),
+            Format::Parquet => {
+                let file = ParquetFile::open(path)?;
+                (file.names().to_vec(), Content::Parquet(file))
+            }
+            Format::Npy | Format::Npz => {
+                let array = NpyArray::read(path, array_names)?;
+                let shape = array.shape();
+                if shape.contains(&0) {
+                    let found = format!("an array of shape {shape:?}");
+                    return Err(Error::content(path, "at least one row and one column", found));
+                }
+                let n_columns = shape.iter().skip(1).product();
+                let names = (0..n_columns).map(|column: usize| column.to_string()).collect();
+                (names, Content::Array(array))
+            }
+        };
+        Ok(Self { path: path.to_owned(), names, content })
+    }
+
+    /// Opens a table whose columns have names.
+    pub(crate) fn open_named(path: &Path) -> Result<Self> {
+        match Format::of(path)? {
+            Format::Npy | Format::Npz => {
+                Err(Error::content(path, "csv, tsv or parquet", "an array"))
+            }
+            _ => Self::open(path, &[]),
+        }
+    }
+
+    /// Opens a text whose cells are separated by this byte.
+    pub(crate) fn open_separated(path: &Path, separator: u8) -> Result<Self> {
+        let names = read_header(path, separator)?;
+        Ok(Self { path: path.to_owned(), names, content: Content::Csv(separator) })
+    }
+
+    /// The array, if it is one.
+    pub(crate) fn array(&self) -> Option<&NpyArray> {
+        match &self.content {
+            Content::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// An array must have such a shape.
+    pub(crate) fn check_shape(
+        &self,
+        expected: &str,
+        is_good: impl Fn(&[usize]) -> bool,
+    ) -> Result<()> {
+        match self.array().map(NpyArray::shape) {
+            Some(shape) if !is_good(shape) => {
+                Err(self.error(format!("an array of shape {expected}"), format!("{shape:?}")))
+            }
+            _ => Ok(()),
         }
     }
 
     /// The indices of all columns.
     pub(crate) fn columns(&self) -> Vec<usize> {
-        (0..self.names().len()).collect()
+        (0..self.names.len()).collect()
     }
 
     /// The index of the column with this name.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
-        self.names().iter().position(|other| other == name)
+        self.names.iter().position(|other| other == name)
     }
 
-    /// The chosen columns as numbers, NaN where a cell is empty.
+    /// The index of the column with this name, which must be there.
+    pub(crate) fn required_column(&self, name: &str) -> Result<usize> {
+        self.column(name).ok_or_else(|| self.other_columns(format!("a column '{name}'")))
+    }
+
+    /// The index of the first of these columns that is there, or of the only one.
+    pub(crate) fn only_column(&self, names: &[&str]) -> Result<usize> {
+        match (names.iter().find_map(|name| self.column(name)), self.names.len()) {
+            (Some(column), _) => Ok(column),
+            (None, 1) => Ok(0),
+            _ => {
+                Err(self.other_columns(format!("one column or a column '{}'", names.join("', '"))))
+            }
+        }
+    }
+
+    /// The chosen columns as numbers.
     pub(crate) fn numbers<T: Number>(&self, columns: &[usize]) -> Result<Numbers<T>> {
-        match self {
-            Self::Csv(file) => file.numbers(columns),
-            Self::Parquet(file) => file.numbers(columns),
+        match &self.content {
+            Content::Parquet(file) => file.numbers(columns),
+            Content::Csv(_) => {
+                let (mut values, mut is_text) = (Vec::new(), false);
+                let visited = self.visit_cells(columns, |column, cell| {
+                    let value = parse_number(cell).ok_or_else(|| {
+                        is_text = true;
+                        Error::cell(&self.path, "a number", cell).in_column(&self.names[column])
+                    })?;
+                    values.push(T::from_f64(value));
+                    Ok(())
+                });
+                match visited {
+                    Err(error) if is_text => Ok(Err(error)),
+                    visited => visited.map(|()| Ok(into_table(values, columns.len()))),
+                }
+            }
+            Content::Array(array) => {
+                let all = array.numbers().into_iter().collect();
+                Ok(Ok(into_table(all, self.names.len()).select(Axis(1), columns)))
+            }
         }
     }
 
@@ -100,18 +177,78 @@ impl TableFile {
         columns: &[usize],
         codes: &mut NameCodes,
     ) -> Result<Array2<u32>> {
-        match self {
-            Self::Csv(file) => file.name_codes(columns, codes),
-            Self::Parquet(file) => file.name_codes(columns, codes),
+        let mut values = Vec::new();
+        self.visit_cells(columns, |column, cell| {
+            let code = codes.code(&self.path, cell.trim());
+            values.push(code.map_err(|error| error.in_column(&self.names[column]))?);
+            Ok(())
+        })?;
+        Ok(into_table(values, columns.len()))
+    }
+
+    /// Visits the cells of the chosen columns as text, row by row. Errors of `visit` get the place.
+    fn visit_cells(
+        &self,
+        columns: &[usize],
+        mut visit: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<()> {
+        match &self.content {
+            Content::Csv(separator) => {
+                visit_rows(&self.path, *separator, self.names.len(), |record| {
+                    columns.iter().try_for_each(|&column| visit(column, &record[column]))
+                })
+            }
+            Content::Parquet(file) => file.visit_cells(columns, visit),
+            Content::Array(_) => Err(self.error("names", "an array of numbers")),
         }
+    }
+
+    /// A column as codes of any names, of which there may be no more than `n_most`, and the names in order of appearance.
+    pub(crate) fn named_cells(
+        &self,
+        column: usize,
+        n_most: usize,
+    ) -> Result<(Vec<u32>, Vec<String>)> {
+        // One code is kept for what is missing.
+        let mut codes = NameCodes::open(n_most.min(NameCodes::ABSENT as usize));
+        let cells = self.name_codes(&[column], &mut codes)?;
+        Ok((cells.into_iter().collect(), codes.into_names()))
+    }
+
+    /// A column as text, empty where a cell is.
+    pub(crate) fn texts(&self, column: usize) -> Result<Vec<String>> {
+        let (codes, names) = self.named_cells(column, usize::MAX)?;
+        let text = |code: u32| names.get(code as usize).cloned().unwrap_or_default();
+        Ok(codes.into_iter().map(text).collect())
     }
 
     /// Where the row with this index is, for people.
     pub(crate) fn place(&self, row: usize) -> Place {
-        match self {
-            Self::Csv(file) => file.place(row),
-            Self::Parquet(_) => Place::row(row),
+        match &self.content {
+            Content::Csv(separator) => find_row(&self.path, *separator, row),
+            Content::Parquet(_) | Content::Array(_) => Place::row(row),
         }
+    }
+
+    /// What is wrong with the table.
+    pub(crate) fn error(&self, expected: impl Display, found: impl Display) -> Error {
+        Error::content(&self.path, expected, found)
+    }
+
+    /// What is wrong with a cell.
+    pub(crate) fn cell_error(
+        &self,
+        row: usize,
+        column: usize,
+        expected: impl Display,
+        found: impl Display,
+    ) -> Error {
+        self.error(expected, found).at(self.place(row)).in_column(&self.names[column])
+    }
+
+    /// The table has other columns than expected.
+    pub(crate) fn other_columns(&self, expected: impl Display) -> Error {
+        self.error(expected, format!("the columns {}", self.names.join(", ")))
     }
 }
 

@@ -4,8 +4,6 @@
 //! x[i][h(word)] += count        then log(1 + x), then each row scaled to length one
 //! ```
 
-use std::borrow::Cow;
-
 use labelflow_weak::rows::Features;
 use ndarray::{Array2, Axis};
 
@@ -57,16 +55,10 @@ impl HashedWords {
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'')
         .filter(|word| !word.is_empty())
-        .map(|word| {
-            if word.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
-                Cow::Owned(word.to_lowercase())
-            } else {
-                Cow::Borrowed(word)
-            }
-        })
+        .map(str::to_lowercase)
 }
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version, which std's hasher does not promise.

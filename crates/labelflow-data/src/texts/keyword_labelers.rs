@@ -9,10 +9,11 @@
 
 use std::path::Path;
 
-use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::inputs::vote_cells::named_votes;
 use crate::{Error, Result};
 
 /// Keyword labelers for the same classes.
@@ -145,7 +146,7 @@ impl KeywordLabelers {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
         Self::from_toml(&text).map_err(|error| match error {
-            Error::Config { setting, expected, found, .. } => {
+            Error::Data(labelflow_weak::Error::Config { setting, expected, found, .. }) => {
                 Error::content(path, format!("{setting} with {expected}"), found)
             }
             other => other,
@@ -169,11 +170,8 @@ impl KeywordLabelers {
                 }
             }
         }
-        let names = self.labelers.iter().map(KeywordLabeler::shown_name).collect();
-        Ok(Votes::from_bytes(votes, self.classes.len())
-            .and_then(WeakSignals::from_votes)
-            .and_then(|signals| signals.with_classes(self.classes.clone()))
-            .and_then(|signals| signals.with_labelers(names))?)
+        let names = self.labelers.iter().map(KeywordLabeler::shown_name).collect::<Vec<_>>();
+        Ok(named_votes(votes, &self.classes, Some(&names))?)
     }
 
     /// Every labeler ready to vote.

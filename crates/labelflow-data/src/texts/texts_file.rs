@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::tables::cells::NameCodes;
-use crate::tables::table::Source;
-use crate::{Error, Result};
+use crate::Result;
+use crate::tables::table::TableFile;
 
 /// Reads a column of texts: csv, tsv or parquet. A missing cell is an empty text.
 ///
@@ -16,25 +15,12 @@ use crate::{Error, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_texts(path: &Path, column: &str) -> Result<Vec<String>> {
-    let Source::Table(table) = Source::open(path)? else {
-        return Err(Error::content(path, "csv, tsv or parquet", "an array"));
-    };
-    let index = table.column(column).ok_or_else(|| {
-        let found = format!("the columns {}", table.names().join(", "));
-        Error::content(path, format!("a column '{column}'"), found)
-    })?;
-    let mut codes = NameCodes::open(NameCodes::ABSENT as usize);
-    let cells = table.name_codes(&[index], &mut codes)?;
-    if cells.is_empty() {
-        return Err(Error::content(path, "at least one row", "none"));
+    let table = TableFile::open_named(path)?;
+    let texts = table.texts(table.required_column(column)?)?;
+    if texts.is_empty() {
+        return Err(table.error("at least one row", "none"));
     }
-    // Texts that occur twice have one code.
-    let texts = codes.into_names();
-    let text = |&code: &u32| match code {
-        NameCodes::ABSENT => String::new(),
-        code => texts[code as usize].clone(),
-    };
-    Ok(cells.iter().map(text).collect())
+    Ok(texts)
 }
 
 #[cfg(test)]

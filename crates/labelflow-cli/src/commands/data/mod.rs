@@ -48,11 +48,11 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
         let rows = catalog().iter().map(|entry| {
             [
                 entry.name.to_owned(),
-                entry.n_rows.to_string(),
-                entry.d_features.to_string(),
+                entry.counts.n_rows.to_string(),
+                entry.counts.d_features.to_string(),
                 match entry.is_regression() {
                     true => "real values".to_owned(),
-                    false => format!("{} classes", entry.n_classes),
+                    false => format!("{} classes", entry.counts.n_classes),
                 },
                 entry.licence.to_owned(),
             ]

@@ -91,8 +91,11 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             Ok(push(LabelRows { labels, rows: numbers, has_label, extras })?)
         })
     };
-    let columns =
-        LabelColumns { sets: model.certainty().sets.is_some(), agreement: votes.is_some() };
+    let columns = LabelColumns {
+        sets: model.certainty().sets.is_some(),
+        agreement: votes.is_some(),
+        tasks: false,
+    };
     let counts = match in_memory {
         true => label(&mut |rows| write_labels_with(&args.out, rows.labels, classes, rows.extras)),
         false => write_labels_with_as_they_come(&args.out, classes, columns, |out| {

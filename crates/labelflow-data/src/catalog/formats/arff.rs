@@ -5,17 +5,8 @@ use std::path::Path;
 
 use ndarray::Array2;
 
+use crate::tables::cells::into_table;
 use crate::{Error, Place, Result};
-
-/// What to do with `?`, the format's mark for a missing value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
-    /// Refuse the file and say where.
-    #[default]
-    Error,
-    /// Put NaN in its place.
-    Nan,
-}
 
 /// A numeric table with its attribute names.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +18,8 @@ pub struct ArffTable {
 }
 
 /// Reads an ARFF file whose values are all numbers; nominal attributes may have numbers as values.
-pub fn read_arff(path: &Path, missing: Missing) -> Result<ArffTable> {
+/// A missing value, `?`, is an error.
+pub fn read_arff(path: &Path) -> Result<ArffTable> {
     let bytes = fs::read(path).map_err(|source| Error::read(path, source))?;
     let text = String::from_utf8_lossy(&bytes);
     let mut names = Vec::new();
@@ -40,7 +32,7 @@ pub fn read_arff(path: &Path, missing: Missing) -> Result<ArffTable> {
             continue;
         }
         if is_data {
-            parse_row(path, line, &names, missing, &mut values).map_err(at)?;
+            parse_row(path, line, &names, &mut values).map_err(at)?;
         } else if let Some(rest) = keyword(line, "@attribute") {
             names.push(attribute_name(path, rest).map_err(at)?);
         } else if keyword(line, "@data").is_some() {
@@ -52,9 +44,7 @@ pub fn read_arff(path: &Path, missing: Missing) -> Result<ArffTable> {
     if !is_data || names.is_empty() {
         return Err(Error::content(path, "@attribute lines and then @data", "none"));
     }
-    let n_rows = values.len() / names.len();
-    let values = Array2::from_shape_vec((n_rows, names.len()), values)
-        .expect("every row has one value an attribute");
+    let values = into_table(values, names.len());
     Ok(ArffTable { names, values })
 }
 
@@ -74,24 +64,15 @@ fn attribute_name(path: &Path, rest: &str) -> Result<String> {
     name.map(str::to_owned).ok_or_else(|| Error::cell(path, "the name of an attribute", rest))
 }
 
-fn parse_row(
-    path: &Path,
-    line: &str,
-    names: &[String],
-    missing: Missing,
-    values: &mut Vec<f64>,
-) -> Result<()> {
+fn parse_row(path: &Path, line: &str, names: &[String], values: &mut Vec<f64>) -> Result<()> {
     let n_cells = line.split(',').count();
     if n_cells != names.len() {
         return Err(Error::content(path, format!("{} values", names.len()), n_cells));
     }
     for (cell, name) in line.split(',').zip(names) {
         let cell = cell.trim().trim_matches(['\'', '"']);
-        let value = match (cell, missing) {
-            ("?", Missing::Nan) => Some(f64::NAN),
-            _ => cell.parse().ok(),
-        };
-        values.push(value.ok_or_else(|| Error::cell(path, "a number", cell).in_column(name))?);
+        let value = cell.parse();
+        values.push(value.map_err(|_| Error::cell(path, "a number", cell).in_column(name))?);
     }
     Ok(())
 }
@@ -103,11 +84,11 @@ mod tests {
 
     use super::*;
 
-    fn read(bytes: &[u8], missing: Missing) -> Result<ArffTable> {
+    fn read(bytes: &[u8]) -> Result<ArffTable> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.arff");
         fs::write(&path, bytes).unwrap();
-        read_arff(&path, missing)
+        read_arff(&path)
     }
 
     const SMALL: &str = "% a comment\r\n@RELATION small\r\n\r\n@attribute 'first one'  {-1,1}\r\n\
@@ -115,20 +96,19 @@ mod tests {
 
     #[test]
     fn names_numbers_comments_and_missing_values() {
-        let table = read(SMALL.as_bytes(), Missing::Nan).unwrap();
+        let table = read(SMALL.replace('?', "3").as_bytes()).unwrap();
         assert_eq!(table.names, ["first one", "second"]);
-        assert_eq!(table.values.column(0), array![-1.0, 1.0]);
-        assert!(table.values[[1, 1]].is_nan());
-        let error = read(SMALL.as_bytes(), Missing::Error).unwrap_err().to_string();
+        assert_eq!(table.values, array![[-1.0, 2.5], [1.0, 3.0]]);
+        let error = read(SMALL.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("line 9, column 'second': expected a number, found '?'"), "{error}");
     }
 
     #[test]
     fn ragged_rows_and_missing_sections_are_errors() {
-        let error = read(b"@attribute a real\n@data\n1\n1,2\n", Missing::Error).unwrap_err();
+        let error = read(b"@attribute a real\n@data\n1\n1,2\n").unwrap_err();
         assert!(error.to_string().contains("line 4: expected 1 values, found 2"), "{error}");
         for bytes in [&b""[..], b"@data\n1\n", b"@attribute a real\n", b"1,2,3\n"] {
-            assert!(read(bytes, Missing::Error).is_err());
+            assert!(read(bytes).is_err());
         }
     }
 
@@ -136,8 +116,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_text_is_read_or_refused(head in "[@atribue '\"dé%,\n]{0,60}", bytes: Vec<u8>) {
-            let _ = read(&[b"@attribute ", head.as_bytes(), b"\n@data\n", &bytes].concat(), Missing::Nan);
-            let _ = read(&bytes, Missing::Nan);
+            let _ = read(&[b"@attribute ", head.as_bytes(), b"\n@data\n", &bytes].concat());
+            let _ = read(&bytes);
         }
     }
 }

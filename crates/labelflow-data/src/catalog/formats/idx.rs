@@ -8,6 +8,8 @@ use crate::tables::gunzip::gunzip;
 use crate::tables::packed_text::stream_error;
 use crate::{Error, Result};
 
+const DAMAGED: &str = "the file is damaged: fetch it again";
+
 /// Bytes with a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdxArray {
@@ -37,23 +39,19 @@ pub fn read_idx(path: &Path) -> Result<IdxArray> {
     let mut bytes = Vec::new();
     reader.take(limit).read_to_end(&mut bytes).map_err(|source| damaged(path, source))?;
     if n_claimed != Some(bytes.len() as u64) {
-        return Err(Error::content(
-            path,
-            format!("{shape:?} bytes, as the header says"),
-            match n_claimed {
-                Some(n) if n < bytes.len() as u64 => "more".to_owned(),
-                _ => bytes.len().to_string(),
-            },
-        )
-        .with_hint("the file is damaged: fetch it again"));
+        let found = match n_claimed {
+            Some(n) if n < bytes.len() as u64 => "more".to_owned(),
+            _ => bytes.len().to_string(),
+        };
+        let expected = format!("{shape:?} bytes, as the header says");
+        return Err(Error::content(path, expected, found).with_hint(DAMAGED));
     }
     Ok(IdxArray { shape, bytes })
 }
 
 /// A stream that ends early or is no gzip is a fault of the file; anything else, of the system.
 fn damaged(path: &Path, source: std::io::Error) -> Error {
-    stream_error(path, "a whole gzipped IDX file", source)
-        .with_hint("the file is damaged: fetch it again")
+    stream_error(path, "a whole gzipped IDX file", source).with_hint(DAMAGED)
 }
 
 #[cfg(test)]

@@ -9,11 +9,10 @@ use labelflow_weak::rows::{Truth, WeakDataset};
 use rand::seq::SliceRandom;
 
 use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
-use crate::inputs::features_file::two_dimensions;
 use crate::tables::csv_file::{Visit, visit_records};
-use crate::tables::npy_file::NpyArray;
 use crate::tables::packed_text::visit_lines;
-use crate::texts::{KeywordLabelers, WordVectors};
+use crate::tables::table::TableFile;
+use crate::texts::{KeywordLabelers, WordVectors, clean_text};
 use crate::{Error, Result};
 
 const WORDS: &str = "text/glove-100d-subset/words.txt";
@@ -76,6 +75,11 @@ impl LabelledTexts {
         Ok(texts)
     }
 
+    /// The texts without what is no word.
+    pub(crate) fn cleaned(&self) -> Vec<String> {
+        self.raw.iter().map(|text| clean_text(text)).collect()
+    }
+
     /// The texts with these indices, in this order.
     pub(crate) fn select(self, rows: &[usize]) -> Self {
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
@@ -84,73 +88,47 @@ impl LabelledTexts {
     }
 }
 
-/// Texts with votes and vectors, those without a vector left out.
-pub(crate) struct VectorizedTexts {
-    rows: EvaluatedRows,
-    /// Which text each row is.
-    texts: Vec<usize>,
-}
-
-impl VectorizedTexts {
-    /// `documents` are what the vectors are computed from, one a text.
-    pub(crate) fn new(
-        dir: &Path,
-        texts: &LabelledTexts,
-        documents: &[String],
-        labelers: &KeywordLabelers,
-        options: &LoadOptions,
-    ) -> Result<Self> {
-        let vectors = match &options.word_vectors {
-            Some(path) => WordVectors::read_for(path, documents)?,
-            None => read_word_array(&dir.join(WORDS), &dir.join(VECTORS))?,
-        };
-        let averaged = vectors.average(documents)?;
-        let signals = labelers.vote(&texts.raw)?;
-        let truth = Truth::new(texts.labels.clone(), 2)?;
-        Ok(Self {
-            rows: EvaluatedRows {
-                features: averaged.features,
-                signals: signals.select_rows(&averaged.rows),
-                truth: truth.select_rows(&averaged.rows),
-            },
-            texts: averaged.rows,
-        })
+/// The problem of labelled texts, those without a vector left out: test rows are as `is_test` says of a text and of whether
+/// a labeler speaks on it, training rows are the others on which one does. `documents` are what the vectors are computed
+/// from, one a text.
+pub(crate) fn text_problem(
+    dir: &Path,
+    texts: &LabelledTexts,
+    documents: &[String],
+    labelers: &KeywordLabelers,
+    options: &LoadOptions,
+    is_test: impl Fn(usize, bool) -> bool,
+) -> Result<WeakProblem> {
+    let vectors = match &options.word_vectors {
+        Some(path) => WordVectors::read_for(path, documents)?,
+        None => read_word_array(&dir.join(WORDS), &dir.join(VECTORS))?,
+    };
+    let averaged = vectors.average(documents)?;
+    let rows = EvaluatedRows {
+        features: averaged.features,
+        signals: labelers.vote(&texts.raw)?.select_rows(&averaged.rows),
+        truth: Truth::new(texts.labels.clone(), 2)?.select_rows(&averaged.rows),
+    };
+    let is_covered = |row: &usize| rows.signals.is_covered(*row);
+    let all = 0..averaged.rows.len();
+    let (test, others): (Vec<usize>, Vec<usize>) =
+        all.partition(|row| is_test(averaged.rows[*row], is_covered(row)));
+    let train: Vec<usize> = others.into_iter().filter(is_covered).collect();
+    if train.is_empty() || test.is_empty() {
+        let found = format!("{} and {}", train.len(), test.len());
+        return Err(Error::content(dir, "texts for training and for testing", found));
     }
-
-    /// The problem whose training rows are the covered ones of these texts. Test rows are as `is_test` says of a text and
-    /// of whether its row is covered.
-    pub(crate) fn problem(
-        self,
-        path: &Path,
-        options: &LoadOptions,
-        is_train: impl Fn(usize) -> bool,
-        is_test: impl Fn(usize, bool) -> bool,
-    ) -> Result<WeakProblem> {
-        let (mut train, mut test) = (Vec::new(), Vec::new());
-        for (row, &text) in self.texts.iter().enumerate() {
-            let is_covered = self.rows.signals.is_covered(row);
-            if is_test(text, is_covered) {
-                test.push(row);
-            } else if is_train(text) && is_covered {
-                train.push(row);
-            }
-        }
-        if train.is_empty() || test.is_empty() {
-            let found = format!("{} and {}", train.len(), test.len());
-            return Err(Error::content(path, "texts for training and for testing", found));
-        }
-        let train = self.rows.select_rows(&train);
-        let bounds = match options.bounds {
-            BoundsFrom::Simulation => Bounds::constant(BOUND, &train.signals)?,
-            BoundsFrom::TrainOracle => Bounds::measured(&train.signals, &train.truth)?,
-        };
-        Ok(WeakProblem {
-            train: WeakDataset::new(train.features, train.signals, bounds)?,
-            train_truth: train.truth,
-            simulation: None,
-            test: self.rows.select_rows(&test),
-        })
-    }
+    let train = rows.select_rows(&train);
+    let bounds = match options.bounds {
+        BoundsFrom::Simulation => Bounds::constant(BOUND, &train.signals)?,
+        BoundsFrom::TrainOracle => Bounds::measured(&train.signals, &train.truth)?,
+    };
+    Ok(WeakProblem {
+        train: WeakDataset::new(train.features, train.signals, bounds)?,
+        train_truth: train.truth,
+        simulation: None,
+        test: rows.select_rows(&test),
+    })
 }
 
 /// The rows of the texts that are not empty and have not come before.
@@ -162,8 +140,9 @@ pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
 
 /// Vectors as a list of words and an array of as many rows.
 fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
-    let array = NpyArray::read(vectors, &[])?;
-    let values = two_dimensions(vectors, array.numbers(), "[n_words, d_features]")?;
+    let table = TableFile::open(vectors, &[])?;
+    table.check_shape("[n_words, d_features]", |shape| shape.len() == 2)?;
+    let values = table.numbers::<f32>(&table.columns())??;
     let mut places = HashMap::new();
     let mut n_words = 0;
     visit_lines(words, LONGEST_WORD, |_, line| {
@@ -173,7 +152,7 @@ fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
         n_words += 1;
         Ok(())
     })?;
-    if n_words != values.nrows() || values.is_empty() {
+    if n_words != values.nrows() {
         let expected = format!("one word per row of the {} vectors", values.nrows());
         return Err(Error::content(words, expected, n_words));
     }

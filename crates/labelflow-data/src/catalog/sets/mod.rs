@@ -1,7 +1,7 @@
-//! The datasets, one file each, in a folder for what is learned from: tables with classes, images, texts, and tables with
+//! The datasets, those of one form in one file, in a folder for what is learned from: tables with classes, images, texts, and tables with
 //! real values. A line of `datasets!` is all that there is beside the file.
 
-use crate::catalog::catalog_entry::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::catalog_entry::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LabelledTable, ValueTable};
 
 pub(crate) mod labelled_texts;
@@ -24,9 +24,7 @@ datasets! {
         breast_cancer: ENTRY;
         obs_network: ENTRY;
         cardiotocography: ENTRY;
-        clave_direction: ENTRY;
-        credit_card: ENTRY;
-        statlog_satellite: ENTRY;
+        number_lines: CLAVE_DIRECTION, CREDIT_CARD, STATLOG_SATELLITE;
         phishing_websites: ENTRY;
         wine_quality: ENTRY;
     }
@@ -35,15 +33,11 @@ datasets! {
         digits_planted: ENTRY;
     }
     texts {
-        sst2: ENTRY;
-        imdb: ENTRY;
-        yelp: ENTRY;
+        reviews: SST2, IMDB, YELP;
         sms_rules: ENTRY;
     }
     values {
-        air_quality: ENTRY;
-        temperature_forecast: ENTRY;
-        bike_sharing: ENTRY;
+        uci_tables: AIR_QUALITY, TEMPERATURE_FORECAST, BIKE_SHARING;
         diabetes: ENTRY;
     }
 }

@@ -57,14 +57,3 @@ pub(crate) fn owned(names: &[&str]) -> Vec<String> {
 pub(crate) fn number(path: &Path, cell: &str) -> Result<f64> {
     parse_number(cell).ok_or_else(|| Error::cell(path, "a number", cell))
 }
-
-/// Where the columns with these names are in a header.
-pub(crate) fn places_of(path: &Path, header: &[String], names: &[&str]) -> Result<Vec<usize>> {
-    let place = |name: &&str| {
-        header.iter().position(|other| other == name).ok_or_else(|| {
-            let found = format!("the columns {}", header.join(", "));
-            Error::content(path, format!("a column '{name}'"), found)
-        })
-    };
-    names.iter().map(place).collect()
-}

@@ -36,7 +36,7 @@ use std::io::Write;
 use std::path::Path;
 
 use labelflow_weak::rows::LabelRange;
-use labelflow_weak::rules::{Claim, Rule};
+use labelflow_weak::rules::{Claim, Region, Rule};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_toml::{parse_toml, to_toml};
@@ -165,17 +165,18 @@ pub(crate) fn threshold_rules(
     [above, below]: [Option<Claim>; 2],
 ) -> Vec<Rule> {
     let has_both = above.is_some() && below.is_some();
-    // A missing side borrows the other's claim and is dropped below.
-    let Some(any) = above.or(below) else { return Vec::new() };
-    let rules = Rule::on_both_sides(feature, threshold, above.unwrap_or(any), below.unwrap_or(any));
-    let named = |(rule, side): (Rule, &str)| match name {
-        None => rule,
-        Some(name) if has_both => rule.with_name(format!("{name} ({side})")),
-        Some(name) => rule.with_name(name),
-    };
-    let is_given = [above.is_some(), below.is_some()];
-    let sides = rules.into_iter().zip([ABOVE, BELOW]).zip(is_given);
-    sides.filter(|(_, is_given)| *is_given).map(|(side, _)| named(side)).collect()
+    let feature = feature.to_owned();
+    let at_least = Region::AtLeast { feature: feature.clone(), threshold };
+    let sides = [(ABOVE, at_least, above), (BELOW, Region::Below { feature, threshold }, below)];
+    let rules = sides.into_iter().filter_map(|(side, region, claim)| {
+        let rule = Rule::new(region, claim?);
+        Some(match name {
+            None => rule,
+            Some(name) if has_both => rule.with_name(format!("{name} ({side})")),
+            Some(name) => rule.with_name(name),
+        })
+    });
+    rules.collect()
 }
 
 #[cfg(test)]

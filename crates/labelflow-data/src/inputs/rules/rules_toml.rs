@@ -5,13 +5,15 @@ use std::path::Path;
 
 use labelflow_weak::rows::LabelRange;
 use labelflow_weak::rules::{Claim, Region, Rule, Statistic};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_file::threshold_rules;
 use crate::inputs::RulesFile;
 use crate::inputs::values_file::read_one_column;
+use crate::tables::csv_file::shown;
+use crate::tables::table::Format;
 use crate::{Error, Place, Result};
 
 const REGION_KEYS: [&str; 6] = ["all", "rows", "where", "feature", "at_least", "below"];
@@ -25,9 +27,6 @@ const CLAIM_KEYS: [&str; 8] = [
     "value",
     "value_between",
 ];
-/// Extensions of files that can hold one 0 or 1 a row; other texts are names of columns.
-const MASK_EXTENSIONS: [&str; 5] = ["csv", "tsv", "parquet", "npy", "npz"];
-
 /// Reads the text of the file at `path`.
 pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
     let root = DeTable::parse(text).map_err(|error| {
@@ -43,10 +42,8 @@ pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
             root.error("range", "the lowest and the highest label, in this order", found)
         })?),
     };
-    let mut rules = Vec::new();
-    for table in root.tables("rule", "[[rule]] tables")?.unwrap_or_default() {
-        rules.extend(table.rules()?);
-    }
+    let tables = root.tables("rule", "[[rule]] tables")?.unwrap_or_default();
+    let rules = tables.iter().map(Table::rules).collect::<Result<Vec<_>>>()?.concat();
     Ok(RulesFile { rules, range })
 }
 
@@ -68,9 +65,11 @@ impl<'file> Table<'file> {
     /// An error at the value of a key, or at the table where it has none.
     fn error(&self, key: &str, expected: impl AsRef<str>, found: impl AsRef<str>) -> Error {
         let span = self.get(key).map_or(self.span.clone(), Spanned::span);
-        Error::content(self.path, expected.as_ref(), found.as_ref())
-            .at(place(self.text, span))
-            .in_column(key)
+        self.error_at(span, expected.as_ref(), found.as_ref()).in_column(key)
+    }
+
+    fn error_at(&self, span: Range<usize>, expected: &str, found: &str) -> Error {
+        Error::content(self.path, expected, found).at(place(self.text, span))
     }
 
     fn get(&self, key: &str) -> Option<&'file Spanned<DeValue<'file>>> {
@@ -85,35 +84,36 @@ impl<'file> Table<'file> {
         let unknown = self.table.keys().find(|name| !known.contains(&name.get_ref().as_ref()));
         let Some(name) = unknown else { return Ok(()) };
         let expected = format!("one of {}", known.join(", "));
-        let error = Error::content(self.path, expected, format!("'{}'", name.get_ref()));
-        Err(error.at(place(self.text, name.span())))
+        Err(self.error_at(name.span(), &expected, &format!("'{}'", name.get_ref())))
+    }
+
+    /// What a value says, if it is as expected.
+    fn read<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&'file DeValue<'file>) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(value) = self.get(key).map(Spanned::get_ref) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| self.error(key, expected, describe(value)))
     }
 
     fn number(&self, key: &str) -> Result<Option<f64>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        match number(value.get_ref()) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.error(key, "a number", describe(value.get_ref()))),
-        }
+        self.read(key, "a number", number)
     }
 
     fn text(&self, key: &str) -> Result<Option<&'file str>> {
-        match self.get(key).map(Spanned::get_ref) {
-            None => Ok(None),
-            Some(DeValue::String(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(other) => Err(self.error(key, "text in quotes", describe(other))),
-        }
+        self.read(key, "text in quotes", |value| value.as_str().filter(|text| !text.is_empty()))
     }
 
     fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        if let DeValue::Array(values) = value.get_ref() {
-            let numbers = values.iter().map(|value| number(value.get_ref())).collect::<Vec<_>>();
-            if let [Some(lower), Some(upper)] = numbers[..] {
-                return Ok(Some((lower, upper)));
+        self.read(key, "two numbers such as [800, 1200]", |value| {
+            let values = value.as_array()?.iter().map(|value| number(value.get_ref()));
+            match values.collect::<Option<Vec<_>>>()?[..] {
+                [lower, upper] => Some((lower, upper)),
+                _ => None,
             }
-        }
-        Err(self.error(key, "two numbers such as [800, 1200]", describe(value.get_ref())))
+        })
     }
 
     fn tables(&self, key: &str, expected: &str) -> Result<Option<Vec<Table<'file>>>> {
@@ -136,8 +136,7 @@ impl<'file> Table<'file> {
             _ => {
                 let found = if given.is_empty() { "none".to_owned() } else { given.join(" and ") };
                 let expected = format!("one of {}", keys.join(", "));
-                let error = Error::content(self.path, expected, found);
-                Err(error.at(place(self.text, self.span.clone())))
+                Err(self.error_at(self.span.clone(), &expected, &found))
             }
         }
     }
@@ -227,7 +226,8 @@ impl<'file> Table<'file> {
                     });
                 rows.collect::<Result<_>>().map(Region::Rows)
             }
-            Some(DeValue::String(name)) if is_mask_file(name) => {
+            // The name of a file; other texts are names of columns.
+            Some(DeValue::String(name)) if Format::of(Path::new(&**name)).is_ok() => {
                 let mask = self.path.parent().unwrap_or(Path::new("")).join(&**name);
                 let rows = read_one_column(&mask, "0 or 1", |value| value == 0.0 || value == 1.0)?;
                 Ok(Region::Rows(rows.into_iter().map(|value| value == 1.0).collect()))
@@ -242,42 +242,36 @@ impl<'file> Table<'file> {
 
     /// A claim about one side of a threshold.
     fn side(&self, key: &str) -> Result<Option<Claim>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let claim = match value.get_ref() {
-            DeValue::Table(table) => {
-                let table = Table { table, span: value.span(), ..*self };
-                table.check_keys(&CLAIM_KEYS)?;
-                return table.claim().map(Some);
-            }
+        if let Some(value) = self.get(key)
+            && let DeValue::Table(table) = value.get_ref()
+        {
+            let table = Table { table, span: value.span(), ..*self };
+            table.check_keys(&CLAIM_KEYS)?;
+            return table.claim().map(Some);
+        }
+        self.read(key, EXPECTED, |value| match value {
             DeValue::String(text) => parse_claim(text),
             other => number(other).map(Claim::mean),
-        };
-        claim.map(Some).ok_or_else(|| self.error(key, EXPECTED, describe(value.get_ref())))
+        })
     }
 
     fn claim(&self) -> Result<Claim> {
         let keys = ["mean", "mean_between", "median", "median_between", "quantile"];
-        let (statistic, value, between) = match self.only_one_of(&keys)? {
-            "quantile" => {
-                let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
-                self.only_one_of(&["value", "value_between"])?;
-                (Statistic::Quantile(level), self.number("value")?, self.pair("value_between")?)
-            }
-            key => {
-                let value = ["value", "value_between"].into_iter().find(|key| self.has(key));
-                if let Some(value) = value {
-                    return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
-                }
-                if key.starts_with("mean") {
-                    (Statistic::Mean, self.number("mean")?, self.pair("mean_between")?)
-                } else {
-                    let median = Statistic::Quantile(0.5);
-                    (median, self.number("median")?, self.pair("median_between")?)
-                }
-            }
+        let key = self.only_one_of(&keys)?;
+        let (statistic, exact, between) = if key == "quantile" {
+            let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
+            self.only_one_of(&["value", "value_between"])?;
+            (Statistic::Quantile(level), "value", "value_between")
+        } else if let Some(value) = ["value", "value_between"].into_iter().find(|key| self.has(key))
+        {
+            return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
+        } else if key.starts_with("mean") {
+            (Statistic::Mean, "mean", "mean_between")
+        } else {
+            (Statistic::Quantile(0.5), "median", "median_between")
         };
-        let tolerance = self.number("tolerance")?;
-        let (lower, upper) = match (value, between, tolerance) {
+        let values = (self.number(exact)?, self.pair(between)?, self.number("tolerance")?);
+        let (lower, upper) = match values {
             (Some(value), _, None) => (value, value),
             (Some(value), _, Some(tolerance)) => (value - tolerance, value + tolerance),
             (None, Some(between), None) => between,
@@ -285,11 +279,6 @@ impl<'file> Table<'file> {
         };
         Ok(Claim { statistic, lower, upper })
     }
-}
-
-fn is_mask_file(name: &str) -> bool {
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| MASK_EXTENSIONS.contains(&extension))
 }
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
@@ -302,7 +291,7 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 
 fn describe(value: &DeValue<'_>) -> String {
     match value {
-        DeValue::String(text) => format!("'{}'", crate::tables::csv_file::shown(text)),
+        DeValue::String(text) => format!("'{}'", shown(text)),
         DeValue::Integer(integer) => integer.as_str().to_owned(),
         DeValue::Float(float) => float.as_str().to_owned(),
         DeValue::Boolean(boolean) => boolean.to_string(),
@@ -314,66 +303,53 @@ fn describe(value: &DeValue<'_>) -> String {
 
 /// Rules as [`parse_toml`] reads them.
 pub(crate) fn to_toml(file: &RulesFile) -> String {
-    let mut root = toml::Table::new();
-    if let Some(range) = file.range {
-        root.insert("range".to_owned(), pair(range.lower(), range.upper()));
-    }
     let rules = file.rules.iter().map(|rule| {
-        let mut table = toml::Table::new();
-        table.insert("name".to_owned(), rule.name.clone().into());
-        insert_region(&mut table, &rule.region);
-        insert_claim(&mut table, &rule.claim);
-        toml::Value::Table(table)
+        let name = ("name", rule.name.clone().into());
+        let region = region_entries(&rule.region);
+        table(std::iter::once(name).chain(region).chain(claim_entries(&rule.claim)))
     });
-    root.insert("rule".to_owned(), toml::Value::Array(rules.collect()));
-    root.to_string()
+    let rules = ("rule", rules.collect::<Vec<_>>().into());
+    let range = file.range.map(|range| ("range", pair(range.lower(), range.upper())));
+    table(range.into_iter().chain([rules])).to_string()
 }
 
-fn pair(lower: f64, upper: f64) -> toml::Value {
-    toml::Value::Array(vec![lower.into(), upper.into()])
+fn table(entries: impl IntoIterator<Item = (&'static str, Value)>) -> toml::Table {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn insert_region(table: &mut toml::Table, region: &Region) {
-    let mut insert = |key: &str, value: toml::Value| {
-        table.insert(key.to_owned(), value);
-    };
+fn pair(lower: f64, upper: f64) -> Value {
+    vec![lower, upper].into()
+}
+
+fn region_entries(region: &Region) -> Vec<(&'static str, Value)> {
     match region {
-        Region::All => insert("all", true.into()),
+        Region::All => vec![("all", true.into())],
         Region::AtLeast { feature, threshold } => {
-            insert("feature", feature.clone().into());
-            insert("at_least", (*threshold).into());
+            vec![("feature", feature.clone().into()), ("at_least", (*threshold).into())]
         }
         Region::Below { feature, threshold } => {
-            insert("feature", feature.clone().into());
-            insert("below", (*threshold).into());
+            vec![("feature", feature.clone().into()), ("below", (*threshold).into())]
         }
         Region::AllOf(regions) => {
-            let conditions = regions.iter().map(|region| {
-                let mut table = toml::Table::new();
-                insert_region(&mut table, region);
-                toml::Value::Table(table)
-            });
-            insert("where", toml::Value::Array(conditions.collect()));
+            let conditions = regions.iter().map(|region| table(region_entries(region)));
+            vec![("where", conditions.collect::<Vec<_>>().into())]
         }
         Region::Rows(rows) => {
-            let rows = rows.iter().map(|&member| i64::from(member).into());
-            insert("rows", toml::Value::Array(rows.collect()));
+            vec![("rows", rows.iter().map(|&row| i64::from(row)).collect::<Vec<_>>().into())]
         }
     }
 }
 
-fn insert_claim(table: &mut toml::Table, claim: &Claim) {
+fn claim_entries(claim: &Claim) -> Vec<(&'static str, Value)> {
     let is_exact = claim.lower == claim.upper;
     let value = if is_exact { claim.lower.into() } else { pair(claim.lower, claim.upper) };
-    let key = match (claim.statistic, is_exact) {
-        (Statistic::Mean, true) => "mean",
-        (Statistic::Mean, false) => "mean_between",
-        (Statistic::Quantile(level), is_exact) => {
-            table.insert("quantile".to_owned(), level.into());
-            if is_exact { "value" } else { "value_between" }
+    match claim.statistic {
+        Statistic::Mean => vec![(if is_exact { "mean" } else { "mean_between" }, value)],
+        Statistic::Quantile(level) => {
+            let key = if is_exact { "value" } else { "value_between" };
+            vec![("quantile", level.into()), (key, value)]
         }
-    };
-    table.insert(key.to_owned(), value);
+    }
 }
 
 #[cfg(test)]

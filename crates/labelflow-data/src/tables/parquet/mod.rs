@@ -5,7 +5,5 @@ mod page_header;
 mod parquet_file;
 mod parquet_writer;
 
-pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number};
-pub(crate) use parquet_writer::{
-    ParquetStream, write_parquet, write_short_reals, write_vote_bytes,
-};
+pub(crate) use parquet_file::{BATCH_ROWS, ParquetFile, check_number, column_as, number_table};
+pub(crate) use parquet_writer::ParquetStream;

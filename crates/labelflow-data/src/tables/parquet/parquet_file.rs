@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{
 };
 
 use super::checked_pages::CheckedPages;
-use crate::tables::cells::{NameCodes, Number, Numbers, into_table};
+use crate::tables::cells::{Number, Numbers, into_table};
 use crate::tables::foreign_decoder::guarded;
 use crate::{Error, Place, Result};
 
@@ -124,65 +124,45 @@ impl ParquetFile {
         for &column in columns {
             let name = &self.names[column];
             if let Err(error) = check_number(&self.path, name, &self.types[column]) {
-                return Ok(Numbers::Text(error));
+                return Ok(Err(error));
             }
         }
+        let names: Vec<&String> = columns.iter().map(|&column| &self.names[column]).collect();
         let mut values = Vec::new();
-        self.visit_batches(columns, &DataType::Float64, |columns| {
-            let columns = columns
-                .iter()
-                .map(|column| column.as_primitive::<Float64Type>())
-                .collect::<Vec<_>>();
-            for row in 0..columns[0].len() {
-                values.extend(columns.iter().map(|column| {
-                    T::from_f64(if column.is_null(row) { f64::NAN } else { column.value(row) })
-                }));
-            }
+        self.visit_batches(columns, |arrays| {
+            values.extend(number_table::<T>(arrays, &self.path, &names)?);
             Ok(())
         })?;
-        Ok(Numbers::All(into_table(values, columns.len())))
+        Ok(Ok(into_table(values, columns.len())))
     }
 
-    /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is null or empty.
-    pub(crate) fn name_codes(
+    /// Visits the cells of the chosen columns as text, row by row. Errors of `visit` get the row.
+    pub(crate) fn visit_cells(
         &self,
         columns: &[usize],
-        codes: &mut NameCodes,
-    ) -> Result<Array2<u32>> {
-        let mut values = Vec::new();
-        self.visit_batches(columns, &DataType::Utf8, |arrays| {
-            let arrays = arrays.iter().map(|array| array.as_string::<i32>()).collect::<Vec<_>>();
-            for row in 0..arrays[0].len() {
-                for (array, &column) in arrays.iter().zip(columns) {
-                    let name = if array.is_null(row) { "" } else { array.value(row).trim() };
-                    values.push(codes.code(name).map_err(|unknown| {
-                        let error = unknown.into_error(&self.path);
-                        let place = Place::row(values.len() / columns.len());
-                        error.at(place).in_column(&self.names[column])
-                    })?);
+        mut visit: impl FnMut(usize, &str) -> Result<()>,
+    ) -> Result<()> {
+        let mut first_row = 0;
+        self.visit_batches(columns, |arrays| {
+            let texts = arrays.iter().zip(columns).map(|(array, &column)| {
+                column_as(array, &DataType::Utf8, &self.path, &self.names[column])
+            });
+            let texts = texts.collect::<Result<Vec<_>>>()?;
+            for row in 0..texts[0].len() {
+                for (text, &column) in texts.iter().zip(columns) {
+                    let text = text.as_string::<i32>();
+                    let cell = if text.is_null(row) { "" } else { text.value(row) };
+                    let place = Place::row(first_row + row);
+                    visit(column, cell).map_err(|error| error.at(place))?;
                 }
             }
+            first_row += texts[0].len();
             Ok(())
-        })?;
-        Ok(into_table(values, columns.len()))
-    }
-
-    /// Visits the chosen columns batch by batch, in the chosen order, as arrays of one type.
-    fn visit_batches(
-        &self,
-        columns: &[usize],
-        kind: &DataType,
-        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
-    ) -> Result<()> {
-        self.visit_raw_batches(columns, |arrays| {
-            let arrays = arrays.iter().zip(columns);
-            let arrays = arrays.map(|(array, &column)| self.column_as(array, column, kind));
-            visit(&arrays.collect::<Result<Vec<_>>>()?)
         })
     }
 
-    /// Visits the chosen columns batch by batch, in the chosen order, as they are.
-    fn visit_raw_batches(
+    /// Visits the chosen columns batch by batch, in the chosen order.
+    fn visit_batches(
         &self,
         columns: &[usize],
         mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
@@ -196,13 +176,37 @@ impl ParquetFile {
             Ok(())
         })
     }
+}
 
-    fn column_as(&self, array: &ArrayRef, column: usize, kind: &DataType) -> Result<ArrayRef> {
-        cast(array, kind).map_err(|error| {
-            Error::content(&self.path, format!("values of type {kind}"), error)
-                .in_column(&self.names[column])
-        })
+/// Columns of a file as numbers, NaN where a cell is null, `[n_rows, n_columns]`.
+pub(crate) fn number_table<T: Number>(
+    arrays: &[ArrayRef],
+    path: &Path,
+    names: &[impl AsRef<str>],
+) -> Result<Array2<T>> {
+    let shape = (arrays[0].len(), arrays.len());
+    let mut table = Array2::from_elem(shape, T::from_f64(f64::NAN));
+    for ((mut column, array), name) in table.columns_mut().into_iter().zip(arrays).zip(names) {
+        let numbers = column_as(array, &DataType::Float64, path, name.as_ref())?;
+        for (cell, number) in column.iter_mut().zip(numbers.as_primitive::<Float64Type>()) {
+            *cell = T::from_f64(number.unwrap_or(f64::NAN));
+        }
     }
+    Ok(table)
+}
+
+/// A column of a file as an array of this type.
+pub(crate) fn column_as(
+    array: &ArrayRef,
+    kind: &DataType,
+    path: &Path,
+    name: &str,
+) -> Result<ArrayRef> {
+    // What does not fit must not become a missing cell.
+    let options = CastOptions { safe: false, ..Default::default() };
+    cast_with_options(array, kind, &options).map_err(|error| {
+        Error::content(path, format!("values of type {kind}"), error).in_column(name)
+    })
 }
 
 /// Refuses a column that holds no numbers.
@@ -266,15 +270,18 @@ mod tests {
         sample(&path);
         let parquet = ParquetFile::open(&path).unwrap();
         assert_eq!(parquet.names(), ["small", "real", "flag", "name"]);
-        let numbers = parquet.numbers::<f32>(&[2, 1, 0]).unwrap().or_error().unwrap();
+        let numbers = parquet.numbers::<f32>(&[2, 1, 0]).unwrap().unwrap();
         assert_eq!(numbers.row(0), array![1.0, 0.5, -1.0]);
         assert!(numbers[[1, 2]].is_nan());
-        let Numbers::Text(error) = parquet.numbers::<f32>(&[0, 3]).unwrap() else { panic!() };
+        let error = parquet.numbers::<f32>(&[0, 3]).unwrap().unwrap_err();
         assert!(error.to_string().contains("column 'name'"), "{error}");
-        let mut codes = NameCodes::open(10);
-        let names = parquet.name_codes(&[3], &mut codes).unwrap();
-        assert_eq!(names, array![[0], [NameCodes::ABSENT], [1]]);
-        assert_eq!(codes.into_names(), ["cat", "dog"]);
+        let mut names = Vec::new();
+        let visited = parquet.visit_cells(&[3], |column, cell| {
+            names.push((column, cell.to_owned()));
+            Ok(())
+        });
+        visited.unwrap();
+        assert_eq!(names, [(3, "cat".to_owned()), (3, String::new()), (3, "dog".to_owned())]);
     }
 
     #[test]
@@ -303,7 +310,7 @@ mod tests {
             if let Ok(parquet) = ParquetFile::open(&path) {
                 for column in 0..parquet.names().len() {
                     let _ = parquet.numbers::<f32>(&[column]);
-                    let _ = parquet.name_codes(&[column], &mut NameCodes::open(10));
+                    let _ = parquet.visit_cells(&[column], |_, _| Ok(()));
                 }
             }
         }

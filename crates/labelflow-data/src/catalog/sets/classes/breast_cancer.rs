@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::sets::number_table::{number, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::tables::cells::into_table;
 use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
@@ -19,9 +19,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "W. Wolberg, O. Mangasarian, N. Street, W. Street (1995), https://doi.org/10.24432/C5DW2B",
-    n_rows: 569,
-    d_features: 30,
-    n_classes: 2,
+    counts: Counts { n_rows: 569, d_features: 30, n_classes: 2 },
     load: Loader::ClassTable(read, &[0, 10, 20]),
 };
 
@@ -30,25 +28,15 @@ const FILE: &str = "uci/breast-cancer/wdbc.data";
 /// Names of the classes 0 and 1.
 pub(crate) const CLASSES: [&str; 2] = ["benign", "malignant"];
 
-const MEASURES: [&str; 10] = [
-    "radius",
-    "texture",
-    "perimeter",
-    "area",
-    "smoothness",
-    "compactness",
-    "concavity",
-    "concave points",
-    "symmetry",
-    "fractal dimension",
-];
+const MEASURES: &str = "radius,texture,perimeter,area,smoothness,compactness,concavity,\
+                        concave points,symmetry,fractal dimension";
 
 /// Ten measures of the nuclei in an image: their means, standard errors and worst values.
 pub(crate) fn column_names() -> Vec<String> {
-    let means = MEASURES.iter().map(|measure| format!("mean {measure}"));
-    let errors = MEASURES.iter().map(|measure| format!("{measure} error"));
-    let worst = MEASURES.iter().map(|measure| format!("worst {measure}"));
-    means.chain(errors).chain(worst).collect()
+    let measures = || MEASURES.split(',');
+    let means = measures().map(|measure| format!("mean {measure}"));
+    let errors = measures().map(|measure| format!("{measure} error"));
+    means.chain(errors).chain(measures().map(|measure| format!("worst {measure}"))).collect()
 }
 
 /// Each line: an id, `M` or `B`, then the measurements.

@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use crate::catalog::formats::XlsSheet;
 use crate::catalog::sets::number_table::{owned, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::tables::cells::into_table;
 use crate::{Error, Result};
 
@@ -21,9 +21,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "D. Campos, J. Bernardes (2010), https://doi.org/10.24432/C51S4N",
-    n_rows: 963,
-    d_features: 21,
-    n_classes: 2,
+    counts: Counts { n_rows: 963, d_features: 21, n_classes: 2 },
     load: Loader::ClassTable(read, &[1, 10, 18]),
 };
 
@@ -76,7 +74,7 @@ fn read_all_classes(path: &Path) -> Result<Array2<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::csv_file::CsvFile;
+    use crate::tables::table::TableFile;
 
     mod real_data {
         use super::*;
@@ -90,10 +88,10 @@ mod tests {
             if !extract.is_file() {
                 return;
             }
-            let csv = CsvFile::open(&extract, b',').unwrap();
-            assert_eq!(csv.names()[..21], COLUMNS);
+            let table = TableFile::open_named(&extract).unwrap();
+            assert_eq!(table.names[..21], COLUMNS);
             let columns = (0..22).collect::<Vec<_>>();
-            let extract = csv.numbers::<f64>(&columns).unwrap().or_error().unwrap();
+            let extract = table.numbers::<f64>(&columns).unwrap().unwrap();
             assert_eq!(extract.dim(), workbook.dim());
             for ((row, column), value) in extract.indexed_iter() {
                 // The extract has nine decimals.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::sets::number_table::{owned, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::tables::cells::{into_table, parse_number};
 use crate::tables::csv_file::{Visit, visit_records};
 use crate::{Error, Result};
@@ -23,43 +23,25 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     }],
     licence: UCI_LICENCE,
     citation: "A. Rajab (2017), https://doi.org/10.24432/C51C81",
-    n_rows: 795,
-    d_features: 21,
-    n_classes: 2,
+    counts: Counts { n_rows: 795, d_features: 21, n_classes: 2 },
     load: Loader::ClassTable(read, &[1, 2, 20]),
 };
 
 const FILE: &str = "uci/obs-network/obs_network.data";
 
-const COLUMNS: [&str; 21] = [
-    "node",
-    "utilised bandwidth rate",
-    "packet drop rate",
-    "full bandwidth",
-    "average delay time per second",
-    "percentage of lost packet rate",
-    "percentage of lost byte rate",
-    "packet received rate",
-    "used bandwidth",
-    "lost bandwidth",
-    "packet size",
-    "packets transmitted",
-    "packets received",
-    "packets lost",
-    "bytes transmitted",
-    "bytes received",
-    "10-run average drop rate",
-    "10-run average bandwidth use",
-    "10-run delay",
-    "node status",
-    "flood status",
-];
+const COLUMNS: &str = "node,utilised bandwidth rate,packet drop rate,full bandwidth,\
+                       average delay time per second,percentage of lost packet rate,\
+                       percentage of lost byte rate,packet received rate,used bandwidth,\
+                       lost bandwidth,packet size,packets transmitted,packets received,packets lost,\
+                       bytes transmitted,bytes received,10-run average drop rate,\
+                       10-run average bandwidth use,10-run delay,node status,flood status";
 
 const NODE_STATUS: usize = 19;
 
 /// Of the four classes two are kept; rows with an unknown value (`?`) are dropped.
 fn read(dir: &Path) -> Result<LabelledTable> {
     let path = dir.join(FILE);
+    let columns = COLUMNS.split(',').collect::<Vec<_>>();
     let mut values = Vec::new();
     visit_records(&path, b',', |_, record| {
         let cells = record.iter().map(|cell| cell.trim().trim_matches('\'')).collect::<Vec<_>>();
@@ -67,11 +49,11 @@ fn read(dir: &Path) -> Result<LabelledTable> {
         if cells[0].starts_with(['@', '%']) {
             return Ok(Visit::Next);
         }
-        if cells.len() != COLUMNS.len() + 1 {
-            let expected = format!("{} fields", COLUMNS.len() + 1);
+        if cells.len() != columns.len() + 1 {
+            let expected = format!("{} fields", columns.len() + 1);
             return Err(Error::content(&path, expected, cells.len()));
         }
-        let class = match cells[COLUMNS.len()] {
+        let class = match cells[columns.len()] {
             "NB-No Block" => 0.0,
             "NB-Wait" => 1.0,
             _ => return Ok(Visit::Next),
@@ -79,19 +61,18 @@ fn read(dir: &Path) -> Result<LabelledTable> {
         if cells.contains(&"?") {
             return Ok(Visit::Next);
         }
-        for (column, cell) in cells[..COLUMNS.len()].iter().enumerate() {
+        for (column, cell) in cells[..columns.len()].iter().enumerate() {
             let value = if column == NODE_STATUS { node_status(cell) } else { parse_number(cell) };
+            let name = columns[column];
             values.push(
-                value.ok_or_else(|| {
-                    Error::cell(&path, "a number", cell).in_column(COLUMNS[column])
-                })?,
+                value.ok_or_else(|| Error::cell(&path, "a number", cell).in_column(name))?,
             );
         }
         values.push(class);
         Ok(Visit::Next)
     })?;
-    let table = into_table(values, COLUMNS.len() + 1);
-    two_class_table(&path, &table, owned(&COLUMNS), [("no block", 0.0), ("wait", 1.0)])
+    let table = into_table(values, columns.len() + 1);
+    two_class_table(&path, &table, owned(&columns), [("no block", 0.0), ("wait", 1.0)])
 }
 
 /// Behaving, not behaving, potentially not behaving, in the numbers the source of the weak signals gave them.

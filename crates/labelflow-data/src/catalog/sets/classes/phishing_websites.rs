@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::catalog::formats::{Missing, read_arff};
+use crate::catalog::formats::read_arff;
 use crate::catalog::sets::number_table::two_class_table;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::{Error, Result};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
@@ -18,9 +18,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     )],
     licence: UCI_LICENCE,
     citation: "R. Mohammad, L. McCluskey (2012), https://doi.org/10.24432/C51W2X",
-    n_rows: 11_055,
-    d_features: 30,
-    n_classes: 2,
+    counts: Counts { n_rows: 11_055, d_features: 30, n_classes: 2 },
     load: Loader::ClassTable(read, &[13, 25, 27]),
 };
 
@@ -28,7 +26,7 @@ const FILE: &str = "uci/phishing/Training Dataset.arff";
 
 fn read(dir: &Path) -> Result<LabelledTable> {
     let path = dir.join(FILE);
-    let table = read_arff(&path, Missing::Error)?;
+    let table = read_arff(&path)?;
     if table.names.len() != 31 {
         return Err(Error::content(&path, "31 attributes", table.names.len()));
     }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ndarray::{Axis, concatenate};
 
+use crate::Result;
 use crate::catalog::sets::number_table::two_class_table;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader, UCI_LICENCE};
-use crate::catalog::{LoadOptions, WeakProblem, simulate};
-use crate::tables::csv_file::CsvFile;
-use crate::{Error, Result};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
+use crate::catalog::simulate;
+use crate::tables::table::TableFile;
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "wine-quality",
@@ -29,10 +29,10 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     ],
     licence: UCI_LICENCE,
     citation: "P. Cortez, A. Cerdeira, F. Almeida, T. Matos, J. Reis (2009), https://doi.org/10.24432/C56S3T",
-    n_rows: 4974,
-    d_features: 11,
-    n_classes: 2,
-    load: Loader::Classes(load),
+    counts: Counts { n_rows: 4974, d_features: 11, n_classes: 2 },
+    load: Loader::Classes(|dir, _, options| {
+        simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)
+    }),
 };
 
 const FILES: [&str; 2] =
@@ -41,22 +41,18 @@ const FILES: [&str; 2] =
 /// The source of the weak signals splits this set always the same way, whatever the seed of a run.
 const SPLIT_SEED: u64 = 42;
 
-fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)
-}
-
 /// White wines, then red ones; of the qualities only 5 and 6 are kept.
 fn read(dir: &Path) -> Result<LabelledTable> {
     let paths = FILES.map(|file| dir.join(file));
     let mut tables = Vec::new();
     let mut names = Vec::new();
     for path in &paths {
-        let csv = CsvFile::open(path, b';')?;
-        if csv.names().len() != 12 {
-            return Err(Error::content(path, "12 columns", csv.names().len()));
+        let table = TableFile::open_separated(path, b';')?;
+        if table.names.len() != 12 {
+            return Err(table.error("12 columns", table.names.len()));
         }
-        tables.push(csv.numbers::<f64>(&(0..12).collect::<Vec<_>>())?.or_error()?);
-        names = csv.names()[..11].to_vec();
+        tables.push(table.numbers::<f64>(&table.columns())??);
+        names = table.names[..11].to_vec();
     }
     let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()])
         .expect("both tables have 12 columns");

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::catalog::sets::{CatalogEntry, Loader};
+use crate::catalog::sets::{CatalogEntry, Counts, Loader};
 use crate::catalog::simulated_problem::scaled_by_seen;
 use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
 use crate::synthetic::planted_votes_for;
@@ -16,9 +16,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     files: &[],
     licence: "CC BY 4.0 (UCI Machine Learning Repository)",
     citation: "E. Alpaydin, C. Kaynak (1998), https://doi.org/10.24432/C50P49",
-    n_rows: 1797,
-    d_features: 64,
-    n_classes: 10,
+    counts: Counts { n_rows: 1797, d_features: 64, n_classes: 10 },
     load: Loader::Classes(load),
 };
 
@@ -31,13 +29,9 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, seed)?;
     let split = Split::stratified(&table.truth, seed);
     let features = scaled_by_seen(&table.features, &split)?;
-    let part = |rows: &[usize]| EvaluatedRows {
-        features: features.select_rows(rows),
-        signals: signals.select_rows(rows),
-        truth: table.truth.select_rows(rows),
-    };
+    let all = EvaluatedRows { features, signals, truth: table.truth };
     let [train, simulation, test] =
-        [&split.train, &split.simulation, &split.test].map(|rows| part(rows));
+        [&split.train, &split.simulation, &split.test].map(|rows| all.select_rows(rows));
     WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
 }
 
@@ -48,7 +42,7 @@ mod tests {
     #[test]
     fn half_of_the_votes_are_missing_and_half_of_the_others_are_right() {
         let problem = load(Path::new(""), 0, &LoadOptions::default()).unwrap();
-        assert_eq!(problem.n_rows(), ENTRY.n_rows);
+        assert_eq!(problem.n_rows(), ENTRY.counts.n_rows);
         let (signals, truth) = (&problem.test.signals, &problem.test.truth);
         let votes = (0..signals.n_rows())
             .flat_map(|row| (0..N_SIGNALS).map(move |signal| (row, signal)))

@@ -7,29 +7,29 @@ use labelflow_weak::rows::{Features, Truth};
 use ndarray::{Array2, Axis};
 
 use crate::catalog::formats::read_idx;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, LabelledTable, Loader};
-use crate::catalog::simulated_problem::{SimulatedParts, scale};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader};
+use crate::catalog::simulated_problem::{scale, simulate_parts};
 use crate::catalog::{Checksum, LoadOptions, WeakProblem};
 use crate::{Error, Result};
 
 pub(crate) const DRESS_SNEAKER: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-dvk",
     title: "Fashion-MNIST, dress or sneaker",
-    load: Loader::Classes(|dir, _, options| load(dir, [3, 7], ["dress", "sneaker"], options)),
+    load: Loader::Classes(|dir, _, options| load(dir, [(3, "dress"), (7, "sneaker")], options)),
     ..FASHION_MNIST
 };
 
 pub(crate) const SANDAL_BOOT: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-sva",
     title: "Fashion-MNIST, sandal or ankle boot",
-    load: Loader::Classes(|dir, _, options| load(dir, [5, 9], ["sandal", "ankle boot"], options)),
+    load: Loader::Classes(|dir, _, options| load(dir, [(5, "sandal"), (9, "ankle boot")], options)),
     ..FASHION_MNIST
 };
 
 pub(crate) const COAT_BAG: CatalogEntry = CatalogEntry {
     name: "fashion-mnist-cvb",
     title: "Fashion-MNIST, coat or bag",
-    load: Loader::Classes(|dir, _, options| load(dir, [4, 8], ["coat", "bag"], options)),
+    load: Loader::Classes(|dir, _, options| load(dir, [(4, "coat"), (8, "bag")], options)),
     ..FASHION_MNIST
 };
 
@@ -65,10 +65,8 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
     ],
     licence: "MIT, copyright (c) 2017 Zalando SE",
     citation: "H. Xiao, K. Rasul, R. Vollgraf (2017), https://arxiv.org/abs/1708.07747",
-    n_rows: 14_000,
-    d_features: N_PIXELS,
-    n_classes: 2,
-    load: Loader::Classes(|dir, _, options| load(dir, [0, 1], ["t-shirt", "trouser"], options)),
+    counts: Counts { n_rows: 14_000, d_features: N_PIXELS, n_classes: 2 },
+    load: Loader::Classes(|dir, _, options| load(dir, [(0, "t-shirt"), (1, "trouser")], options)),
 };
 
 const fn unpacked(
@@ -87,29 +85,21 @@ const SIGNAL_PIXELS: [usize; 3] = [195, 391, 587];
 
 /// The scale comes from the images of all ten classes. Of the training images of the two classes, the first half in
 /// file order is the simulation part.
-fn load(
-    dir: &Path,
-    pair: [u8; 2],
-    classes: [&str; 2],
-    options: &LoadOptions,
-) -> Result<WeakProblem> {
+fn load(dir: &Path, classes: [(u8, &str); 2], options: &LoadOptions) -> Result<WeakProblem> {
     let (images, labels) = read_images(dir, "train")?;
     let scaler = StandardScaler::fit(images.view())?;
-    let train = two_classes(dir, &scaler, &images, &labels, pair, classes)?;
+    let train = two_classes(dir, &scaler, &images, &labels, classes)?;
     drop(images);
     let (images, labels) = read_images(dir, "t10k")?;
-    let test = two_classes(dir, &scaler, &images, &labels, pair, classes)?;
+    let test = two_classes(dir, &scaler, &images, &labels, classes)?;
     let rows = (0..train.truth.n_rows()).collect::<Vec<_>>();
     let (simulation_rows, train_rows) = rows.split_at(rows.len() / 2);
     if simulation_rows.is_empty() {
         return Err(Error::content(dir, "several images of both classes", rows.len()));
     }
-    let parts = SimulatedParts {
-        simulation: train.select_rows(simulation_rows),
-        train: train.select_rows(train_rows),
-        test,
-    };
-    parts.simulate(&SIGNAL_PIXELS, options.bounds)
+    let simulation = train.select_rows(simulation_rows);
+    let train = train.select_rows(train_rows);
+    simulate_parts(train, simulation, test, &SIGNAL_PIXELS, options.bounds)
 }
 
 /// All images of a part as rows of pixels, and their classes.
@@ -135,10 +125,9 @@ fn two_classes(
     scaler: &StandardScaler,
     images: &Array2<f32>,
     labels: &[u8],
-    pair: [u8; 2],
-    classes: [&str; 2],
+    classes: [(u8, &str); 2],
 ) -> Result<LabelledTable> {
-    let class_of = |label: &u8| pair.iter().position(|class| class == label);
+    let class_of = |label: &u8| classes.iter().position(|class| class.0 == *label);
     let rows = (0..labels.len()).filter(|&row| class_of(&labels[row]).is_some());
     let names = (0..N_PIXELS).map(|pixel| format!("pixel{pixel}")).collect();
     let kept = images.select(Axis(0), &rows.collect::<Vec<_>>());
@@ -146,6 +135,6 @@ fn two_classes(
     Ok(LabelledTable {
         features: scale(scaler, &features)?,
         truth: Truth::new(labels.iter().filter_map(class_of).collect(), 2)?,
-        classes: classes.map(str::to_owned).to_vec(),
+        classes: classes.map(|class| class.1.to_owned()).to_vec(),
     })
 }

@@ -11,13 +11,14 @@ use std::path::Path;
 
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::Truth;
-use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
+use labelflow_weak::votes::ABSTAIN;
 use ndarray::Array2;
 use regex::Regex;
 
 use crate::catalog::sets::labelled_texts::LabelledTexts;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Loader};
+use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{EvaluatedRows, LoadOptions, WeakProblem};
+use crate::inputs::vote_cells::named_votes;
 use crate::tables::csv_file::shown;
 use crate::texts::HashedWords;
 use crate::{Error, Place, Result};
@@ -54,9 +55,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: "rules: Apache-2.0; messages: CC BY 4.0 (UCI Machine Learning Repository)",
     citation: "A. Awasthi, S. Ghosh, R. Goyal, S. Sarawagi (2020), https://arxiv.org/abs/2004.06025; \
                T. Almeida, J. Hidalgo (2011), https://doi.org/10.24432/C5CC84",
-    n_rows: 5502,
-    d_features: D_FEATURES,
-    n_classes: 2,
+    counts: Counts { n_rows: 5502, d_features: D_FEATURES, n_classes: 2 },
     load: Loader::Classes(load),
 };
 
@@ -116,11 +115,8 @@ fn read_part(path: &Path, rules: &[Rule]) -> Result<EvaluatedRows> {
         let rule = &rules[signal];
         if rule.pattern.is_match(&texts[row]) { rule.class } else { ABSTAIN }
     });
-    let labelers = (0..rules.len()).map(|rule| format!("rule{rule}")).collect();
-    let signals = Votes::from_bytes(votes, 2)
-        .and_then(WeakSignals::from_votes)
-        .and_then(|signals| signals.with_labelers(labelers))
-        .and_then(|signals| signals.with_classes(CLASSES.map(str::to_owned).to_vec()))
+    let labelers = (0..rules.len()).map(|rule| format!("rule{rule}")).collect::<Vec<_>>();
+    let signals = named_votes(votes, &CLASSES.map(str::to_owned), Some(&labelers))
         .map_err(Error::in_file(path))?;
     let features = HashedWords { d_features: D_FEATURES }.transform(&texts)?;
     Ok(EvaluatedRows { features, signals, truth })

@@ -1,7 +1,7 @@
 //! Diabetes: the progression of the disease, known through five rules. It is embedded and needs no file.
 
 use crate::catalog::embedded;
-use crate::catalog::sets::{CatalogEntry, Loader};
+use crate::catalog::sets::{CatalogEntry, Counts, Loader};
 
 pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     name: "diabetes",
@@ -9,9 +9,7 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     files: &[],
     licence: "embedded, from scikit-learn (BSD 3-Clause)",
     citation: "B. Efron, T. Hastie, I. Johnstone, R. Tibshirani (2004), https://doi.org/10.1214/009053604000000067",
-    n_rows: 442,
-    d_features: 10,
-    n_classes: 0,
+    counts: Counts { n_rows: 442, d_features: 10, n_classes: 0 },
     load: Loader::ValueTable(|_| Ok(embedded::diabetes()), &RULE_FEATURES),
 };
 
