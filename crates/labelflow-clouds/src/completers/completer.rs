@@ -3,20 +3,19 @@
 use std::fmt::Debug;
 
 use burn::module::Module;
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::learners::check_run;
 use labelflow::storage::{Checkpoint, ModelTask};
 use labelflow::training::{DeviceKind, Observer, Report};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::frame_search::find_frame;
-use super::stages::course::Course;
-use crate::completers::{CompletionDataset, CompletionOptions, FittedCompleter, ScanFrame};
+use super::stages::Course;
+use crate::completers::{CompletionDataset, FittedCompleter, ScanFrame};
 use crate::geometry::{Normalization, PointCloud, PointSet};
 
-/// Settings from which a [`Completer`] is trained.
+/// Settings from which a [`Completer`] is trained, and how it completes.
 pub trait CompletionLearner:
     Clone + Debug + PartialEq + Serialize + DeserializeOwned + 'static
 {
@@ -39,6 +38,9 @@ pub trait CompletionLearner:
     /// The settings that all learners have.
     fn common(&mut self) -> CommonSettings<'_>;
 
+    /// Points of a partial cloud in training.
+    fn n_partial_points(&self) -> usize;
+
     /// Points of a complete cloud in training.
     fn n_points(&self) -> usize;
 
@@ -59,11 +61,36 @@ pub trait CompletionLearner:
     fn n_weights_at_least(&self) -> Option<usize>;
 
     /// Trains the networks from where their course is.
-    fn train(
-        &self,
-        dataset: &CompletionDataset,
-        course: Course<'_, Self::Networks>,
-    ) -> Result<(Self::Networks, Report)>;
+    fn train(&self, course: Course<'_, Self::Networks>) -> Result<(Self::Networks, Report)>;
+
+    /// Whether its models give a single completion per scan, however many are asked for.
+    fn is_deterministic(&self) -> bool {
+        false
+    }
+
+    /// What [`Completer::complete_all`] gives for options that make sense: by default scan by scan.
+    fn complete_all(
+        model: &FittedCompleter<Self>,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        scans.iter().map(|scan| Self::complete_one(model, scan, options)).collect()
+    }
+
+    /// The completions of one scan, of learners that complete scan by scan.
+    fn complete_one(
+        model: &FittedCompleter<Self>,
+        scan: &PointSet,
+        options: &CompletionOptions,
+    ) -> Result<Vec<PointSet>> {
+        Ok(Self::complete_all(model, std::slice::from_ref(scan), options)?.remove(0))
+    }
+
+    /// How much each of the clouds `[n_clouds, n_points, 3]` looks like a complete shape, `[n_clouds]`.
+    fn scores(networks: &Self::Networks, clouds: Tensor<3>) -> Tensor<1>;
+
+    /// What [`Completer::one_each`] gives, `[n_scans, n_points, 3]`.
+    fn one_each(model: &FittedCompleter<Self>, scans: &[PointSet], seed: u64) -> Result<Tensor<3>>;
 
     /// Trains on a dataset.
     fn fit(&self, dataset: &CompletionDataset) -> Result<FittedCompleter<Self>> {
@@ -80,8 +107,8 @@ pub trait CompletionLearner:
         self.check()?;
         let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
         let run = || run.clone();
-        let course = Course::start(self, &run, checkpoint, observer)?;
-        let (networks, report) = self.train(dataset, course)?;
+        let course = Course::start(self, dataset, &run, checkpoint, observer)?;
+        let (networks, report) = self.train(course)?;
         Ok(FittedCompleter { config: self.clone(), networks, report })
     }
 
@@ -100,17 +127,17 @@ pub struct CommonSettings<'a> {
     pub device: &'a mut DeviceKind,
     /// Points of a partial cloud.
     pub n_partial_points: &'a mut usize,
-    /// How long each stage of training is.
-    pub stages: Vec<StageLength<'a>>,
+    /// Passes over the clouds, of each stage of training.
+    pub max_epochs: Vec<&'a mut usize>,
+    /// Clouds per step, of each stage of training.
+    pub batch_sizes: Vec<&'a mut usize>,
 }
 
 impl CommonSettings<'_> {
     /// So many epochs of every stage, and clouds per step; what is not given stays.
     pub fn set_length(&mut self, max_epochs: Option<usize>, batch_size: Option<usize>) {
-        for stage in &mut self.stages {
-            *stage.max_epochs = max_epochs.unwrap_or(*stage.max_epochs);
-            *stage.batch_size = batch_size.unwrap_or(*stage.batch_size);
-        }
+        self.max_epochs.iter_mut().for_each(|n| **n = max_epochs.unwrap_or(**n));
+        self.batch_sizes.iter_mut().for_each(|n| **n = batch_size.unwrap_or(**n));
     }
 }
 
@@ -128,25 +155,52 @@ macro_rules! common_settings {
         }
     };
     ([$($stage:ident),+]) => {
+        fn n_partial_points(&self) -> usize {
+            self.n_partial_points
+        }
+
         fn common(&mut self) -> $crate::completers::CommonSettings<'_> {
             $crate::completers::CommonSettings {
                 seed: &mut self.seed,
                 device: &mut self.device,
                 n_partial_points: &mut self.n_partial_points,
-                stages: vec![$(self.$stage.length()),+],
+                max_epochs: vec![$(&mut self.$stage.max_epochs),+],
+                batch_sizes: vec![$(&mut self.$stage.batch_size),+],
             }
         }
     };
 }
 pub(crate) use common_settings;
 
-/// How long a stage of training is.
-#[derive(Debug)]
-pub struct StageLength<'a> {
-    /// Passes over the clouds.
-    pub max_epochs: &'a mut usize,
-    /// Clouds per step.
-    pub batch_size: &'a mut usize,
+/// Where the latent u comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LatentSource {
+    /// From q(u|x), as in training.
+    #[default]
+    Posterior,
+    /// From N(0, I): more different completions, some of them less fitting.
+    Prior,
+}
+
+settings! {
+    checked
+    /// How a scan is completed.
+    pub struct CompletionOptions {
+        /// Completions of each scan. Default: 10.
+        n_completions: usize = 10 => at_least(1),
+        /// Points of each; none takes as many as in training. Default: none.
+        n_points: Option<usize> = None => if_given(at_least(1)),
+        /// Where the latent comes from. Default: posterior.
+        latent: LatentSource = LatentSource::Posterior,
+        /// A factor on the deviation of the latent and of the noise: below 1 completions are less different. Default: 1.
+        temperature: f64 = 1.0 => not_negative,
+        /// Whether the scan's own points are part of each completion: they are added, and then as many points as wanted are drawn.
+        /// Default: false.
+        keep_input: bool = false,
+        /// The seed of the noise. Default: 0.
+        seed: u64 = 0,
+    }
 }
 
 /// A trained model that completes scans.
@@ -182,6 +236,11 @@ pub trait Completer {
 
     /// The frame in which a scan is completed.
     fn frame_of(&self, scan: &PointCloud, frame: &ScanFrame) -> Result<Normalization> {
-        find_frame(self, scan, frame)
+        match frame {
+            ScanFrame::Same => Ok(Normalization::new([0.0; 3], 1.0)?),
+            ScanFrame::Given(frame) => Ok(*frame),
+            ScanFrame::Scan => Ok(Normalization::fit(scan, Normalization::SHAPE_RADIUS)?),
+            ScanFrame::Auto(search) => search.find(self, scan),
+        }
     }
 }

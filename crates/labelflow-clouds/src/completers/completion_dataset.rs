@@ -2,7 +2,7 @@
 
 use labelflow::{Error, Result};
 use labelflow_files::Sha256;
-use rand::Rng;
+use rand::{Rng, RngExt};
 use serde::Serialize;
 
 use crate::geometry::{PartialCut, PointSet, Shape, resample};
@@ -46,18 +46,6 @@ impl CompletionDataset {
         Self::new(Partials::Cuts(shapes, seed), complete)
     }
 
-    /// As [`from_parts`](Self::from_parts), but one half of the shapes is only cut and the other half only shown whole.
-    pub fn from_disjoint_parts(shapes: Vec<Shape>, seed: u64) -> Result<Self> {
-        let (mut cut, mut whole) = (Vec::new(), Vec::new());
-        for (index, shape) in shapes.into_iter().enumerate() {
-            match index % 2 {
-                0 => cut.push(shape),
-                _ => whole.push(shape.points().clone()),
-            }
-        }
-        Self::new(Partials::Cuts(cut, seed), whole)
-    }
-
     fn new(partials: Partials, shapes: Vec<PointSet>) -> Result<Self> {
         let dataset = Self { partials, shapes };
         if dataset.n_partials() == 0 {
@@ -82,8 +70,20 @@ impl CompletionDataset {
         self.shapes.len()
     }
 
-    /// A partial cloud as training sees it at a visit.
-    pub(crate) fn partial(
+    /// A partial cloud as training sees it at a visit, and a complete one that is not its own, of so many points each.
+    pub(crate) fn pair(
+        &self,
+        index: usize,
+        visit: u64,
+        n_points: [usize; 2],
+        rng: &mut impl Rng,
+    ) -> Result<(PointSet, PointSet)> {
+        let partial = self.partial(index, visit, n_points[0], rng)?;
+        let shape = rng.random_range(0..self.shapes.len());
+        Ok((partial, self.shape(shape, n_points[1], rng)?))
+    }
+
+    fn partial(
         &self,
         index: usize,
         visit: u64,
@@ -97,13 +97,6 @@ impl CompletionDataset {
                 Ok(cut.cut(&shapes[index], visit)?.points)
             }
         }
-    }
-
-    /// A random complete cloud.
-    pub(crate) fn complete(&self, n_points: usize, rng: &mut impl Rng) -> Result<PointSet> {
-        use rand::RngExt;
-        let index = rng.random_range(0..self.shapes.len());
-        self.shape(index, n_points, rng)
     }
 
     /// A complete cloud of one of the shapes.
@@ -121,24 +114,19 @@ impl CompletionDataset {
         let mut hash = Sha256::default();
         hash.update(kind);
         hash.update(toml::to_string(settings).expect("settings can be written as TOML"));
-        self.digest(|bytes| hash.update(bytes));
-        hash.hex()
-    }
-
-    /// Feeds all points to a hash.
-    fn digest(&self, mut update: impl FnMut(&[u8])) {
         let mut add = |points: &PointSet| {
-            update(&points.len().to_le_bytes());
-            points.as_flat().iter().for_each(|value| update(&value.to_le_bytes()));
+            hash.update(points.len().to_le_bytes());
+            points.as_flat().iter().for_each(|value| hash.update(value.to_le_bytes()));
         };
         self.shapes.iter().for_each(&mut add);
         match &self.partials {
             Partials::Scans(scans) => scans.iter().for_each(add),
             Partials::Cuts(shapes, seed) => {
                 shapes.iter().for_each(|shape| add(shape.points()));
-                update(&seed.to_le_bytes());
+                hash.update(seed.to_le_bytes());
             }
         }
+        hash.hex()
     }
 }
 

@@ -6,7 +6,9 @@ use labelflow::storage::{Manifest, ModelTask, SavedModel, n_products};
 use labelflow::training::{DeviceKind, Report};
 use serde::{Deserialize, Serialize};
 
-use crate::completers::CompletionLearner;
+use super::scan_input::{CLOUDS_AT_ONCE, to_points, to_tensor};
+use crate::completers::{Completer, CompletionLearner, CompletionOptions};
+use crate::geometry::PointSet;
 
 /// What training a completer gives: the settings, the networks and the course of training.
 #[derive(Debug, Clone)]
@@ -22,6 +24,39 @@ impl<L: CompletionLearner> FittedCompleter<L> {
         self.networks = self.networks.fork(&device.open()?);
         *self.config.common().device = device;
         Ok(self)
+    }
+}
+
+impl<L: CompletionLearner> Completer for FittedCompleter<L> {
+    fn is_deterministic(&self) -> bool {
+        self.config.is_deterministic()
+    }
+
+    fn n_partial_points(&self) -> usize {
+        self.config.n_partial_points()
+    }
+
+    fn complete_all(
+        &self,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        options.check_each("")?;
+        L::complete_all(self, scans, options)
+    }
+
+    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
+        let device = *self.config.clone().common().device;
+        let mut scores = Vec::with_capacity(clouds.len());
+        for clouds in clouds.chunks(CLOUDS_AT_ONCE) {
+            let some = L::scores(&self.networks, to_tensor(clouds, device)?);
+            scores.extend(some.into_data().iter::<f64>());
+        }
+        Ok(scores)
+    }
+
+    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
+        to_points(L::one_each(self, scans, seed)?)
     }
 }
 

@@ -10,8 +10,8 @@
 //! Distances are taken relative to the scan: a scan that is made very small would otherwise fit anywhere. Candidates are drawn broadly
 //! first, then around the best ones (the cross-entropy method).
 
+use labelflow::Result;
 use labelflow::training::stream;
-use labelflow::{Error, Result};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -19,7 +19,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::completion_dataset::redrawn;
-use crate::completers::{Completer, settings_check};
+use crate::completers::Completer;
+use crate::completers::settings_check::is;
 use crate::geometry::{Normalization, PointCloud, PointSet};
 use crate::metrics::directed_hausdorff;
 
@@ -38,16 +39,17 @@ pub enum ScanFrame {
 }
 
 settings! {
+    checked
     /// Settings of the search.
     pub struct FrameSearch {
         /// Frames that are tried in a round. Default: 48.
-        n_candidates: usize = 48,
+        n_candidates: usize = 48 => at_least(1),
         /// Rounds. Default: 4.
-        n_rounds: usize = 4,
+        n_rounds: usize = 4 => at_least(1),
         /// The weight of (D − 1)² beside the distance. Default: 0.1.
-        doubt_weight: f64 = 0.1,
+        doubt_weight: f64 = 0.1 => not_negative,
         /// The smallest share of the complete shape's radius that the scan may have. Default: 0.4.
-        smallest_scan: f64 = 0.4,
+        smallest_scan: f64 = 0.4 => share_above_zero,
         /// The seed of the candidates. Default: 0.
         seed: u64 = 0,
     }
@@ -79,19 +81,11 @@ struct Candidate {
     middle: [f64; 3],
 }
 
-impl FrameSearch {
-    fn check(&self) -> Result<()> {
-        settings_check::at_least_one(&[
-            ("n_candidates", self.n_candidates),
-            ("n_rounds", self.n_rounds),
-        ])?;
-        if !(self.smallest_scan > 0.0 && self.smallest_scan <= 1.0) {
-            let expected = "a share above 0 and at most 1";
-            return Err(Error::config("smallest_scan", expected, self.smallest_scan));
-        }
-        settings_check::not_negative(&[("doubt_weight", self.doubt_weight)])
-    }
+fn share_above_zero(setting: &str, share: &f64) -> Result<()> {
+    is(setting, "a share above 0 and at most 1", share, *share > 0.0 && *share <= 1.0)
+}
 
+impl FrameSearch {
     /// Any frame in which the scan is large enough and inside the ball.
     fn broad(&self, rng: &mut ChaCha8Rng) -> Candidate {
         let largest = Normalization::SHAPE_RADIUS;
@@ -113,80 +107,61 @@ impl FrameSearch {
         let radius = draw(&|one| one.radius).clamp(self.smallest_scan * largest, largest);
         Candidate { radius, middle: std::array::from_fn(|axis| draw(&|one| one.middle[axis])) }
     }
-}
 
-/// The frame in which a scan is completed by a model.
-pub(crate) fn find_frame<M: Completer + ?Sized>(
-    model: &M,
-    scan: &PointCloud,
-    frame: &ScanFrame,
-) -> Result<Normalization> {
-    match frame {
-        ScanFrame::Same => Ok(Normalization::new([0.0; 3], 1.0)?),
-        ScanFrame::Given(frame) => Ok(*frame),
-        ScanFrame::Scan => Ok(Normalization::fit(scan, Normalization::SHAPE_RADIUS)?),
-        ScanFrame::Auto(search) => search_frame(model, scan, search),
-    }
-}
-
-fn search_frame<M: Completer + ?Sized>(
-    model: &M,
-    scan: &PointCloud,
-    search: &FrameSearch,
-) -> Result<Normalization> {
-    search.check()?;
-    let own = Normalization::fit(scan, 1.0)?;
-    let rng = &mut stream(search.seed, "frames", 0);
-    // All candidates see the same points and the same noise: they differ by their frames alone.
-    let points = redrawn(&own.apply(scan)?, model.n_partial_points(), rng)?;
-    let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
-    let mut tried: Vec<(f64, Candidate)> = Vec::new();
-    for round in 0..search.n_rounds {
-        let mut candidates: Vec<Candidate> = match round {
-            0 => (1..search.n_candidates).map(|_| search.broad(rng)).collect(),
-            _ => {
-                let elite = &tried[..tried.len().min((search.n_candidates / 6).max(2))];
+    /// The frame of a scan whose completions by a model fit best.
+    pub(crate) fn find<M: Completer + ?Sized>(
+        &self,
+        model: &M,
+        scan: &PointCloud,
+    ) -> Result<Normalization> {
+        self.check_each("")?;
+        let own = Normalization::fit(scan, 1.0)?;
+        let rng = &mut stream(self.seed, "frames", 0);
+        // All candidates see the same points and the same noise: they differ by their frames alone.
+        let points = redrawn(&own.apply(scan)?, model.n_partial_points(), rng)?;
+        let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
+        let mut candidates: Vec<Candidate> =
+            (1..self.n_candidates).map(|_| self.broad(rng)).chain([whole]).collect();
+        let mut tried: Vec<(f64, Candidate)> = Vec::new();
+        for round in 0..self.n_rounds {
+            if round > 0 {
+                let elite = &tried[..tried.len().min((self.n_candidates / 6).max(2))];
                 let elite: Vec<Candidate> = elite.iter().map(|&(_, one)| one).collect();
-                (0..search.n_candidates).map(|_| search.near(&elite, rng)).collect()
+                candidates = (0..self.n_candidates).map(|_| self.near(&elite, rng)).collect();
             }
-        };
-        if round == 0 {
-            candidates.push(whole);
+            let costs = self.costs(model, &points, &candidates)?;
+            tried.extend(costs.into_iter().zip(candidates.iter().copied()));
+            tried.sort_by(|one, other| one.0.total_cmp(&other.0));
         }
-        let costs = costs(model, &points, &candidates, search)?;
-        tried.extend(costs.into_iter().zip(candidates));
-        tried.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (_, best) = tried[0];
+        // best: p = (x − c) · s · radius + middle = (x − (c − middle / (s · radius))) · s · radius
+        let scale = own.scale() * best.radius;
+        let center = own.center();
+        let center = std::array::from_fn(|axis| center[axis] - best.middle[axis] / scale);
+        Ok(Normalization::new(center, scale)?)
     }
-    let (_, best) = tried[0];
-    // best: p = (x − c) · s · radius + middle = (x − (c − middle / (s · radius))) · s · radius
-    let scale = own.scale() * best.radius;
-    let center = own.center();
-    let center = std::array::from_fn(|axis| center[axis] - best.middle[axis] / scale);
-    Ok(Normalization::new(center, scale)?)
-}
 
-/// What completions of a scan of radius 1 cost in each of these frames.
-fn costs<M: Completer + ?Sized>(
-    model: &M,
-    points: &PointSet,
-    candidates: &[Candidate],
-    search: &FrameSearch,
-) -> Result<Vec<f64>> {
-    let place = |candidate: &Candidate| {
-        let move_point = |point: &[f32; 3]| {
-            std::array::from_fn(|axis| {
-                (f64::from(point[axis]) * candidate.radius + candidate.middle[axis]) as f32
-            })
+    /// What completions of a scan of radius 1 cost in each of these frames.
+    fn costs<M: Completer + ?Sized>(
+        &self,
+        model: &M,
+        points: &PointSet,
+        candidates: &[Candidate],
+    ) -> Result<Vec<f64>> {
+        let place = |Candidate { radius, middle }: &Candidate| {
+            let placed = |point: &[f32; 3]| {
+                std::array::from_fn(|axis| (f64::from(point[axis]) * radius + middle[axis]) as f32)
+            };
+            Ok(PointSet::new(points.as_slice().iter().map(placed).collect())?)
         };
-        Ok(PointSet::new(points.as_slice().iter().map(move_point).collect())?)
-    };
-    let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;
-    let completions = model.one_each(&scans, search.seed)?;
-    let doubts = model.scores(&completions)?;
-    let cost = |index: usize| {
-        let distance = directed_hausdorff(&scans[index], &completions[index]).distance;
-        let doubt = (doubts[index] - 1.0).powi(2);
-        distance / candidates[index].radius + search.doubt_weight * doubt
-    };
-    Ok((0..candidates.len()).into_par_iter().map(cost).collect())
+        let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;
+        let completions = model.one_each(&scans, self.seed)?;
+        let doubts = model.scores(&completions)?;
+        let cost = |index: usize| {
+            let distance = directed_hausdorff(&scans[index], &completions[index]).distance;
+            let doubt = (doubts[index] - 1.0).powi(2);
+            distance / candidates[index].radius + self.doubt_weight * doubt
+        };
+        Ok((0..candidates.len()).into_par_iter().map(cost).collect())
+    }
 }

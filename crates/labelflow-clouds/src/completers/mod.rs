@@ -8,7 +8,6 @@ mod any_completer;
 mod codes;
 mod completer;
 mod completion_dataset;
-mod completion_options;
 mod fitted_completer;
 mod flow;
 mod frame_search;
@@ -22,9 +21,10 @@ mod transfer;
 pub use any_completer::{AnyCompleter, AnyCompletionLearner};
 pub(crate) use codes::CodeNetwork;
 pub use codes::{CodeCompleter, FittedCodeCompleter};
-pub use completer::{CommonSettings, Completer, CompletionLearner, StageLength};
+pub use completer::{
+    CommonSettings, Completer, CompletionLearner, CompletionOptions, LatentSource,
+};
 pub use completion_dataset::CompletionDataset;
-pub use completion_options::{CompletionOptions, LatentSource};
 pub use fitted_completer::FittedCompleter;
 pub use flow::{CompletionTraining, FittedPointCloudCompleter, PointCloudCompleter};
 pub use frame_search::{FrameSearch, ScanFrame};

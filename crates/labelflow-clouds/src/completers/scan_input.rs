@@ -37,6 +37,24 @@ impl ScanInput {
         Ok(Self { partial: redrawn(scan, n_points, &mut rng)?, rng })
     }
 
+    /// Completions, no more than `n_at_once` clouds `[n, n_points, 3]` of which are generated together.
+    pub(crate) fn completions(
+        mut self,
+        n_completions: usize,
+        n_at_once: usize,
+        options: &CompletionOptions,
+        generate: impl Fn(usize, &mut ChaCha8Rng) -> Result<Tensor<3>>,
+    ) -> Result<Vec<PointSet>> {
+        let mut completions = Vec::with_capacity(n_completions);
+        while completions.len() < n_completions {
+            let n = n_at_once.min(n_completions - completions.len());
+            for cloud in to_points(generate(n, &mut self.rng)?)? {
+                completions.push(self.finished(cloud, options)?);
+            }
+        }
+        Ok(completions)
+    }
+
     /// A completion with as many points as wanted, and with those of the scan if they are kept.
     pub(crate) fn finished(
         &mut self,
@@ -109,19 +127,6 @@ pub(crate) fn to_points(clouds: Tensor<3>) -> Result<Vec<PointSet>> {
         })
     };
     points.chunks(n_points).map(cloud).collect()
-}
-
-/// The scores `[n_clouds]` of clouds, some of them at a time.
-pub(crate) fn scores_of(
-    clouds: &[PointSet],
-    device: DeviceKind,
-    score: impl Fn(Tensor<3>) -> Tensor<1>,
-) -> Result<Vec<f64>> {
-    let mut scores = Vec::with_capacity(clouds.len());
-    for clouds in clouds.chunks(CLOUDS_AT_ONCE) {
-        scores.extend(score(to_tensor(clouds, device)?).into_data().iter::<f64>());
-    }
-    Ok(scores)
 }
 
 /// Standard normal noise.

@@ -52,3 +52,55 @@ impl CloudContent {
         }
     }
 }
+
+/// Where coordinates, normals, colours and parts stand among the numbers of a point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PointColumns {
+    pub(crate) point: [usize; 3],
+    pub(crate) normal: Option<[usize; 3]>,
+    pub(crate) color: Option<[usize; 3]>,
+    pub(crate) part: Option<usize>,
+}
+
+impl PointColumns {
+    /// Those that `find` finds by any of several names; none without x, y and z.
+    pub(crate) fn named(
+        find: impl Fn(&[&str]) -> Option<usize>,
+        normal: [&str; 3],
+        color: [&[&str]; 3],
+        part: &[&str],
+    ) -> Option<Self> {
+        let three = |names: [&[&str]; 3]| -> Option<[usize; 3]> {
+            let [x, y, z] = names.map(&find);
+            Some([x?, y?, z?])
+        };
+        Some(Self {
+            point: three([&["x"], &["y"], &["z"]])?,
+            normal: three(normal.each_ref().map(std::slice::from_ref)),
+            color: three(color),
+            part: find(part),
+        })
+    }
+
+    /// Adds a point with these numbers; `byte` makes a colour of the number at a place. An error is the place of what is no part.
+    pub(crate) fn push(
+        &self,
+        numbers: &[f64],
+        byte: impl Fn(usize) -> u8,
+        content: &mut CloudContent,
+    ) -> std::result::Result<(), usize> {
+        content.points.push(self.point.map(|place| numbers[place]));
+        let normal = self.normal.map(|places| places.map(|place| numbers[place] as f32));
+        content.normals.extend(normal);
+        content.colors.extend(self.color.map(|places| places.map(byte)));
+        let part = self.part.map(|place| part_of(numbers[place]).ok_or(place)).transpose()?;
+        content.parts.extend(part);
+        Ok(())
+    }
+}
+
+/// A part from a number, if it is one.
+fn part_of(number: f64) -> Option<u32> {
+    let is_part = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    is_part.then_some(number as u32)
+}

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use labelflow_data::tables::{NpyArray, NpzArray, open_text, write_npz};
 use labelflow_data::{Error, Result, write_atomically};
-use ndarray::{Array2, ArrayD, Axis, Ix2, Ix3};
+use ndarray::{ArrayD, ArrayView2, Axis, Ix3};
 
 use super::cloud_content::CloudContent;
 use super::las_file::{read_las, write_las};
@@ -126,14 +126,9 @@ pub fn read_cloud_with(path: &Path, options: &CloudOptions) -> Result<PointCloud
 
 /// Reads all clouds of a file: one, or k of an array `[k, n, 3]`.
 pub fn read_clouds(path: &Path, options: &CloudOptions) -> Result<Vec<PointCloud>> {
-    let start = open_text(path)?
-        .fill_buf()
-        .map_err(|source| Error::read(path, source))?
-        .iter()
-        .copied()
-        .take(16)
-        .collect::<Vec<u8>>();
-    let format = CloudFormat::of_content(&start).or_else(|| CloudFormat::of_name(path));
+    let mut reader = open_text(path)?;
+    let start = reader.fill_buf().map_err(|source| Error::read(path, source))?;
+    let format = CloudFormat::of_content(start).or_else(|| CloudFormat::of_name(path));
     let content = match format.ok_or_else(|| unknown(path))? {
         CloudFormat::Ply => read_ply(path)?,
         CloudFormat::Pcd => read_pcd(path)?,
@@ -167,35 +162,28 @@ fn read_array(path: &Path, options: &CloudOptions) -> Result<Vec<PointCloud>> {
     let numbers: ArrayD<f64> = array.numbers();
     let parts = NpyArray::read_named(path, PART_NAME)?;
     let parts = parts.map(|parts| parts.numbers::<f64>().iter().map(|&p| p as u32).collect());
-    let clouds: Vec<Array2<f64>> = match shape.len() {
-        2 => vec![numbers.into_dimensionality::<Ix2>().map_err(|_| refuse())?],
-        3 => {
-            let batch = numbers.into_dimensionality::<Ix3>().map_err(|_| refuse())?;
-            batch.axis_iter(Axis(0)).map(|cloud| cloud.to_owned()).collect()
-        }
-        _ => return Err(refuse()),
-    };
-    let n_clouds = clouds.len();
-    let cloud = |array: Array2<f64>| {
-        let array = if options.axes_first { array.reversed_axes() } else { array };
-        if array.ncols() < 3 || (options.axes_first && array.ncols() != 3) {
-            return Err(refuse());
-        }
+    let batch = if shape.len() == 2 { numbers.insert_axis(Axis(0)) } else { numbers };
+    let mut batch = batch.into_dimensionality::<Ix3>().map_err(|_| refuse())?;
+    if options.axes_first {
+        batch.swap_axes(1, 2);
+    }
+    let (n_clouds, _, n_columns) = batch.dim();
+    if n_columns < 3 || (options.axes_first && n_columns != 3) {
+        return Err(refuse());
+    }
+    let cloud = |array: ArrayView2<'_, f64>| {
         let points = array.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect();
         let parts = parts.clone().filter(|_| n_clouds == 1).unwrap_or_default();
-        let content = CloudContent { points, parts, ..CloudContent::default() };
-        content.into_cloud(path, options)
+        CloudContent { points, parts, ..CloudContent::default() }.into_cloud(path, options)
     };
-    clouds.into_iter().map(cloud).collect()
+    batch.axis_iter(Axis(0)).map(cloud).collect()
 }
 
 /// Writes a cloud in the format of the file's name. What the format cannot hold, such as parts in XYZ, is left out;
 /// PLY, PCD and CSV hold everything.
 pub fn write_cloud(path: &Path, cloud: &PointCloud) -> Result<()> {
-    let is_archive =
-        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
-    let is_packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
-    let format = CloudFormat::of_name(path).filter(|_| !is_packed);
+    let ends_in = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
+    let format = CloudFormat::of_name(path).filter(|_| !ends_in("gz"));
     match format.ok_or_else(|| unknown(path))? {
         CloudFormat::Ply => write_ply(path, cloud, PlyEncoding::default()),
         CloudFormat::Pcd => write_pcd(path, cloud, PcdEncoding::default()),
@@ -204,7 +192,7 @@ pub fn write_cloud(path: &Path, cloud: &PointCloud) -> Result<()> {
         CloudFormat::Obj => write_obj(path, cloud),
         CloudFormat::Stl => Err(Error::content(path, "a format for points", "STL")
             .with_hint("STL holds triangles; write ply, pcd or csv")),
-        CloudFormat::Array => write_array(path, cloud, is_archive),
+        CloudFormat::Array => write_array(path, cloud, ends_in("npz")),
         CloudFormat::Las => write_las(path, cloud),
     }
 }

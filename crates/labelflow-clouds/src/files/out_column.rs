@@ -1,34 +1,26 @@
 //! The columns of a cloud that is written, whatever the format.
 
-use std::borrow::Cow;
+use std::io::{self, Write};
 
+use super::scalar_type::ScalarType;
 use crate::geometry::PointCloud;
 
-/// A column: its name in PLY and CSV files, and a number for each point.
+/// A column: its name in the file, how binary files store it, and a number for each point.
 pub(crate) struct OutColumn<'cloud> {
     pub(crate) name: &'static str,
-    pub(crate) values: OutValues<'cloud>,
-}
-
-pub(crate) enum OutValues<'cloud> {
-    /// A coordinate, in double precision.
-    Double(&'cloud [[f64; 3]], usize),
-    /// A coordinate that single precision holds.
-    Single(&'cloud [[f64; 3]], usize),
-    /// A component of the normal.
-    Normal(&'cloud [[f32; 3]], usize),
-    /// A channel of the colour.
-    Byte(&'cloud [[u8; 3]], usize),
-    /// Whole numbers.
-    Whole(Cow<'cloud, [u32]>),
+    pub(crate) stored: ScalarType,
+    /// Whether text has the digits of single precision. Coordinates always have those of the double: readers that keep doubles then read the
+    /// same number.
+    is_short: bool,
+    value: Box<dyn Fn(usize) -> f64 + 'cloud>,
 }
 
 /// The coordinates: as floats if that loses nothing, otherwise as doubles.
 pub(crate) fn coordinate_columns(cloud: &PointCloud) -> Vec<OutColumn<'_>> {
     let points = cloud.points();
     let is_single = points.as_flattened().iter().all(|&value| f64::from(value as f32) == value);
-    let kind = if is_single { OutValues::Single } else { OutValues::Double };
-    columns(["x", "y", "z"], |axis| kind(points, axis)).collect()
+    let stored = ScalarType::Float(if is_single { 4 } else { 8 });
+    columns(["x", "y", "z"], stored, move |index| points[index]).collect()
 }
 
 /// Coordinates, normals, colours and parts, as far as there are any.
@@ -44,66 +36,88 @@ pub(crate) fn normal_columns<'cloud>(
     cloud: &'cloud PointCloud,
     names: [&'static str; 3],
 ) -> impl Iterator<Item = OutColumn<'cloud>> {
-    let normals = cloud.normals().into_iter();
-    normals.flat_map(move |normals| columns(names, move |axis| OutValues::Normal(normals, axis)))
+    let of = move |normals: &'cloud [[f32; 3]]| {
+        columns(names, ScalarType::Float(4), |index| normals[index].map(f64::from))
+    };
+    cloud.normals().into_iter().flat_map(of).map(|column| OutColumn { is_short: true, ..column })
 }
 
 pub(crate) fn color_columns(cloud: &PointCloud) -> impl Iterator<Item = OutColumn<'_>> {
     let names = ["red", "green", "blue"];
+    let byte = ScalarType::Unsigned(1);
     let colors = cloud.colors().into_iter();
-    colors.flat_map(move |colors| columns(names, move |channel| OutValues::Byte(colors, channel)))
+    colors.flat_map(move |colors| columns(names, byte, |index| colors[index].map(f64::from)))
 }
 
 pub(crate) fn part_column(cloud: &PointCloud) -> Option<OutColumn<'_>> {
-    let values = OutValues::Whole(cloud.parts()?.into());
-    Some(OutColumn { name: "label", values })
+    let parts = cloud.parts()?;
+    Some(OutColumn::whole("label", |index| parts[index]))
 }
 
+/// One column of each of three values.
 fn columns<'cloud>(
     names: [&'static str; 3],
-    values: impl Fn(usize) -> OutValues<'cloud>,
+    stored: ScalarType,
+    values: impl Fn(usize) -> [f64; 3] + Copy + 'cloud,
 ) -> impl Iterator<Item = OutColumn<'cloud>> {
-    let column = move |(axis, name)| OutColumn { name, values: values(axis) };
+    let column = move |(axis, name)| {
+        let value = Box::new(move |index| values(index)[axis]);
+        OutColumn { name, stored, is_short: false, value }
+    };
     names.into_iter().enumerate().map(column)
 }
 
-impl OutColumn<'_> {
-    /// The number of bytes of a value.
-    pub(crate) fn size(&self) -> usize {
-        match self.values {
-            OutValues::Double(..) => 8,
-            OutValues::Byte(..) => 1,
-            _ => 4,
-        }
+impl<'cloud> OutColumn<'cloud> {
+    /// Whole numbers.
+    pub(crate) fn whole(name: &'static str, value: impl Fn(usize) -> u32 + 'cloud) -> Self {
+        let value = Box::new(move |index| f64::from(value(index)));
+        Self { name, stored: ScalarType::Unsigned(4), is_short: false, value }
     }
 
     /// Adds the bytes of a value, the lowest first.
     pub(crate) fn push_bytes(&self, index: usize, bytes: &mut Vec<u8>) {
-        match &self.values {
-            OutValues::Double(points, axis) => bytes.extend(points[index][*axis].to_le_bytes()),
-            OutValues::Single(points, axis) => {
-                bytes.extend((points[index][*axis] as f32).to_le_bytes());
-            }
-            OutValues::Normal(normals, axis) => bytes.extend(normals[index][*axis].to_le_bytes()),
-            OutValues::Byte(colors, channel) => bytes.push(colors[index][*channel]),
-            OutValues::Whole(values) => bytes.extend(values[index].to_le_bytes()),
-        }
+        self.stored.push((self.value)(index), bytes);
     }
 
-    /// A value as text. That of a coordinate has the digits of the double: readers that keep doubles then read the same number.
     fn text(&self, index: usize) -> String {
-        match &self.values {
-            OutValues::Double(points, axis) | OutValues::Single(points, axis) => {
-                points[index][*axis].to_string()
-            }
-            OutValues::Normal(normals, axis) => normals[index][*axis].to_string(),
-            OutValues::Byte(colors, channel) => colors[index][*channel].to_string(),
-            OutValues::Whole(values) => values[index].to_string(),
-        }
+        let value = (self.value)(index);
+        if self.is_short { (value as f32).to_string() } else { value.to_string() }
     }
 }
 
 /// The values of a point as text.
 pub(crate) fn row(columns: &[OutColumn<'_>], index: usize, separator: &str) -> String {
     columns.iter().map(|column| column.text(index)).collect::<Vec<_>>().join(separator)
+}
+
+/// Writes the values of all points, each point in a line.
+pub(crate) fn write_text(
+    writer: &mut impl Write,
+    columns: &[OutColumn<'_>],
+    n_points: usize,
+    separator: &str,
+) -> io::Result<()> {
+    (0..n_points).try_for_each(|index| writeln!(writer, "{}", row(columns, index, separator)))
+}
+
+/// Writes the values of all points in binary, point after point.
+pub(crate) fn write_binary(
+    writer: &mut impl Write,
+    columns: &[OutColumn<'_>],
+    n_points: usize,
+    is_big_endian: bool,
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for index in 0..n_points {
+        bytes.clear();
+        for column in columns {
+            let start = bytes.len();
+            column.push_bytes(index, &mut bytes);
+            if is_big_endian {
+                bytes[start..].reverse();
+            }
+        }
+        writer.write_all(&bytes)?;
+    }
+    Ok(())
 }

@@ -3,16 +3,17 @@
 //! Of the fields, x, y, z, normal_x, normal_y, normal_z, rgb or rgba and label are taken. Points without coordinates, which
 //! organised scans store as NaN, are dropped.
 
+use std::collections::HashMap;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
 use labelflow_data::tables::{open_text, text_error};
 use labelflow_data::{Error, Place, Result, write_atomically};
 
-use super::cloud_content::CloudContent;
+use super::cloud_content::{CloudContent, PointColumns};
 use super::lzf::{compress, decompress};
 use super::out_column::{
-    OutColumn, OutValues, coordinate_columns, normal_columns, part_column, row,
+    OutColumn, coordinate_columns, normal_columns, part_column, write_binary, write_text,
 };
 use super::scalar_type::ScalarType;
 use super::text::{LONGEST_LINE, cut_off, unexpected};
@@ -30,16 +31,8 @@ pub enum PcdEncoding {
     Compressed,
 }
 
-#[derive(Default)]
-struct Header {
-    names: Vec<String>,
-    sizes: Vec<usize>,
-    kinds: Vec<String>,
-    counts: Vec<usize>,
-    width: Option<u64>,
-    height: Option<u64>,
-    points: Option<u64>,
-}
+/// The words of the lines of a header, by the first one.
+type Header = HashMap<String, Vec<String>>;
 
 /// One field of a point.
 struct Field {
@@ -63,7 +56,7 @@ struct Layout {
 /// Reads the points of a PCD file.
 pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
     let mut reader = open_text(path)?;
-    let mut header = Header::default();
+    let mut header = Header::new();
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -77,7 +70,7 @@ pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some((&key, values)) = words.split_first() else { continue };
         if key == "DATA" {
-            let layout = header.layout(path)?;
+            let layout = Layout::of(path, &header)?;
             return match values {
                 ["ascii"] => read_ascii(path, &mut reader, &layout, number),
                 ["binary"] => read_binary(path, &mut reader, &layout),
@@ -85,9 +78,19 @@ pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
                 _ => Err(refuse("DATA ascii, binary or binary_compressed")),
             };
         }
-        if !key.starts_with('#') {
-            header.take(key, values).ok_or_else(|| refuse("a line of a PCD header"))?;
+        let is_whole = |value: &&str| value.parse::<u64>().is_ok();
+        let is_good = match key {
+            "FIELDS" | "COLUMNS" | "TYPE" | "VERSION" | "VIEWPOINT" => true,
+            "SIZE" | "COUNT" => values.iter().all(is_whole),
+            "WIDTH" | "HEIGHT" | "POINTS" => values.first().is_some_and(is_whole),
+            _ if key.starts_with('#') => continue,
+            _ => false,
+        };
+        if !is_good {
+            return Err(refuse("a line of a PCD header"));
         }
+        let key = if key == "COLUMNS" { "FIELDS" } else { key };
+        header.insert(key.to_owned(), values.iter().map(|&value| value.to_owned()).collect());
     }
     unreachable!("the file ends before the numbers do")
 }
@@ -107,70 +110,51 @@ fn read_line(
     Ok(())
 }
 
-impl Header {
-    fn take(&mut self, key: &str, values: &[&str]) -> Option<()> {
-        fn numbers(values: &[&str]) -> Option<Vec<usize>> {
-            values.iter().map(|value| value.parse().ok()).collect()
-        }
-        let one = |values: &[&str]| values.first()?.parse::<u64>().ok();
-        match key {
-            "FIELDS" | "COLUMNS" => self.names = values.iter().map(|&v| v.to_owned()).collect(),
-            "SIZE" => self.sizes = numbers(values)?,
-            "TYPE" => self.kinds = values.iter().map(|&value| value.to_owned()).collect(),
-            "COUNT" => self.counts = numbers(values)?,
-            "WIDTH" => self.width = Some(one(values)?),
-            "HEIGHT" => self.height = Some(one(values)?),
-            "POINTS" => self.points = Some(one(values)?),
-            "VERSION" | "VIEWPOINT" => {}
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn layout(self, path: &Path) -> Result<Layout> {
+impl Layout {
+    fn of(path: &Path, header: &Header) -> Result<Self> {
         let refuse = |expected: &str, found: String| Error::content(path, expected, found);
-        let n_fields = self.names.len();
-        let counts = if self.counts.is_empty() { vec![1; n_fields] } else { self.counts };
-        if [self.sizes.len(), self.kinds.len(), counts.len()] != [n_fields; 3] {
-            let found = format!("{} SIZE, {} TYPE", self.sizes.len(), self.kinds.len());
+        let list = |key: &str| header.get(key).map_or(&[][..], Vec::as_slice);
+        let whole = |value: &String| value.parse::<usize>().ok();
+        let number = |key: &str| list(key).first()?.parse::<u64>().ok();
+        let (names, sizes, kinds) = (list("FIELDS"), list("SIZE"), list("TYPE"));
+        let ones = vec!["1".to_owned(); names.len()];
+        let counts = if list("COUNT").is_empty() { &ones } else { list("COUNT") };
+        if [sizes.len(), kinds.len(), counts.len()] != [names.len(); 3] {
+            let found = format!("{} SIZE, {} TYPE", sizes.len(), kinds.len());
             return Err(refuse("SIZE, TYPE and COUNT for each of FIELDS", found));
         }
-        let claimed = self.width.unwrap_or(0).checked_mul(self.height.unwrap_or(1));
-        let n_points = self.points.or(claimed).unwrap_or(0);
-        let mut layout = Layout { fields: Vec::new(), n_points, n_numbers: 0, n_bytes: 0 };
-        for (((name, size), kind), count) in
-            self.names.into_iter().zip(self.sizes).zip(self.kinds).zip(counts)
-        {
-            let stored = match (kind.as_str(), size) {
-                ("F", 4 | 8) => ScalarType::Float(size),
-                ("I", 1 | 2 | 4 | 8) => ScalarType::Signed(size),
-                ("U", 1 | 2 | 4 | 8) => ScalarType::Unsigned(size),
+        let claimed = number("WIDTH").unwrap_or(0).checked_mul(number("HEIGHT").unwrap_or(1));
+        let n_points = number("POINTS").or(claimed).unwrap_or(0);
+        let mut layout = Self { fields: Vec::new(), n_points, n_numbers: 0, n_bytes: 0 };
+        for (((name, size), kind), count) in names.iter().zip(sizes).zip(kinds).zip(counts) {
+            let stored = match (kind.as_str(), whole(size)) {
+                ("F", Some(size @ (4 | 8))) => ScalarType::Float(size),
+                ("I", Some(size @ (1 | 2 | 4 | 8))) => ScalarType::Signed(size),
+                ("U", Some(size @ (1 | 2 | 4 | 8))) => ScalarType::Unsigned(size),
                 _ => return Err(refuse("a TYPE F, I or U and its SIZE", format!("{kind} {size}"))),
             };
-            if count > 1 << 16 {
-                return Err(refuse("a COUNT of at most 65536", count.to_string()));
-            }
-            let (number, byte) = (layout.n_numbers, layout.n_bytes);
-            layout.n_numbers += count;
-            layout.n_bytes += count * size;
-            layout.fields.push(Field { name, stored, count, number, byte });
+            let Some(n) = whole(count).filter(|&n| n <= 1 << 16) else {
+                return Err(refuse("a COUNT of at most 65536", count.clone()));
+            };
+            let (name, number, byte) = (name.clone(), layout.n_numbers, layout.n_bytes);
+            layout.n_numbers += n;
+            layout.n_bytes += n * stored.size();
+            layout.fields.push(Field { name, stored, count: n, number, byte });
         }
-        if layout.three(["x", "y", "z"]).is_none() {
-            let names: Vec<&str> = layout.fields.iter().map(|field| field.name.as_str()).collect();
+        if layout.columns().is_none() {
             return Err(refuse("the fields x, y and z", names.join(" ")));
         }
         Ok(layout)
     }
-}
 
-impl Layout {
     fn find(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name && field.count > 0)
     }
 
-    fn three(&self, names: [&str; 3]) -> Option<[usize; 3]> {
-        let [x, y, z] = names.map(|name| self.find(name).map(|field| field.number));
-        Some([x?, y?, z?])
+    /// Colours are packed, and parts not checked: neither is among them.
+    fn columns(&self) -> Option<PointColumns> {
+        let find = |names: &[&str]| Some(self.find(names.first()?)?.number);
+        PointColumns::named(find, ["normal_x", "normal_y", "normal_z"], [&[]; 3], &[])
     }
 
     /// The numbers of a point, from bytes in which the items of its fields begin at these places.
@@ -195,10 +179,9 @@ impl Layout {
 
 /// Turns rows of numbers into points.
 struct Rows<'layout> {
-    places: [usize; 3],
-    normals: Option<[usize; 3]>,
+    columns: PointColumns,
     color: Option<&'layout Field>,
-    part: Option<usize>,
+    part: Option<&'layout Field>,
     content: CloudContent,
 }
 
@@ -206,24 +189,20 @@ impl<'layout> Rows<'layout> {
     fn new(layout: &'layout Layout) -> Self {
         let color = layout.find("rgb").or_else(|| layout.find("rgba"));
         Self {
-            places: layout.three(["x", "y", "z"]).expect("the layout was checked"),
-            normals: layout.three(["normal_x", "normal_y", "normal_z"]),
+            columns: layout.columns().expect("the layout was checked"),
             color: color.filter(|field| field.stored.size() == 4),
-            part: layout.find("label").map(|field| field.number),
+            part: layout.find("label"),
             content: CloudContent::default(),
         }
     }
 
     fn push(&mut self, row: &[f64]) {
-        let point = self.places.map(|place| row[place]);
-        if point.iter().any(|value| value.is_nan()) {
+        let Self { columns, color, part, content } = self;
+        if columns.point.iter().any(|&place| row[place].is_nan()) {
             return;
         }
-        self.content.points.push(point);
-        if let Some(places) = self.normals {
-            self.content.normals.push(places.map(|place| row[place] as f32));
-        }
-        if let Some(field) = self.color {
+        columns.push(row, |_| 0, content).expect("nothing is checked");
+        content.colors.extend(color.map(|field| {
             let value = row[field.number];
             // A float holds the three bytes as its bits.
             let bits = match field.stored {
@@ -231,11 +210,9 @@ impl<'layout> Rows<'layout> {
                 _ => value as i64 as u32,
             };
             let [_, red, green, blue] = bits.to_be_bytes();
-            self.content.colors.push([red, green, blue]);
-        }
-        if let Some(place) = self.part {
-            self.content.parts.push(row[place] as u32);
-        }
+            [red, green, blue]
+        }));
+        content.parts.extend(part.map(|field| row[field.number] as u32));
     }
 }
 
@@ -284,11 +261,8 @@ fn read_binary(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<C
             layout.check(path, n_read)?;
             return Err(Error::read(path, source));
         }
-        layout.read_numbers(
-            &bytes,
-            |field, item| field.byte + item * field.stored.size(),
-            &mut row,
-        );
+        let start = |field: &Field, item: usize| field.byte + item * field.stored.size();
+        layout.read_numbers(&bytes, start, &mut row);
         rows.push(&row);
     }
     Ok(rows.content)
@@ -329,57 +303,45 @@ fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Resu
 
 /// Writes a cloud as PCD 0.7: coordinates as floats if that loses nothing, otherwise as doubles.
 pub fn write_pcd(path: &Path, cloud: &PointCloud, encoding: PcdEncoding) -> Result<()> {
-    let columns = columns(cloud);
-    let n_bytes: usize = columns.iter().map(OutColumn::size).sum();
-    let fits = u32::try_from(n_bytes * cloud.len()).is_ok();
-    if encoding == PcdEncoding::Compressed && !fits {
+    let (columns, n_points) = (columns(cloud), cloud.len());
+    let n_bytes = n_points * columns.iter().map(|column| column.stored.size()).sum::<usize>();
+    if encoding == PcdEncoding::Compressed && u32::try_from(n_bytes).is_err() {
         let expected = "fewer than 2³² bytes of points to compress";
-        return Err(Error::config("encoding", expected, n_bytes * cloud.len()));
+        return Err(Error::config("encoding", expected, n_bytes));
     }
     write_atomically(path, |writer| {
-        let list = |item: fn(&OutColumn<'_>) -> String| {
+        let list = |item: &dyn Fn(&OutColumn<'_>) -> String| {
             columns.iter().map(item).collect::<Vec<_>>().join(" ")
         };
+        let kind = |stored| if matches!(stored, ScalarType::Float(_)) { "F" } else { "U" };
         writeln!(writer, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7")?;
-        writeln!(writer, "FIELDS {}", list(|column| column.name.to_owned()))?;
-        writeln!(writer, "SIZE {}", list(|column| column.size().to_string()))?;
-        writeln!(writer, "TYPE {}", list(|column| kind(column).to_owned()))?;
-        writeln!(writer, "COUNT {}", list(|_| "1".to_owned()))?;
-        writeln!(writer, "WIDTH {0}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {0}", cloud.len())?;
+        writeln!(writer, "FIELDS {}", list(&|column| column.name.to_owned()))?;
+        writeln!(writer, "SIZE {}", list(&|column| column.stored.size().to_string()))?;
+        writeln!(writer, "TYPE {}", list(&|column| kind(column.stored).to_owned()))?;
+        writeln!(writer, "COUNT {}", list(&|_| "1".to_owned()))?;
+        writeln!(writer, "WIDTH {n_points}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n_points}")?;
         match encoding {
             PcdEncoding::Ascii => {
                 writeln!(writer, "DATA ascii")?;
-                for index in 0..cloud.len() {
-                    writeln!(writer, "{}", row(&columns, index, " "))?;
-                }
+                write_text(writer, &columns, n_points, " ")
             }
             PcdEncoding::Binary => {
                 writeln!(writer, "DATA binary")?;
-                let mut row = Vec::with_capacity(n_bytes);
-                for index in 0..cloud.len() {
-                    row.clear();
-                    columns.iter().for_each(|column| column.push_bytes(index, &mut row));
-                    writer.write_all(&row)?;
-                }
+                write_binary(writer, &columns, n_points, false)
             }
             PcdEncoding::Compressed => {
                 writeln!(writer, "DATA binary_compressed")?;
-                let mut bytes = Vec::with_capacity(n_bytes * cloud.len());
+                let mut bytes = Vec::with_capacity(n_bytes);
                 for column in &columns {
-                    (0..cloud.len()).for_each(|index| column.push_bytes(index, &mut bytes));
+                    (0..n_points).for_each(|index| column.push_bytes(index, &mut bytes));
                 }
                 let packed = compress(&bytes);
                 writer.write_all(&(packed.len() as u32).to_le_bytes())?;
                 writer.write_all(&(bytes.len() as u32).to_le_bytes())?;
-                writer.write_all(&packed)?;
+                writer.write_all(&packed)
             }
         }
-        Ok(())
     })
-}
-
-fn kind(column: &OutColumn<'_>) -> &'static str {
-    if matches!(column.values, OutValues::Whole(_)) { "U" } else { "F" }
 }
 
 /// The fields of a cloud; the three bytes of a colour are one number.
@@ -387,9 +349,8 @@ fn columns(cloud: &PointCloud) -> Vec<OutColumn<'_>> {
     let mut columns = coordinate_columns(cloud);
     columns.extend(normal_columns(cloud, ["normal_x", "normal_y", "normal_z"]));
     columns.extend(cloud.colors().map(|colors| {
-        let pack = |&[red, green, blue]: &[u8; 3]| u32::from_be_bytes([0, red, green, blue]);
-        let values = OutValues::Whole(colors.iter().map(pack).collect());
-        OutColumn { name: "rgb", values }
+        let packed = |[red, green, blue]: [u8; 3]| u32::from_be_bytes([0, red, green, blue]);
+        OutColumn::whole("rgb", move |index| packed(colors[index]))
     }));
     columns.extend(part_column(cloud));
     columns

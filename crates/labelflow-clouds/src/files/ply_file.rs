@@ -9,10 +9,10 @@ use std::path::Path;
 use labelflow_data::tables::open_text;
 use labelflow_data::{Error, Place, Result, write_atomically};
 
-use super::cloud_content::CloudContent;
-use super::out_column::{OutColumn, OutValues, all_columns, row};
+use super::cloud_content::{CloudContent, PointColumns};
+use super::out_column::{OutColumn, all_columns, write_binary, write_text};
 use super::scalar_type::{ScalarType, color_value};
-use super::text::{PART, cut_off, part_of, unexpected};
+use super::text::{PART, cut_off, unexpected};
 use crate::geometry::PointCloud;
 
 /// The longest header: real ones have a few hundred bytes.
@@ -21,8 +21,19 @@ const LONGEST_HEADER: u64 = 1 << 20;
 const LONGEST_NUMBER: usize = 400;
 /// The most corners of a polygon.
 const MOST_CORNERS: f64 = 65_536.0;
-/// The names under which files keep the part of a point.
-const PART_NAMES: [&str; 4] = ["label", "part", "part_id", "class"];
+/// The types of numbers by their older names, which are written, and their newer ones.
+const TYPES: [([&str; 2], ScalarType); 10] = [
+    (["char", "int8"], ScalarType::Signed(1)),
+    (["uchar", "uint8"], ScalarType::Unsigned(1)),
+    (["short", "int16"], ScalarType::Signed(2)),
+    (["ushort", "uint16"], ScalarType::Unsigned(2)),
+    (["int", "int32"], ScalarType::Signed(4)),
+    (["uint", "uint32"], ScalarType::Unsigned(4)),
+    (["int64", "int64"], ScalarType::Signed(8)),
+    (["uint64", "uint64"], ScalarType::Unsigned(8)),
+    (["float", "float32"], ScalarType::Float(4)),
+    (["double", "float64"], ScalarType::Float(8)),
+];
 
 /// How the elements of a PLY file are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +46,12 @@ pub enum PlyEncoding {
     /// Binary, highest byte first.
     BigEndian,
 }
+
+const ENCODINGS: [(&str, PlyEncoding); 3] = [
+    ("ascii", PlyEncoding::Ascii),
+    ("binary_little_endian", PlyEncoding::LittleEndian),
+    ("binary_big_endian", PlyEncoding::BigEndian),
+];
 
 struct Element {
     name: String,
@@ -84,12 +101,9 @@ fn read_header(path: &Path, reader: &mut impl BufRead) -> Result<(PlyEncoding, V
             ["ply"] if number == 1 => {}
             _ if number == 1 => return Err(refuse("a PLY file, which starts with 'ply'")),
             ["format", name, _] => {
-                encoding = Some(match *name {
-                    "ascii" => PlyEncoding::Ascii,
-                    "binary_little_endian" => PlyEncoding::LittleEndian,
-                    "binary_big_endian" => PlyEncoding::BigEndian,
-                    _ => return Err(refuse("the format ascii or binary_{little,big}_endian")),
-                });
+                let known = ENCODINGS.into_iter().find(|(known, _)| known == name);
+                let refuse = || refuse("the format ascii or binary_{little,big}_endian");
+                encoding = Some(known.ok_or_else(refuse)?.1);
             }
             ["element", name, count] => {
                 let count = count.parse().map_err(|_| refuse("a number of elements"))?;
@@ -125,19 +139,7 @@ fn parse_property(words: &[&str]) -> Option<Property> {
 }
 
 fn parse_type(name: &str) -> Option<ScalarType> {
-    Some(match name {
-        "char" | "int8" => ScalarType::Signed(1),
-        "uchar" | "uint8" => ScalarType::Unsigned(1),
-        "short" | "int16" => ScalarType::Signed(2),
-        "ushort" | "uint16" => ScalarType::Unsigned(2),
-        "int" | "int32" => ScalarType::Signed(4),
-        "uint" | "uint32" => ScalarType::Unsigned(4),
-        "int64" => ScalarType::Signed(8),
-        "uint64" => ScalarType::Unsigned(8),
-        "float" | "float32" => ScalarType::Float(4),
-        "double" | "float64" => ScalarType::Float(8),
-        _ => return None,
-    })
+    TYPES.into_iter().find(|(names, _)| names.contains(&name)).map(|(_, stored)| stored)
 }
 
 fn read_vertices(
@@ -145,42 +147,30 @@ fn read_vertices(
     element: &Element,
     content: &mut CloudContent,
 ) -> Result<()> {
-    let find = |name: &str| {
-        let is_it = |property: &Property| {
-            property.length.is_none() && property.name.eq_ignore_ascii_case(name)
-        };
-        element.properties.iter().position(is_it)
+    let properties = &element.properties;
+    let find = |name: &&str| {
+        properties
+            .iter()
+            .position(|one| one.length.is_none() && one.name.eq_ignore_ascii_case(name))
     };
-    let three = |names: [&str; 3]| -> Option<[usize; 3]> {
-        let [x, y, z] = names.map(find);
-        Some([x?, y?, z?])
-    };
-    let Some(places) = three(["x", "y", "z"]) else {
-        let names: Vec<&str> = element.properties.iter().map(|p| p.name.as_str()).collect();
+    let columns = PointColumns::named(
+        |names| names.iter().find_map(find),
+        ["nx", "ny", "nz"],
+        [&["red"], &["green"], &["blue"]],
+        &["label", "part", "part_id", "class"],
+    );
+    let columns = columns.ok_or_else(|| {
+        let names: Vec<&str> = properties.iter().map(|one| one.name.as_str()).collect();
         let found = format!("the properties {}", names.join(", "));
-        return Err(Error::content(values.path, "vertices with x, y and z", found));
-    };
-    let normals = three(["nx", "ny", "nz"]);
-    let colors = three(["red", "green", "blue"]);
-    let part = PART_NAMES.into_iter().find_map(find);
+        Error::content(values.path, "vertices with x, y and z", found)
+    })?;
     let path = values.path;
     values.visit(element, |index, row, _| {
-        content.points.push(places.map(|place| row[place]));
-        if let Some(places) = normals {
-            content.normals.push(places.map(|place| row[place] as f32));
-        }
-        if let Some(places) = colors {
-            let color = |place: usize| color_value(row[place], element.properties[place].item);
-            content.colors.push(places.map(color));
-        }
-        if let Some(place) = part {
-            let part = part_of(row[place]).ok_or_else(|| {
-                let error = Error::content(path, PART, row[place]).at(Place::Row(index + 1));
-                error.in_column(&element.properties[place].name)
-            })?;
-            content.parts.push(part);
-        }
-        Ok(())
+        let byte = |place: usize| color_value(row[place], properties[place].item);
+        columns.push(row, byte, content).map_err(|place| {
+            let error = Error::content(path, PART, row[place]).at(Place::Row(index + 1));
+            error.in_column(&properties[place].name)
+        })
     })
 }
 
@@ -221,9 +211,9 @@ impl Values<'_> {
                 let read = match property.length {
                     None => self.next(property.item).map(|number| *value = number),
                     Some(length) if is_corners(&property.name) => {
-                        self.read_corners(length, property.item, &mut corners)
+                        self.read_corners(length, property.item).map(|read| corners = read)
                     }
-                    Some(length) => self.skip_list(length, property.item),
+                    Some(length) => self.read_list(length, property.item).map(drop),
                 };
                 read.map_err(|error| cut(error, self.path, element, index))?;
             }
@@ -242,109 +232,69 @@ impl Values<'_> {
     }
 
     fn next_text(&mut self) -> Result<f64> {
-        let mut word = [0u8; LONGEST_NUMBER];
-        let mut length = 0;
-        loop {
-            let mut byte = [0];
-            let n_read = self.reader.read(&mut byte).map_err(|s| Error::read(self.path, s))?;
-            if byte[0] == b'\n' {
-                self.line += 1;
-            }
-            let is_end = n_read == 0 || byte[0].is_ascii_whitespace();
-            if is_end && length > 0 {
-                break;
-            }
-            if n_read == 0 {
-                return Err(Error::read(self.path, io::ErrorKind::UnexpectedEof.into()));
-            }
-            if !is_end {
-                let Some(place) = word.get_mut(length) else { break };
-                *place = byte[0];
-                length += 1;
+        let mut word = Vec::new();
+        while word.len() < LONGEST_NUMBER {
+            let byte = self.reader.by_ref().bytes().next().transpose();
+            match byte.map_err(|source| Error::read(self.path, source))? {
+                Some(byte) if !byte.is_ascii_whitespace() => word.push(byte),
+                None if word.is_empty() => {
+                    return Err(Error::read(self.path, io::ErrorKind::UnexpectedEof.into()));
+                }
+                end => {
+                    self.line += u64::from(end == Some(b'\n'));
+                    if !word.is_empty() {
+                        break;
+                    }
+                }
             }
         }
-        let word = String::from_utf8_lossy(&word[..length]);
+        let word = String::from_utf8_lossy(&word);
         word.parse().map_err(|_| {
             let hint = format!("{} lines after the header", self.line);
             unexpected(self.path, "a number", &word).with_hint(hint)
         })
     }
 
-    fn list_length(&mut self, length: ScalarType) -> Result<usize> {
+    /// Reads a list: its length, then its items.
+    fn read_list(&mut self, length: ScalarType, item: ScalarType) -> Result<Vec<f64>> {
         let n = self.next(length)?;
-        if (0.0..=MOST_CORNERS).contains(&n) && n.fract() == 0.0 {
-            return Ok(n as usize);
+        if !(0.0..=MOST_CORNERS).contains(&n) || n.fract() != 0.0 {
+            let expected = format!("a list of at most {MOST_CORNERS} items");
+            return Err(Error::content(self.path, expected, format!("a length of {n}")));
         }
-        let expected = format!("a list of at most {MOST_CORNERS} items");
-        Err(Error::content(self.path, expected, format!("a length of {n}")))
+        (0..n as usize).map(|_| self.next(item)).collect()
     }
 
-    fn skip_list(&mut self, length: ScalarType, item: ScalarType) -> Result<()> {
-        for _ in 0..self.list_length(length)? {
-            self.next(item)?;
-        }
-        Ok(())
-    }
-
-    fn read_corners(
-        &mut self,
-        length: ScalarType,
-        item: ScalarType,
-        corners: &mut Vec<u32>,
-    ) -> Result<()> {
-        corners.clear();
-        for _ in 0..self.list_length(length)? {
-            let corner = self.next(item)?;
-            if !(0.0..=f64::from(u32::MAX)).contains(&corner) {
-                return Err(Error::content(self.path, "the index of a vertex", corner));
-            }
-            corners.push(corner as u32);
-        }
-        Ok(())
+    fn read_corners(&mut self, length: ScalarType, item: ScalarType) -> Result<Vec<u32>> {
+        let corner = |number: f64| match (0.0..=f64::from(u32::MAX)).contains(&number) {
+            true => Ok(number as u32),
+            false => Err(Error::content(self.path, "the index of a vertex", number)),
+        };
+        self.read_list(length, item)?.into_iter().map(corner).collect()
     }
 }
 
 /// Writes a cloud as PLY: coordinates as floats if that loses nothing, otherwise as doubles.
 pub fn write_ply(path: &Path, cloud: &PointCloud, encoding: PlyEncoding) -> Result<()> {
     let columns = all_columns(cloud);
-    let format = match encoding {
-        PlyEncoding::Ascii => "ascii",
-        PlyEncoding::LittleEndian => "binary_little_endian",
-        PlyEncoding::BigEndian => "binary_big_endian",
-    };
+    let format = ENCODINGS.into_iter().find(|(_, known)| *known == encoding);
+    let (format, _) = format.expect("all encodings have names");
     write_atomically(path, |writer| {
         writeln!(writer, "ply\nformat {format} 1.0\nelement vertex {}", cloud.len())?;
-        for column in &columns {
-            writeln!(writer, "property {} {}", type_name(column), column.name)?;
+        for OutColumn { name, stored, .. } in &columns {
+            let found = TYPES.into_iter().find(|(_, other)| other == stored);
+            let ([type_name, _], _) = found.expect("all types have names");
+            writeln!(writer, "property {type_name} {name}")?;
         }
         writeln!(writer, "end_header")?;
-        let mut bytes = Vec::new();
-        for index in 0..cloud.len() {
-            if encoding == PlyEncoding::Ascii {
-                writeln!(writer, "{}", row(&columns, index, " "))?;
-                continue;
+        match encoding {
+            PlyEncoding::Ascii => write_text(writer, &columns, cloud.len(), " "),
+            _ => {
+                let is_big_endian = encoding == PlyEncoding::BigEndian;
+                write_binary(writer, &columns, cloud.len(), is_big_endian)
             }
-            bytes.clear();
-            for column in &columns {
-                let start = bytes.len();
-                column.push_bytes(index, &mut bytes);
-                if encoding == PlyEncoding::BigEndian {
-                    bytes[start..].reverse();
-                }
-            }
-            writer.write_all(&bytes)?;
         }
-        Ok(())
     })
-}
-
-fn type_name(column: &OutColumn<'_>) -> &'static str {
-    match column.values {
-        OutValues::Double(..) => "double",
-        OutValues::Single(..) | OutValues::Normal(..) => "float",
-        OutValues::Byte(..) => "uchar",
-        OutValues::Whole(_) => "uint",
-    }
 }
 
 #[cfg(test)]

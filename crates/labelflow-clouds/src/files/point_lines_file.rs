@@ -10,9 +10,11 @@ use std::path::Path;
 
 use labelflow_data::{Error, Result, write_atomically};
 
-use super::cloud_content::CloudContent;
-use super::out_column::{OutColumn, all_columns, color_columns, coordinate_columns, row};
-use super::text::{PART, cut_off, part_of, unexpected, visit_text};
+use super::cloud_content::{CloudContent, PointColumns};
+use super::out_column::{
+    OutColumn, all_columns, color_columns, coordinate_columns, row, write_text,
+};
+use super::text::{PART, cut_off, unexpected, visit_text};
 use crate::geometry::PointCloud;
 
 /// What a file of lines looks like.
@@ -26,45 +28,26 @@ pub(crate) enum LinesKind {
     Csv,
 }
 
-/// Where in a line things stand.
-#[derive(Debug, Clone, Copy)]
-struct Columns {
-    places: [usize; 3],
-    normals: Option<[usize; 3]>,
-    colors: Option<[usize; 3]>,
-    part: Option<usize>,
+fn of_names(words: &[&str]) -> Option<PointColumns> {
+    let find = |names: &[&str]| {
+        words.iter().position(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
+    };
+    let colors: [&[&str]; 3] = [&["red", "r"], &["green", "g"], &["blue", "b"]];
+    PointColumns::named(find, ["nx", "ny", "nz"], colors, &["label", "part", "class"])
 }
 
-impl Columns {
-    fn of_names(words: &[&str]) -> Option<Self> {
-        let find = |names: &[&str]| {
-            words.iter().position(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
-        };
-        let three = |names: [&[&str]; 3]| -> Option<[usize; 3]> {
-            let [x, y, z] = names.map(find);
-            Some([x?, y?, z?])
-        };
-        Some(Self {
-            places: three([&["x"], &["y"], &["z"]])?,
-            normals: three([&["nx"], &["ny"], &["nz"]]),
-            colors: three([&["red", "r"], &["green", "g"], &["blue", "b"]]),
-            part: find(&["label", "part", "class"]),
-        })
-    }
-
-    fn of_numbers(n_columns: usize, kind: LinesKind) -> Self {
-        let colors = match (kind, n_columns) {
-            (LinesKind::Pts, 6 | 7) => Some([n_columns - 3, n_columns - 2, n_columns - 1]),
-            _ => None,
-        };
-        Self { places: [0, 1, 2], normals: None, colors, part: None }
-    }
+fn of_numbers(n_columns: usize, kind: LinesKind) -> PointColumns {
+    let color = match (kind, n_columns) {
+        (LinesKind::Pts, 6 | 7) => Some([n_columns - 3, n_columns - 2, n_columns - 1]),
+        _ => None,
+    };
+    PointColumns { point: [0, 1, 2], normal: None, color, part: None }
 }
 
 /// Reads points from lines.
 pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudContent> {
     let mut content = CloudContent::default();
-    let mut columns: Option<Columns> = None;
+    let mut columns: Option<PointColumns> = None;
     let mut n_claimed: Option<u64> = None;
     let mut is_first = true;
     let mut numbers = Vec::new();
@@ -81,7 +64,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
                 n_claimed = Some(count);
                 return Ok(());
             }
-            if let Some(named) = Columns::of_names(&words) {
+            if let Some(named) = of_names(&words) {
                 columns = Some(named);
                 return Ok(());
             }
@@ -94,7 +77,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
             })?;
             numbers.push(number);
         }
-        let columns = *columns.get_or_insert_with(|| Columns::of_numbers(numbers.len(), kind));
+        let columns = *columns.get_or_insert_with(|| of_numbers(numbers.len(), kind));
         push(path, &mut content, &columns, &numbers)
     })?;
     match n_claimed {
@@ -112,30 +95,24 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-fn push(path: &Path, content: &mut CloudContent, columns: &Columns, numbers: &[f64]) -> Result<()> {
-    let number = |place: usize| {
-        numbers.get(place).copied().ok_or_else(|| {
-            let expected = format!("at least {} numbers", place + 1);
-            Error::content(path, expected, numbers.len())
-        })
-    };
-    let three = |[x, y, z]: [usize; 3]| Ok::<_, Error>([number(x)?, number(y)?, number(z)?]);
-    let point = three(columns.places)?;
+fn push(
+    path: &Path,
+    content: &mut CloudContent,
+    columns: &PointColumns,
+    numbers: &[f64],
+) -> Result<()> {
+    let PointColumns { point, normal, color, part } = *columns;
+    let places = [Some(point), normal, color].into_iter().flatten().flatten().chain(part);
+    if let Some(missing) = places.into_iter().find(|&place| place >= numbers.len()) {
+        let expected = format!("at least {} numbers", missing + 1);
+        return Err(Error::content(path, expected, numbers.len()));
+    }
+    let point = point.map(|place| numbers[place]);
     if !point.iter().all(|value| value.is_finite()) {
         return Err(Error::content(path, "three finite coordinates", format!("{point:?}")));
     }
-    content.points.push(point);
-    if let Some(places) = columns.normals {
-        content.normals.push(three(places)?.map(|value| value as f32));
-    }
-    if let Some(places) = columns.colors {
-        content.colors.push(three(places)?.map(|value| value as u8));
-    }
-    if let Some(place) = columns.part {
-        let part = number(place)?;
-        content.parts.push(part_of(part).ok_or_else(|| Error::content(path, PART, part))?);
-    }
-    Ok(())
+    let pushed = columns.push(numbers, |place| numbers[place] as u8, content);
+    pushed.map_err(|place| Error::content(path, PART, numbers[place]))
 }
 
 /// Reads one whole number per line, as files of labels have it.
@@ -152,26 +129,27 @@ pub(crate) fn read_part_lines(path: &Path) -> Result<Vec<u32>> {
 
 /// Writes points as lines. Numbers are written so that reading them gives the same ones.
 pub(crate) fn write_point_lines(path: &Path, cloud: &PointCloud, kind: LinesKind) -> Result<()> {
+    let n_points = cloud.len();
     let coordinates = coordinate_columns(cloud);
-    let colors: Vec<OutColumn<'_>> = color_columns(cloud).collect();
-    let all = all_columns(cloud);
-    write_atomically(path, |writer| {
-        match kind {
-            LinesKind::Xyz => {}
-            LinesKind::Pts => writeln!(writer, "{}", cloud.len())?,
-            LinesKind::Csv => {
-                let names: Vec<&str> = all.iter().map(|column| column.name).collect();
-                writeln!(writer, "{}", names.join(","))?;
+    write_atomically(path, |writer| match kind {
+        LinesKind::Xyz => write_text(writer, &coordinates, n_points, " "),
+        LinesKind::Pts => {
+            let colors: Vec<OutColumn<'_>> = color_columns(cloud).collect();
+            writeln!(writer, "{n_points}")?;
+            if colors.is_empty() {
+                return write_text(writer, &coordinates, n_points, " ");
             }
-        }
-        (0..cloud.len()).try_for_each(|index| match kind {
-            LinesKind::Csv => writeln!(writer, "{}", row(&all, index, ",")),
-            LinesKind::Pts if !colors.is_empty() => {
+            (0..n_points).try_for_each(|index| {
                 let (point, color) = (row(&coordinates, index, " "), row(&colors, index, " "));
                 writeln!(writer, "{point} 0 {color}")
-            }
-            _ => writeln!(writer, "{}", row(&coordinates, index, " ")),
-        })
+            })
+        }
+        LinesKind::Csv => {
+            let all = all_columns(cloud);
+            let names: Vec<&str> = all.iter().map(|column| column.name).collect();
+            writeln!(writer, "{}", names.join(","))?;
+            write_text(writer, &all, n_points, ",")
+        }
     })
 }
 

@@ -41,6 +41,16 @@ impl ScalarType {
         }
     }
 
+    /// Adds the bytes of a value that this type holds, the lowest first.
+    pub(crate) fn push(self, value: f64, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Unsigned(size) => bytes.extend(&(value as u64).to_le_bytes()[..size]),
+            Self::Signed(size) => bytes.extend(&(value as i64).to_le_bytes()[..size]),
+            Self::Float(4) => bytes.extend((value as f32).to_le_bytes()),
+            Self::Float(_) => bytes.extend(value.to_le_bytes()),
+        }
+    }
+
     /// Reads one value.
     pub(crate) fn read(self, reader: &mut impl Read, is_big_endian: bool) -> io::Result<f64> {
         let mut bytes = [0; 8];

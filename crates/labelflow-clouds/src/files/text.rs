@@ -36,9 +36,3 @@ pub(crate) fn coordinates(path: &Path, text: &str) -> Result<[f64; 3]> {
     }
     Ok(point)
 }
-
-/// A part from a number, if it is one.
-pub(crate) fn part_of(number: f64) -> Option<u32> {
-    let is_part = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-    is_part.then_some(number as u32)
-}

@@ -8,7 +8,6 @@ mod point_cloud;
 mod point_set;
 mod resampling;
 mod shape;
-mod shape_stream;
 
 pub use nearest_neighbors::Neighbor;
 pub use nearest_tree::NearestTree;
@@ -19,5 +18,4 @@ pub use point_set::PointSet;
 #[cfg(feature = "completers")]
 pub(crate) use resampling::farthest_apart;
 pub use resampling::{farthest_points, resample};
-pub use shape::Shape;
-pub use shape_stream::shape_stream;
+pub use shape::{Shape, shape_stream};

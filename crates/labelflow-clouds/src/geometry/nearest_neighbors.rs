@@ -35,62 +35,39 @@ impl NearestTree {
             return Err(Error::data("place", "three finite coordinates", found));
         }
         let n_wanted = n_wanted.min(self.len());
-        let mut search = Search { tree: self, place, n_wanted, found: Vec::new() };
-        search.visit(Visit { n_blocks: self.blocks.len(), ..Visit::default() });
-        Ok(search.found)
-    }
-}
-
-struct Search<'tree> {
-    tree: &'tree NearestTree,
-    place: [f32; 3],
-    n_wanted: usize,
-    /// Sorted, at most as many as wanted.
-    found: Vec<Neighbor>,
-}
-
-impl Search<'_> {
-    /// Looks at a part of the tree, the nearer half first.
-    fn visit(&mut self, here: Visit) {
-        if self.found.len() == self.n_wanted && here.distance > self.farthest() {
-            return;
+        let bounds = Bounds { low: place, high: place };
+        // Sorted, at most as many as wanted.
+        let mut found: Vec<Neighbor> = Vec::new();
+        let mut waiting = vec![Visit { n_blocks: self.blocks.len(), ..Visit::default() }];
+        while let Some(here) = waiting.pop() {
+            let farthest =
+                found.get(n_wanted - 1).map_or(f32::INFINITY, |one| one.squared_distance);
+            if here.distance > farthest {
+                continue;
+            }
+            if here.n_blocks > 1 {
+                let (left, right) = self.halves(here, &bounds);
+                let is_right_nearer = right.distance < left.distance;
+                waiting.extend(if is_right_nearer { [left, right] } else { [right, left] });
+                continue;
+            }
+            let [xs, ys, zs] = self.blocks[here.first_block].0;
+            // The last block may repeat its last point, which has no index then.
+            let order = self.order[here.first_block * BLOCK..].iter().take(BLOCK);
+            for (lane, &index) in order.enumerate() {
+                let [x, y, z] = place;
+                let (dx, dy, dz) = (xs[lane] - x, ys[lane] - y, zs[lane] - z);
+                let squared_distance = dx * dx + dy * dy + dz * dz;
+                let key = |one: &Neighbor| (one.squared_distance, one.index);
+                let neighbor = Neighbor { index: index as usize, squared_distance };
+                let at = found.partition_point(|other| key(other) < key(&neighbor));
+                if at < n_wanted {
+                    found.truncate(n_wanted - 1);
+                    found.insert(at, neighbor);
+                }
+            }
         }
-        if here.n_blocks == 1 {
-            return self.take(here.first_block);
-        }
-        let bounds = Bounds { low: self.place, high: self.place };
-        let (left, right) = self.tree.halves(here, &bounds);
-        let (near, far) =
-            if right.distance < left.distance { (right, left) } else { (left, right) };
-        self.visit(near);
-        self.visit(far);
-    }
-
-    fn farthest(&self) -> f32 {
-        self.found.last().map_or(f32::INFINITY, |neighbor| neighbor.squared_distance)
-    }
-
-    /// Keeps the points of a block that are among the nearest.
-    fn take(&mut self, block: usize) {
-        let start = block * BLOCK;
-        // The last block may repeat its last point, which has no index then.
-        let end = (start + BLOCK).min(self.tree.order.len());
-        let [xs, ys, zs] = self.tree.blocks[block].0;
-        for (lane, &index) in self.tree.order[start..end].iter().enumerate() {
-            let [x, y, z] = self.place;
-            let (dx, dy, dz) = (xs[lane] - x, ys[lane] - y, zs[lane] - z);
-            let squared_distance = dx * dx + dy * dy + dz * dz;
-            self.insert(Neighbor { index: index as usize, squared_distance });
-        }
-    }
-
-    fn insert(&mut self, neighbor: Neighbor) {
-        let key = |one: &Neighbor| (one.squared_distance, one.index);
-        let at = self.found.partition_point(|other| key(other) < key(&neighbor));
-        if at < self.n_wanted {
-            self.found.insert(at, neighbor);
-            self.found.truncate(self.n_wanted);
-        }
+        Ok(found)
     }
 }
 

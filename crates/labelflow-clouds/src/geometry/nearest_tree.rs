@@ -64,9 +64,9 @@ pub(super) struct Block(pub(super) [[f32; BLOCK]; 3]);
 
 /// The smallest and largest coordinates.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bounds {
-    pub(super) low: [f32; 3],
-    pub(super) high: [f32; 3],
+pub(crate) struct Bounds {
+    pub(crate) low: [f32; 3],
+    pub(crate) high: [f32; 3],
 }
 
 /// A part of a tree that is still to be visited.
@@ -264,8 +264,8 @@ impl Block {
 }
 
 impl Bounds {
-    fn of(mut points: impl Iterator<Item = [f32; 3]>) -> Self {
-        let first = points.next().expect("every node has points");
+    pub(crate) fn of(mut points: impl Iterator<Item = [f32; 3]>) -> Self {
+        let first = points.next().expect("there are points");
         points.fold(Self { low: first, high: first }, |mut bounds, point| {
             for (axis, value) in point.into_iter().enumerate() {
                 bounds.low[axis] = bounds.low[axis].min(value);

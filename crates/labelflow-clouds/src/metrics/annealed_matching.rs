@@ -16,6 +16,7 @@
 
 use labelflow_weak::{Error, Result};
 
+use super::earth_movers::squared_distance;
 use crate::geometry::PointSet;
 
 /// Keeps quotients finite.
@@ -48,81 +49,60 @@ impl AnnealedMatching {
         second: &PointSet,
         mut tell: impl FnMut(usize, usize, f64),
     ) -> Result<Self> {
+        let (first, second) = (first.as_slice(), second.as_slice());
         if first.len() != second.len() || first.len() > MOST {
             let expected = format!("as many points in both, at most {MOST}");
             let found = format!("{} and {}", first.len(), second.len());
             return Err(Error::data("clouds to be matched", expected, found));
         }
-        let mut state = State {
-            first: first.as_slice(),
-            second: second.as_slice(),
-            left: vec![1.0; first.len()],
-            free: vec![1.0; second.len()],
-            taken: vec![0.0; second.len()],
-            gradient: vec![[0.0; 3]; first.len()],
+        let n = first.len();
+        let mut matching = Self {
             cost: 0.0,
+            given: vec![0.0; n],
+            taken: vec![0.0; n],
+            gradient: vec![[0.0; 3]; n],
         };
+        let (mut left, mut free) = (vec![1.0; n], vec![1.0; n]);
         for level in (-1..=7).rev().map(|exponent| -(4f64.powi(exponent))).chain([0.0]) {
-            state.anneal(level, &mut tell);
+            let weight = |a: &[f32; 3], b: &[f32; 3]| (level * squared_distance(a, b)).exp();
+            let mut wanted = vec![0.0; n];
+            let mut ratios = Vec::with_capacity(n);
+            for (a, left) in first.iter().zip(&left) {
+                let weights: Vec<f64> = second.iter().map(|b| weight(a, b)).collect();
+                let sum: f64 = weights.iter().zip(&free).map(|(weight, free)| weight * free).sum();
+                let ratio = left / (sum + TINY);
+                wanted.iter_mut().zip(&weights).for_each(|(wanted, w)| *wanted += w * ratio);
+                ratios.push(ratio);
+            }
+            let mut shares = Vec::with_capacity(n);
+            for (free, wanted) in free.iter_mut().zip(&wanted) {
+                let wanted: f64 = wanted * *free;
+                shares.push(*free * (*free / (wanted + TINY)).min(1.0));
+                *free = (*free - wanted).max(0.0);
+            }
+            for (row, (a, ratio)) in first.iter().zip(ratios).enumerate() {
+                let mut given = 0.0;
+                for (column, (b, share)) in second.iter().zip(&shares).enumerate() {
+                    let moved = weight(a, b) * ratio * share;
+                    given += moved;
+                    matching.taken[column] += moved;
+                    matching.cost += moved * squared_distance(a, b);
+                    for (axis, slope) in matching.gradient[row].iter_mut().enumerate() {
+                        *slope += 2.0 * moved * (f64::from(a[axis]) - f64::from(b[axis]));
+                    }
+                    tell(row, column, moved);
+                }
+                left[row] = (left[row] - given).max(0.0);
+            }
         }
-        let given = state.left.iter().map(|left| 1.0 - left).collect();
-        Ok(Self { cost: state.cost, given, taken: state.taken, gradient: state.gradient })
+        matching.given = left.iter().map(|left| 1.0 - left).collect();
+        Ok(matching)
     }
 
     /// The cost per point.
     pub fn mean_cost(&self) -> f64 {
         self.cost / self.given.len() as f64
     }
-}
-
-struct State<'points> {
-    first: &'points [[f32; 3]],
-    second: &'points [[f32; 3]],
-    left: Vec<f64>,
-    free: Vec<f64>,
-    taken: Vec<f64>,
-    gradient: Vec<[f64; 3]>,
-    cost: f64,
-}
-
-impl State<'_> {
-    fn anneal(&mut self, level: f64, tell: &mut impl FnMut(usize, usize, f64)) {
-        let weight = |a: &[f32; 3], b: &[f32; 3]| (level * squared(a, b)).exp();
-        let mut wanted = vec![0.0; self.second.len()];
-        let mut ratios = Vec::with_capacity(self.first.len());
-        for (a, left) in self.first.iter().zip(&self.left) {
-            let weights: Vec<f64> = self.second.iter().map(|b| weight(a, b)).collect();
-            let sum: f64 = weights.iter().zip(&self.free).map(|(weight, free)| weight * free).sum();
-            let ratio = left / (sum + TINY);
-            wanted.iter_mut().zip(&weights).for_each(|(wanted, weight)| *wanted += weight * ratio);
-            ratios.push(ratio);
-        }
-        let mut shares = Vec::with_capacity(self.second.len());
-        for (free, wanted) in self.free.iter_mut().zip(&wanted) {
-            let wanted = wanted * *free;
-            shares.push(*free * (*free / (wanted + TINY)).min(1.0));
-            *free = (*free - wanted).max(0.0);
-        }
-        for (row, (a, ratio)) in self.first.iter().zip(ratios).enumerate() {
-            let mut given = 0.0;
-            for (column, (b, share)) in self.second.iter().zip(&shares).enumerate() {
-                let moved = weight(a, b) * ratio * share;
-                given += moved;
-                self.taken[column] += moved;
-                self.cost += moved * squared(a, b);
-                for (axis, slope) in self.gradient[row].iter_mut().enumerate() {
-                    *slope += 2.0 * moved * (f64::from(a[axis]) - f64::from(b[axis]));
-                }
-                tell(row, column, moved);
-            }
-            self.left[row] = (self.left[row] - given).max(0.0);
-        }
-    }
-}
-
-fn squared(a: &[f32; 3], b: &[f32; 3]) -> f64 {
-    let [x, y, z] = std::array::from_fn(|axis| f64::from(a[axis]) - f64::from(b[axis]));
-    x * x + y * y + z * z
 }
 
 #[cfg(test)]

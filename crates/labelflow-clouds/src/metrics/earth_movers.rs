@@ -36,13 +36,16 @@ pub enum MovingCost {
 
 impl MovingCost {
     fn between(self, a: [f32; 3], b: [f32; 3]) -> f64 {
-        let [x, y, z] = std::array::from_fn(|axis| f64::from(a[axis]) - f64::from(b[axis]));
-        let squared = x * x + y * y + z * z;
         match self {
-            Self::Distance => squared.sqrt(),
-            Self::SquaredDistance => squared,
+            Self::Distance => squared_distance(&a, &b).sqrt(),
+            Self::SquaredDistance => squared_distance(&a, &b),
         }
     }
+}
+
+pub(super) fn squared_distance(a: &[f32; 3], b: &[f32; 3]) -> f64 {
+    let [x, y, z] = std::array::from_fn(|axis| f64::from(a[axis]) - f64::from(b[axis]));
+    x * x + y * y + z * z
 }
 
 /// The mean cost per point of the cheapest one-to-one map between two clouds of the same size, at most 2048 points.
@@ -67,8 +70,8 @@ pub fn exact_earth_movers_distance(
     let n = first.len();
     let costs = Array2::from_shape_fn((n, n), |(a, b)| -cost.between(first[a], second[b]));
     let columns = best_assignment(costs.view());
-    Ok(-columns.iter().enumerate().map(|(row, &column)| costs[[row, column]]).sum::<f64>()
-        / n as f64)
+    let total: f64 = columns.iter().enumerate().map(|(a, &b)| costs[[a, b]]).sum();
+    Ok(-total / n as f64)
 }
 
 /// The same up to `tolerance`, by an auction, for at most 65,536 points.
@@ -84,7 +87,7 @@ pub fn auction_earth_movers_distance(
         return Err(Error::config("tolerance", "a positive number", tolerance));
     }
     let (first, second) = (first.as_slice(), second.as_slice());
-    let costs = Costs { first, second, cost };
+    let costs = |a: usize, b: usize| cost.between(first[a], second[b]);
     let largest = second.iter().map(|&point| cost.between(first[0], point)).fold(0.0, f64::max);
     // Below the rounding of prices a bid would change nothing, and the auction would not end.
     let epsilon = tolerance.max(largest * 1e-12);
@@ -93,33 +96,21 @@ pub fn auction_earth_movers_distance(
     loop {
         let taken = auction(&costs, &mut prices, step);
         if step <= epsilon {
-            let total: f64 = taken.iter().enumerate().map(|(b, &a)| costs.of(a, b)).sum();
+            let total: f64 = taken.iter().enumerate().map(|(b, &a)| costs(a, b)).sum();
             return Ok(total / first.len() as f64);
         }
         step = (step / SHRINK).max(epsilon);
     }
 }
 
-struct Costs<'points> {
-    first: &'points [[f32; 3]],
-    second: &'points [[f32; 3]],
-    cost: MovingCost,
-}
-
-impl Costs<'_> {
-    fn of(&self, a: usize, b: usize) -> f64 {
-        self.cost.between(self.first[a], self.second[b])
-    }
-}
-
 /// Lets every point of the first cloud bid until it has one of the second; who has each of them.
-fn auction(costs: &Costs<'_>, prices: &mut [f64], step: f64) -> Vec<usize> {
+fn auction(costs: impl Fn(usize, usize) -> f64, prices: &mut [f64], step: f64) -> Vec<usize> {
     let mut taker: Vec<Option<usize>> = vec![None; prices.len()];
     let mut without: Vec<usize> = (0..prices.len()).rev().collect();
     while let Some(bidder) = without.pop() {
         let (mut best, mut second_best, mut wanted) = (f64::INFINITY, f64::INFINITY, 0);
         for (target, price) in prices.iter().enumerate() {
-            let offer = costs.of(bidder, target) + price;
+            let offer = costs(bidder, target) + price;
             if offer < best {
                 (second_best, best, wanted) = (best, offer, target);
             } else if offer < second_best {

@@ -11,6 +11,7 @@ use super::cloud_tile::{INPUT_LEAD, Rgb, Tile, View};
 use super::completed_scan::{CloudRole, check_scans};
 use super::stroke_font::{Canvas, LETTER_HEIGHT};
 use crate::geometry::PointSet;
+use crate::geometry::nearest_tree::Bounds;
 use crate::pictures::CompletedScan;
 
 /// The most completions of a row.
@@ -124,13 +125,8 @@ fn draw_row(canvas: &mut Canvas, scan: &CompletedScan, top: usize) -> Result<()>
 
 /// The view into which the points of all clouds of a row fit.
 fn view_of(sets: &[(CloudRole, PointSet)]) -> View {
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for point in sets.iter().flat_map(|(_, points)| points.as_slice()) {
-        for axis in 0..3 {
-            low[axis] = low[axis].min(point[axis]);
-            high[axis] = high[axis].max(point[axis]);
-        }
-    }
+    let points = sets.iter().flat_map(|(_, points)| points.as_slice());
+    let Bounds { low, high } = Bounds::of(points.copied());
     View::new(low, high, SIDE)
 }
 

@@ -44,13 +44,9 @@ impl View {
     pub(crate) fn new(low: [f32; 3], high: [f32; 3], side: usize) -> Self {
         let (mut least, mut most) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         for corner in 0..8 {
-            let point =
-                std::array::from_fn(
-                    |axis| {
-                        if corner >> axis & 1 == 0 { low[axis] } else { high[axis] }
-                    },
-                );
-            let (seen, _) = seen(point);
+            let is_low = |axis: usize| corner >> axis & 1 == 0;
+            let (seen, _) =
+                seen(std::array::from_fn(|axis| if is_low(axis) { low } else { high }[axis]));
             for axis in 0..2 {
                 least[axis] = least[axis].min(seen[axis]);
                 most[axis] = most[axis].max(seen[axis]);
@@ -101,41 +97,23 @@ impl Tile {
         color: Rgb,
         lead: f32,
     ) {
-        let half = self.side as f32 / 2.0;
-        for &point in points {
-            let (at, nearness) = seen(point);
-            let column = half + (at[0] - view.middle[0]) * view.scale;
-            let row = half - (at[1] - view.middle[1]) * view.scale;
-            self.draw_ball(
-                [column, row],
-                radius,
-                |height| nearness + lead + height / view.scale,
-                color,
-            );
-        }
-    }
-
-    fn draw_ball(
-        &mut self,
-        [x, y]: [f32; 2],
-        radius: f32,
-        nearness: impl Fn(f32) -> f32,
-        color: Rgb,
-    ) {
+        let (side, half) = (self.side as f32, self.side as f32 / 2.0);
         let range = |middle: f32| {
             let first = (middle - radius).ceil().max(0.0) as usize;
-            first..((middle + radius).floor() + 1.0).clamp(0.0, self.side as f32) as usize
+            first..((middle + radius).floor() + 1.0).clamp(0.0, side) as usize
         };
-        for row in range(y) {
-            for column in range(x) {
+        for &point in points {
+            let (at, nearness) = seen(point);
+            let x = half + (at[0] - view.middle[0]) * view.scale;
+            let y = half - (at[1] - view.middle[1]) * view.scale;
+            for (row, column) in range(y).flat_map(|row| range(x).map(move |column| (row, column)))
+            {
                 let (dx, dy) = (column as f32 - x, row as f32 - y);
                 let left = radius * radius - dx * dx - dy * dy;
                 let pixel = row * self.side + column;
-                if left >= 0.0 {
-                    let nearness = nearness(left.sqrt());
-                    if nearness > self.nearness[pixel] {
-                        (self.nearness[pixel], self.colors[pixel]) = (nearness, color);
-                    }
+                let nearness = nearness + lead + left.sqrt() / view.scale;
+                if left >= 0.0 && nearness > self.nearness[pixel] {
+                    (self.nearness[pixel], self.colors[pixel]) = (nearness, color);
                 }
             }
         }
@@ -145,21 +123,18 @@ impl Tile {
     pub(crate) fn pixels(&self, background: Rgb) -> Vec<Rgb> {
         let side = self.side / FINENESS;
         let fine = self.shaded(background);
-        let mut pixels = Vec::with_capacity(side * side);
-        for row in 0..side {
-            for column in 0..side {
-                let mut sum = [0u32; 3];
-                for part in 0..FINENESS * FINENESS {
-                    let (y, x) =
-                        (row * FINENESS + part / FINENESS, column * FINENESS + part % FINENESS);
-                    let color = fine[y * self.side + x];
-                    (0..3).for_each(|channel| sum[channel] += u32::from(color[channel]));
-                }
-                let n_parts = (FINENESS * FINENESS) as u32;
-                pixels.push(sum.map(|value| ((value + n_parts / 2) / n_parts) as u8));
+        let shown = |pixel: usize| {
+            let (row, column) = (pixel / side * FINENESS, pixel % side * FINENESS);
+            let mut sum = [0u32; 3];
+            for part in 0..FINENESS * FINENESS {
+                let (y, x) = (row + part / FINENESS, column + part % FINENESS);
+                let color = fine[y * self.side + x];
+                (0..3).for_each(|channel| sum[channel] += u32::from(color[channel]));
             }
-        }
-        pixels
+            let n_parts = (FINENESS * FINENESS) as u32;
+            sum.map(|value| ((value + n_parts / 2) / n_parts) as u8)
+        };
+        (0..side * side).map(shown).collect()
     }
 
     fn shaded(&self, background: Rgb) -> Vec<Rgb> {

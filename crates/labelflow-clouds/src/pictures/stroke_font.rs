@@ -136,15 +136,19 @@ pub struct StrokeLetter {
 /// assert_eq!((letter.width, letter.lines.len()), (0.0, 1));
 /// ```
 pub fn stroke_letter(sign: char) -> StrokeLetter {
-    let lines = lines(sign).split(' ').filter(|line| !line.is_empty());
-    let place = |pair: &[u8]| [f32::from(pair[0] - b'0'), f32::from(pair[1] - b'0')];
-    let mut lines: Vec<Vec<[f32; 2]>> =
-        lines.map(|line| line.as_bytes().chunks(2).map(place).collect()).collect();
+    let mut lines: Vec<Vec<[f32; 2]>> = grid_lines(sign).collect();
     let columns = || lines.iter().flatten().map(|place| place[0]);
     let left = columns().reduce(f32::min).unwrap_or(0.0);
     let width = columns().reduce(f32::max).map_or(2.0, |right| right - left);
     lines.iter_mut().flatten().for_each(|place| place[0] -= left);
     StrokeLetter { lines, width }
+}
+
+/// The lines of a sign as places on the grid.
+fn grid_lines(sign: char) -> impl Iterator<Item = Vec<[f32; 2]>> {
+    let place = |pair: &[u8]| [f32::from(pair[0] - b'0'), f32::from(pair[1] - b'0')];
+    let lines = lines(sign).split_ascii_whitespace();
+    lines.map(move |line| line.as_bytes().chunks(2).map(place).collect())
 }
 
 impl Canvas {
@@ -155,11 +159,11 @@ impl Canvas {
         let n_kept = if n_signs <= most { n_signs } else { most.saturating_sub(2) };
         let dots = if n_signs <= most { "" } else { ".." };
         for (index, sign) in text.chars().take(n_kept).chain(dots.chars()).enumerate() {
-            let start = [x + index as f32 * ADVANCE, y];
-            for line in lines(sign).split(' ').filter(|line| !line.is_empty()) {
-                let places: Vec<[f32; 2]> =
-                    line.as_bytes().chunks(2).map(|pair| place(pair, start)).collect();
-                places.windows(2).for_each(|ends| self.draw_line(ends[0], ends[1], color));
+            let left = x + index as f32 * ADVANCE;
+            let pixel = |place: [f32; 2]| [left + place[0] * UNIT, y + place[1] * UNIT];
+            for line in grid_lines(sign) {
+                line.windows(2)
+                    .for_each(|ends| self.draw_line(pixel(ends[0]), pixel(ends[1]), color));
             }
         }
     }
@@ -181,10 +185,6 @@ impl Canvas {
             }
         }
     }
-}
-
-fn place(pair: &[u8], start: [f32; 2]) -> [f32; 2] {
-    std::array::from_fn(|axis| start[axis] + f32::from(pair[axis] - b'0') * UNIT)
 }
 
 /// How far a point is from a line between two others.

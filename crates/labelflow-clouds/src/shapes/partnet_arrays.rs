@@ -75,8 +75,7 @@ pub fn read_partnet_arrays(
         ArrayParts::Boxes => bytes("part")?,
     };
     let points: Vec<f32> = points.numbers::<f32>().into_raw_vec_and_offset().0;
-    let mut shapes =
-        PartNetShapes { shapes: Vec::new(), dropped: Vec::new(), normalized: Vec::new() };
+    let mut shapes = PartNetShapes::default();
     for row in 0..n_shapes {
         let Some((id, residual)) = index.get(&row) else {
             let expected = format!("row {row} of split {split}");

@@ -42,7 +42,7 @@ settings! {
 }
 
 /// The shapes of a split, and those that are no use.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PartNetShapes {
     /// Shapes with at least two parts, in the order of the ids.
     pub shapes: Vec<Shape>,
@@ -92,8 +92,7 @@ pub fn read_partnet(
 ) -> Result<PartNetShapes> {
     let read: Result<Vec<_>> =
         ids.par_iter().map(|id| read_partnet_shape(data, id, options)).collect();
-    let mut shapes =
-        PartNetShapes { shapes: Vec::new(), dropped: Vec::new(), normalized: Vec::new() };
+    let mut shapes = PartNetShapes::default();
     for (id, read) in ids.iter().zip(read?) {
         match read {
             Ok((shape, was_normalized)) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use labelflow_data::{Error, Result};
+use labelflow_data::Result;
 use rayon::prelude::*;
 
 use crate::geometry::Shape;
@@ -82,35 +82,27 @@ impl ShapeSet {
         n_train: Option<usize>,
         n_test: Option<usize>,
     ) -> Result<ShapeProblem> {
-        let (mut train, mut test, furniture) = match self {
-            Self::Furniture(category) => {
-                let furniture = Furniture { category, seed: 0 };
-                let sizes = FurnitureSizes::of_paper(category);
-                let make = |split, n_shapes: usize, limit: Option<usize>| {
-                    shapes(&furniture, split, limit.unwrap_or(n_shapes).min(n_shapes))
-                };
-                let train = make("train", sizes.train, n_train)?;
-                (train, make("test", sizes.test, n_test)?, Some(furniture))
-            }
-            Self::PartNetChair => {
-                let folder = data.join("pointclouds").join("partnet-chair");
-                let read = |split| {
-                    let read = read_partnet_arrays(&folder, split, &PartNetArrays::default())?;
-                    Ok::<_, Error>(read.shapes)
-                };
-                (read("train")?, read("test")?, None)
-            }
+        let furniture = match self {
+            Self::Furniture(category) => Some(Furniture { category, seed: 0 }),
+            Self::PartNetChair => None,
         };
-        train.truncate(n_train.unwrap_or(usize::MAX));
-        test.truncate(n_test.unwrap_or(usize::MAX));
         let part_depth = furniture.map_or(1, |furniture| furniture.category.part_depth());
+        let load = |split, n_all: fn(FurnitureSizes) -> usize, limit: Option<usize>| {
+            let limit = limit.unwrap_or(usize::MAX);
+            let Some(furniture) = furniture else {
+                let folder = data.join("pointclouds").join("partnet-chair");
+                let mut read = read_partnet_arrays(&folder, split, &PartNetArrays::default())?;
+                read.shapes.truncate(limit);
+                return Ok(read.shapes);
+            };
+            let n_shapes = n_all(FurnitureSizes::of_paper(furniture.category)).min(limit);
+            let shape = |index| furniture.model(split, index)?.shape(part_depth);
+            (0..n_shapes).into_par_iter().map(shape).collect::<Result<Vec<Shape>>>()
+        };
+        let train = load("train", |sizes| sizes.train, n_train)?;
+        let test = load("test", |sizes| sizes.test, n_test)?;
         Ok(ShapeProblem { train, test, furniture, part_depth })
     }
-}
-
-fn shapes(furniture: &Furniture, split: &str, n_shapes: usize) -> Result<Vec<Shape>> {
-    let depth = furniture.category.part_depth();
-    (0..n_shapes).into_par_iter().map(|index| furniture.model(split, index)?.shape(depth)).collect()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn triangle(corners: &[[f64; 3]], face: &[u32; 3]) -> Result<[[f64; 3]; 3]> {
     Ok([origin, side(corner(face[1])?), side(corner(face[2])?)])
 }
 
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+pub(super) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 

@@ -5,17 +5,17 @@ use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::training::{flat_gradient, flat_gradients};
 use labelflow_flow::{Mode, StatisticsRecorder};
+use rand_chacha::ChaCha8Rng;
 
+use super::code_models::NoiseReader;
 use super::code_stage::noise_rows;
-use crate::completers::flow::completion_objective::{discriminator_loss, weighted_sum};
-use crate::completers::networks::dense_layers::DenseLayers;
-use crate::completers::networks::nearest_points::nearest_distances;
-use crate::completers::networks::noise_reader::NoiseReader;
+use crate::completers::networks::{
+    DenseLayers, discriminator_loss, nearest_distances, weighted_sum,
+};
 use crate::completers::scan_input::{normal, to_tensor_on};
-use crate::completers::stages::course::{Course, Schedule, Stage, StepResult};
-use crate::completers::stages::step_batch::{StepDraws, step_batch};
-use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork, UpdateRule};
+use crate::completers::stages::{
+    Course, NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
+};
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset};
 
 /// What one step of the generator and the discriminator sees.
@@ -49,7 +49,7 @@ impl<'a> CodeAdversarialStage<'a> {
         dataset: &'a CompletionDataset,
         course: &mut Course<'_, CodeNetwork>,
     ) -> Result<Self> {
-        let (network, rule) = (course.model.clone(), UpdateRule::plain(config.players.betas()));
+        let (network, rule) = (course.model.clone(), config.players.rule());
         let generator = course.network(network.generator.clone(), rule)?;
         let discriminator = course.network(network.discriminator.clone(), rule)?;
         let reader = network.reader.clone().map(|reader| course.network(reader, rule));
@@ -85,18 +85,14 @@ impl Stage for CodeAdversarialStage<'_> {
 
     fn draw(&self, step: usize, device: &Device) -> Result<AdversarialBatch> {
         let &Self { config, dataset, .. } = self;
-        let draws = StepDraws {
-            seed: config.seed,
-            order: "players order",
-            clouds: "players",
-            n_clouds: dataset.n_partials(),
-            batch_size: config.players.batch_size,
+        let (n_clouds, batch_size) = (dataset.n_partials(), config.players.batch_size);
+        let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
+            let clouds =
+                dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
+            Ok((clouds, [normal(config.d_noise, rng), normal(config.d_noise, rng)]))
         };
-        let clouds = draws.draw(step, |index, visit, rng| {
-            let partial = dataset.partial(index, visit, config.n_partial_points, rng)?;
-            let shape = dataset.complete(config.n_points, rng)?;
-            Ok(((partial, shape), [normal(config.d_noise, rng), normal(config.d_noise, rng)]))
-        })?;
+        let names = ["players order", "players"];
+        let clouds = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
         let (clouds, noise): (Vec<_>, Vec<[Vec<f32>; 2]>) = clouds.into_iter().unzip();
         let (partials, shapes): (Vec<_>, Vec<_>) = clouds.into_iter().unzip();
         let rows = |which: usize| noise_rows(noise.iter().map(|two| &two[which]), config, device);
@@ -148,10 +144,7 @@ impl Stage for CodeAdversarialStage<'_> {
         let terms = [own_loss].into_iter().chain(terms).take(self.terms().len());
         let mut networks = vec![generator.values(), discriminator.values()];
         networks.extend(reader.map(|reader| reader.values()));
-        StepResult {
-            numbers: step_numbers(loss.inner(), length, terms.map(Tensor::inner)),
-            networks,
-        }
+        StepResult::new(loss.inner(), length, terms.map(Tensor::inner), networks)
     }
 
     fn model(&self) -> CodeNetwork {

@@ -23,55 +23,55 @@ use super::code_training::train_codes;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, scores_of, to_points, to_tensor,
+    CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, to_points, to_tensor,
 };
-use crate::completers::stages::course::Course;
+use crate::completers::stages::Course;
 use crate::completers::{
-    CodeNetwork, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
-    FittedCompleter, StageTraining, settings_check,
+    CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining,
 };
 use crate::geometry::PointSet;
 
 settings! {
+    checked
     /// Settings of completion by codes.
     pub struct CodeCompleter {
         /// Where all randomness comes from. Default: 0.
         seed: u64 = 0,
         /// Points of a partial cloud. Default: 1024.
-        n_partial_points: usize = 1024,
+        n_partial_points: usize = 1024 => at_least(1),
         /// Points of a complete cloud: the decoder gives so many. Default: 2048.
-        n_points: usize = 2048,
+        n_points: usize = 2048 => at_least(1),
         /// Widths of the encoder's layers; the last one is the code's. Default: 64, 128, 128, 256, 128.
-        encoder_widths: Vec<usize> = vec![64, 128, 128, 256, 128],
+        encoder_widths: Vec<usize> = vec![64, 128, 128, 256, 128] => some_widths,
         /// Widths of the decoder's hidden layers. Default: 256, 256.
-        decoder_widths: Vec<usize> = vec![256, 256],
+        decoder_widths: Vec<usize> = vec![256, 256] => widths,
         /// Width of the noise that makes completions differ; 0 for one completion per scan. Default: 0.
         d_noise: usize = 0,
         /// Widths of the generator's hidden layers. Default: 128.
-        generator_widths: Vec<usize> = vec![128],
+        generator_widths: Vec<usize> = vec![128] => widths,
         /// The slope of the generator's activation below zero. Default: 0.
-        generator_slope: f64 = 0.0,
+        generator_slope: f64 = 0.0 => not_negative,
         /// Widths of the discriminator's hidden layers. Default: 256, 512.
-        discriminator_widths: Vec<usize> = vec![256, 512],
+        discriminator_widths: Vec<usize> = vec![256, 512] => widths,
         /// The slope of the discriminator's activation below zero. Default: 0.2.
-        discriminator_slope: f64 = 0.2,
+        discriminator_slope: f64 = 0.2 => not_negative,
         /// The weights of generator and discriminator start with this deviation, their biases with 0; none draws both evenly from ±1/√inputs. Default: none.
-        player_deviation: Option<f64> = None,
+        player_deviation: Option<f64> = None => if_given(positive),
         /// The weight of the discriminator's score. Default: 0.25.
-        adversarial_weight: f64 = 0.25,
+        adversarial_weight: f64 = 0.25 => not_negative,
         /// The weight of the largest distance from the scan to its completion. Default: 0.75.
-        hausdorff_weight: f64 = 0.75,
+        hausdorff_weight: f64 = 0.75 => not_negative,
         /// The weight of the mean distance of the noise from what is read back of it. Default: 0.
-        recovery_weight: f64 = 0.0,
+        recovery_weight: f64 = 0.0 => not_negative,
         /// Whether what reads noise back is trained with the generator from random weights, in place of a variational autoencoder that has a stage
         /// of its own. Default: false.
         joint_reader: bool = false,
         /// The weight of the variational autoencoder's divergence from N(0, I), per dimension. Default: 10.
-        divergence_weight: f64 = 10.0,
+        divergence_weight: f64 = 10.0 => not_negative,
         /// Whether the discriminator takes its step before the generator. Default: true.
         discriminator_first: bool = true,
         /// When an autoencoder's stage has ended, normalisation statistics are those of so many batches under its final weights. Default: 50.
-        statistics_batches: usize = 50,
+        statistics_batches: usize = 50 => at_least(1),
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// The first stage: the autoencoder learns complete shapes.
@@ -124,6 +124,11 @@ impl CodeCompleter {
     /// mm-pcl2pcl-im: as [`mm_pcl2pcl`](Self::mm_pcl2pcl), but what reads noise back is trained with the generator.
     pub fn mm_pcl2pcl_im() -> Self {
         Self { joint_reader: true, ..Self::mm_pcl2pcl() }
+    }
+
+    /// Width of a code.
+    pub(crate) fn d_code(&self) -> usize {
+        *self.encoder_widths.last().expect("at least one layer of point features")
     }
 }
 
@@ -181,37 +186,13 @@ impl CompletionLearner for CodeCompleter {
     }
 
     fn check(&self) -> Result<()> {
-        settings_check::at_least_one(&[
-            ("n_partial_points", self.n_partial_points),
-            ("n_points", self.n_points),
-            ("statistics_batches", self.statistics_batches),
-        ])?;
-        if self.encoder_widths.is_empty() {
-            return Err(Error::config("encoder_widths", "at least one width", "none"));
-        }
-        settings_check::widths(&[
-            ("encoder_widths", &self.encoder_widths[..]),
-            ("decoder_widths", &self.decoder_widths[..]),
-            ("generator_widths", &self.generator_widths[..]),
-            ("discriminator_widths", &self.discriminator_widths[..]),
-        ])?;
-        settings_check::not_negative(&[
-            ("generator_slope", self.generator_slope),
-            ("discriminator_slope", self.discriminator_slope),
-            ("adversarial_weight", self.adversarial_weight),
-            ("hausdorff_weight", self.hausdorff_weight),
-            ("recovery_weight", self.recovery_weight),
-            ("divergence_weight", self.divergence_weight),
-        ])?;
-        if let Some(deviation) = self.player_deviation {
-            settings_check::positive(&[("player_deviation", deviation)])?;
-        }
+        self.check_each("")?;
         if self.joint_reader && self.d_noise == 0 {
             return Err(Error::config("joint_reader", "false where there is no noise", true));
         }
-        self.autoencoder.check("autoencoder")?;
-        self.variational.check("variational")?;
-        self.players.check("players")
+        self.autoencoder.check_each("autoencoder.")?;
+        self.variational.check_each("variational.")?;
+        self.players.check_each("players.")
     }
 
     fn init(&self, device: &Device) -> CodeNetwork {
@@ -229,12 +210,39 @@ impl CompletionLearner for CodeCompleter {
         ])
     }
 
-    fn train(
-        &self,
-        dataset: &CompletionDataset,
-        course: Course<'_, CodeNetwork>,
-    ) -> Result<(CodeNetwork, Report)> {
-        train_codes(self, dataset, course)
+    fn train(&self, course: Course<'_, CodeNetwork>) -> Result<(CodeNetwork, Report)> {
+        train_codes(self, course)
+    }
+
+    /// Without noise.
+    fn is_deterministic(&self) -> bool {
+        self.d_noise == 0
+    }
+
+    fn complete_one(
+        model: &FittedCodeCompleter,
+        scan: &PointSet,
+        options: &CompletionOptions,
+    ) -> Result<Vec<PointSet>> {
+        let input = ScanInput::new(scan, model.config.n_partial_points, options.seed)?;
+        let code = model.encode(std::slice::from_ref(&input.partial))?;
+        let n_completions = if model.config.d_noise == 0 { 1 } else { options.n_completions };
+        input.completions(n_completions, CLOUDS_AT_ONCE, options, |n, rng| {
+            let noise = model.noise(n, options.temperature, rng)?;
+            Ok(model.networks.complete(code.clone().repeat_dim(0, n), noise))
+        })
+    }
+
+    /// How much the code of each cloud looks like that of a complete shape.
+    fn scores(networks: &CodeNetwork, clouds: Tensor<3>) -> Tensor<1> {
+        let codes = networks.autoencoder.encode(clouds, Mode::Predict);
+        CodeNetwork::scores(&networks.discriminator, codes)
+    }
+
+    fn one_each(model: &FittedCodeCompleter, scans: &[PointSet], seed: u64) -> Result<Tensor<3>> {
+        let noise = model.noise(1, 1.0, &mut stream(seed, "frame noise", 0))?;
+        let noise = noise.map(|noise| noise.repeat_dim(0, scans.len()));
+        Ok(model.networks.complete(model.encode(scans)?, noise))
     }
 }
 
@@ -244,58 +252,7 @@ impl CompletionLearner for CodeCompleter {
 /// of points that is not the decoder's is drawn from its points.
 pub type FittedCodeCompleter = FittedCompleter<CodeCompleter>;
 
-impl Completer for FittedCodeCompleter {
-    /// Without noise in the settings.
-    fn is_deterministic(&self) -> bool {
-        self.config.d_noise == 0
-    }
-
-    fn n_partial_points(&self) -> usize {
-        self.config.n_partial_points
-    }
-
-    fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
-        scans.iter().map(|scan| self.complete_one(scan, options)).collect()
-    }
-
-    /// How much the code of each cloud looks like that of a complete shape.
-    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let CodeNetwork { autoencoder, discriminator, .. } = &self.networks;
-        scores_of(clouds, self.config.device, |clouds| {
-            CodeNetwork::scores(discriminator, autoencoder.encode(clouds, Mode::Predict))
-        })
-    }
-
-    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
-        let noise = self.noise(1, 1.0, &mut stream(seed, "frame noise", 0))?;
-        let noise = noise.map(|noise| noise.repeat_dim(0, scans.len()));
-        let codes = self.networks.complete_codes(self.encode(scans)?, noise);
-        to_points(self.networks.autoencoder.decode(codes))
-    }
-}
-
 impl FittedCodeCompleter {
-    fn complete_one(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
-        options.check()?;
-        let mut input = ScanInput::new(scan, self.config.n_partial_points, options.seed)?;
-        let code = self.encode(std::slice::from_ref(&input.partial))?;
-        let n_completions = if self.is_deterministic() { 1 } else { options.n_completions };
-        let mut completions = Vec::with_capacity(n_completions);
-        while completions.len() < n_completions {
-            let n = CLOUDS_AT_ONCE.min(n_completions - completions.len());
-            let noise = self.noise(n, options.temperature, &mut input.rng)?;
-            let codes = self.networks.complete_codes(code.clone().repeat_dim(0, n), noise);
-            for cloud in to_points(self.networks.autoencoder.decode(codes))? {
-                completions.push(input.finished(cloud, options)?);
-            }
-        }
-        Ok(completions)
-    }
-
     /// What the autoencoder makes of a complete cloud: no completion can be better than this.
     pub fn reconstruct(&self, cloud: &PointSet) -> Result<PointSet> {
         check_frame(cloud)?;

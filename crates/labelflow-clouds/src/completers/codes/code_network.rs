@@ -9,11 +9,9 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow_flow::Initializer;
 
-use super::point_variational_autoencoder::PointVariationalAutoencoder;
+use super::code_models::{NoiseReader, PointAutoencoder, PointVariationalAutoencoder};
 use crate::completers::CodeCompleter;
-use crate::completers::networks::dense_layers::DenseLayers;
-use crate::completers::networks::noise_reader::NoiseReader;
-use crate::completers::networks::point_autoencoder::PointAutoencoder;
+use crate::completers::networks::DenseLayers;
 
 /// The autoencoder, generator and discriminator in its codes, and what reads noise back from completions.
 #[derive(Module, Debug)]
@@ -31,32 +29,21 @@ impl CodeNetwork {
     /// Initial weights.
     pub(crate) fn init(config: &CodeCompleter, device: &Device) -> Self {
         let init = &mut Initializer::new(config.seed, device);
-        let (encoder, decoder) = (&config.encoder_widths, &config.decoder_widths);
-        let d_code = *encoder.last().expect("at least one layer of point features");
+        let (d_code, has_noise) = (config.d_code(), config.d_noise > 0);
+        let autoencoder = PointAutoencoder::init(config, init);
+        let variational = (has_noise && !config.joint_reader)
+            .then(|| PointVariationalAutoencoder::init(config, init));
         let deviation = config.player_deviation.map(|deviation| deviation as f32);
-        let generator = [&[d_code + config.d_noise], &config.generator_widths[..], &[d_code]];
-        let discriminator = [&[d_code], &config.discriminator_widths[..], &[1]];
-        Self {
-            autoencoder: PointAutoencoder::init(encoder, decoder, config.n_points, init),
-            variational: (config.d_noise > 0 && !config.joint_reader).then(|| {
-                let (d_noise, n_points) = (config.d_noise, config.n_points);
-                PointVariationalAutoencoder::init(encoder, decoder, d_noise, n_points, init)
-            }),
-            generator: DenseLayers::init(
-                &generator.concat(),
-                config.generator_slope,
-                deviation,
-                init,
-            ),
-            discriminator: DenseLayers::init(
-                &discriminator.concat(),
-                config.discriminator_slope,
-                deviation,
-                init,
-            ),
-            reader: (config.d_noise > 0 && config.joint_reader)
-                .then(|| NoiseReader::init(encoder, config.d_noise, init)),
-        }
+        let mut layers = |d_input, hidden: &[usize], d_output, slope| {
+            let widths = [&[d_input], hidden, &[d_output]].concat();
+            DenseLayers::init(&widths, slope, deviation, init)
+        };
+        let CodeCompleter { generator_slope, discriminator_slope, .. } = *config;
+        let d_input = d_code + config.d_noise;
+        let generator = layers(d_input, &config.generator_widths, d_code, generator_slope);
+        let discriminator = layers(d_code, &config.discriminator_widths, 1, discriminator_slope);
+        let reader = (has_noise && config.joint_reader).then(|| NoiseReader::init(config, init));
+        Self { autoencoder, variational, generator, discriminator, reader }
     }
 
     /// Codes of complete clouds from those of partial ones.
@@ -69,6 +56,11 @@ impl CodeNetwork {
             Some(noise) => Tensor::cat(vec![codes, noise], 1),
             None => codes,
         })
+    }
+
+    /// The clouds of [`complete_codes`](Self::complete_codes), `[n_clouds, n_points, 3]`.
+    pub(crate) fn complete(&self, codes: Tensor<2>, noise: Option<Tensor<2>>) -> Tensor<3> {
+        self.autoencoder.decode(self.complete_codes(codes, noise))
     }
 
     /// The score of each code, `[n_clouds]`.

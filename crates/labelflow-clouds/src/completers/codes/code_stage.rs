@@ -5,15 +5,14 @@ use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::training::flat_gradient;
 use labelflow_flow::{Mode, StatisticsRecorder};
+use rand_chacha::ChaCha8Rng;
 
-use super::earth_movers_loss::earth_movers_loss;
-use super::point_variational_autoencoder::PointVariationalAutoencoder;
-use crate::completers::networks::point_autoencoder::PointAutoencoder;
+use super::code_models::{PointAutoencoder, PointVariationalAutoencoder};
+use crate::completers::networks::earth_movers_loss;
 use crate::completers::scan_input::{normal, stacked, to_tensor_on};
-use crate::completers::stages::course::{Schedule, Stage, StepResult};
-use crate::completers::stages::step_batch::{StepDraws, step_batch};
-use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork};
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
+};
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
 
 /// Complete clouds and the noise of a variational autoencoder.
@@ -120,16 +119,11 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
 
     fn draw(&self, step: usize, device: &Device) -> Result<ShapeBatch> {
         let &Self { config, dataset, .. } = self;
-        let draws = StepDraws {
-            seed: config.seed,
-            order: M::DRAWS[0],
-            clouds: M::DRAWS[1],
-            n_clouds: dataset.n_shapes(),
-            batch_size: M::training(config).batch_size,
-        };
-        let clouds = draws.draw(step, |index, _, rng| {
+        let (n_clouds, batch_size) = (dataset.n_shapes(), M::training(config).batch_size);
+        let draw = |index: usize, _, rng: &mut ChaCha8Rng| {
             Ok((dataset.shape(index, config.n_points, rng)?, normal(config.d_noise, rng)))
-        })?;
+        };
+        let clouds = draw_clouds(config.seed, M::DRAWS, n_clouds, batch_size, step, draw)?;
         let (shapes, noise): (Vec<_>, Vec<Vec<f32>>) = clouds.into_iter().unzip();
         Ok(ShapeBatch {
             shapes: to_tensor_on(&shapes, device),
@@ -149,10 +143,7 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
         let length = trained.update(flat_gradient(&model, loss.backward()));
         trained.absorb(recorder);
         let terms = terms.into_iter().map(Tensor::inner);
-        StepResult {
-            numbers: step_numbers(loss.inner(), length, terms),
-            networks: vec![trained.values()],
-        }
+        StepResult::new(loss.inner(), length, terms, vec![trained.values()])
     }
 
     fn model(&self) -> CodeNetwork {

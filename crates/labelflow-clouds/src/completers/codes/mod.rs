@@ -2,11 +2,10 @@
 
 mod code_adversarial_stage;
 mod code_completer;
+mod code_models;
 mod code_network;
 mod code_stage;
 mod code_training;
-pub(crate) mod earth_movers_loss;
-mod point_variational_autoencoder;
 
 pub use code_completer::{CodeCompleter, FittedCodeCompleter};
 pub(crate) use code_network::CodeNetwork;

@@ -7,7 +7,7 @@ use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 
 use crate::completers::scan_input::{normal, stacked};
-use crate::completers::stages::step_batch::{StepDraws, step_batch};
+use crate::completers::stages::{draw_clouds, step_batch};
 use crate::completers::{CompletionDataset, PointCloudCompleter};
 use crate::geometry::PointSet;
 
@@ -68,41 +68,28 @@ impl CloudDraw {
         config: &PointCloudCompleter,
         step: usize,
     ) -> Result<Vec<Self>> {
-        let draws = StepDraws {
-            seed: config.seed,
-            order: "partials",
-            clouds: "clouds",
-            n_clouds: dataset.n_partials(),
-            batch_size: config.training.batch_size,
-        };
-        draws.draw(step, |index, visit, rng| Self::of(dataset, config, index, visit, rng))
-    }
-
-    fn of(
-        dataset: &CompletionDataset,
-        config: &PointCloudCompleter,
-        index: usize,
-        visit: u64,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Self> {
-        let partial = dataset.partial(index, visit, config.n_partial_points, rng)?;
-        let shape = dataset.complete(config.n_points, rng)?;
-        let mut draw = Self {
-            partial: moved(partial, config.jitter, rng)?,
-            shape: moved(shape, config.jitter, rng)?,
-            latent_noise: normal(config.d_latent, rng),
-            noise: normal(config.n_points * N_AXES, rng),
-            blur: Vec::new(),
-        };
-        if config.discriminator_blur > 0.0 {
-            let mut blur = || -> Vec<f32> {
-                let noise = normal(config.n_points * N_AXES, rng).into_iter();
-                noise.map(|value| value * config.discriminator_blur as f32).collect()
+        let (n_clouds, batch_size) = (dataset.n_partials(), config.training.batch_size);
+        let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
+            let points = [config.n_partial_points, config.n_points];
+            let (partial, shape) = dataset.pair(index, visit, points, rng)?;
+            let mut draw = Self {
+                partial: moved(partial, config.jitter, rng)?,
+                shape: moved(shape, config.jitter, rng)?,
+                latent_noise: normal(config.d_latent, rng),
+                noise: normal(config.n_points * N_AXES, rng),
+                blur: Vec::new(),
             };
-            draw.shape = shifted(&draw.shape, &blur())?;
-            draw.blur = blur();
-        }
-        Ok(draw)
+            if config.discriminator_blur > 0.0 {
+                let mut blur = || -> Vec<f32> {
+                    let noise = normal(config.n_points * N_AXES, rng).into_iter();
+                    noise.map(|value| value * config.discriminator_blur as f32).collect()
+                };
+                draw.shape = shifted(&draw.shape, &blur())?;
+                draw.blur = blur();
+            }
+            Ok(draw)
+        };
+        draw_clouds(config.seed, ["partials", "clouds"], n_clouds, batch_size, step, draw)
     }
 }
 

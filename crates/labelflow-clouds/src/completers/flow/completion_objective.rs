@@ -17,14 +17,16 @@ use burn::tensor::Tensor;
 use labelflow_flow::N_AXES;
 
 use crate::completers::PointCloudCompleter;
-use crate::completers::networks::nearest_points::nearest_distances;
+use crate::completers::networks::nearest_distances;
 
 /// The parts of the generator's loss.
-pub(crate) const TERMS: [&str; 5] =
-    ["likelihood", "divergence", "adversarial", "hausdorff", "fidelity"];
+pub(crate) const N_TERMS: usize = 5;
+/// The discriminator's loss, and the parts of the generator's.
+pub(crate) const NAMES: [&str; N_TERMS + 1] =
+    ["discriminator", "likelihood", "divergence", "adversarial", "hausdorff", "fidelity"];
 
-/// The weights of [`TERMS`].
-pub(crate) fn term_weights(config: &PointCloudCompleter) -> [f64; TERMS.len()] {
+/// The weights of the parts of the generator's loss.
+pub(crate) fn term_weights(config: &PointCloudCompleter) -> [f64; N_TERMS] {
     [
         config.likelihood_weight,
         config.divergence_weight,

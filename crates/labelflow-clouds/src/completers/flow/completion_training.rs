@@ -1,31 +1,28 @@
 //! How training of a completer proceeds.
 
-use labelflow::Result;
-
-use crate::completers::{StageLength, settings_check};
-
 settings! {
+    checked
     /// How training of a completer proceeds.
     pub struct CompletionTraining {
         /// Passes over the partial clouds. Default: 100.
-        max_epochs: usize = 100,
+        max_epochs: usize = 100 => at_least(1),
         /// Clouds of one step; a last batch with fewer is left out. Default: 32.
-        batch_size: usize = 32,
+        batch_size: usize = 32 => at_least(2),
         /// Adam's step size, of both networks. Default: 5e-4.
-        learning_rate: f64 = 5e-4,
+        learning_rate: f64 = 5e-4 => positive,
         /// The discriminator's step size as a share of it. Default: 1.
-        discriminator_rate: f64 = 1.0,
+        discriminator_rate: f64 = 1.0 => positive,
         /// The step size grows over so many steps at the start. Default: 100.
         warmup_steps: usize = 100,
         /// The share of the step size that is left at the end; it falls along half a cosine. 1 keeps it constant. Default: 0.02.
-        final_rate: f64 = 0.02,
+        final_rate: f64 = 0.02 => share,
         /// Longer gradients are shortened to this norm. Default: 1000.
-        max_gradient_norm: f64 = 1000.0,
+        max_gradient_norm: f64 = 1000.0 => positive,
         /// The generator that is kept is a moving average of its weights, which remembers this share from step to step. 0 keeps the last
         /// weights. Default: 0.999.
-        averaging: f64 = 0.999,
+        averaging: f64 = 0.999 => share,
         /// After training, normalisation statistics are those of so many batches under the final weights. Default: 200.
-        statistics_batches: usize = 200,
+        statistics_batches: usize = 200 => at_least(1),
     }
 }
 
@@ -40,22 +37,6 @@ impl CompletionTraining {
             averaging: 0.0,
             ..Self::default()
         }
-    }
-
-    pub(crate) fn length(&mut self) -> StageLength<'_> {
-        StageLength { max_epochs: &mut self.max_epochs, batch_size: &mut self.batch_size }
-    }
-
-    pub(crate) fn check(&self) -> Result<()> {
-        settings_check::positive(&[
-            ("learning_rate", self.learning_rate),
-            ("discriminator_rate", self.discriminator_rate),
-            ("max_gradient_norm", self.max_gradient_norm),
-        ])?;
-        settings_check::shares(&[("final_rate", self.final_rate), ("averaging", self.averaging)])?;
-        settings_check::at_least_one(&[("max_epochs", self.max_epochs)])?;
-        settings_check::at_least(2, &[("batch_size", self.batch_size)])?;
-        settings_check::at_least_one(&[("statistics_batches", self.statistics_batches)])
     }
 
     /// The step size of a step.

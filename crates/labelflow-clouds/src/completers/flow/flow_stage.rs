@@ -7,57 +7,25 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::training::{Adam, Report, flat_gradient};
 use labelflow::{Error, Result};
-use labelflow_flow::{
-    Initializer, Mode, State, StatisticsRecorder, absorb, flat_weights, load_state, state,
-};
+use labelflow_flow::{Mode, State, StatisticsRecorder, absorb, flat_weights, load_state, state};
 
 use super::completion_batch::{CloudDraw, CompletionBatch};
-use super::completion_network::CompletionNetwork;
-use super::completion_objective::{TERMS, discriminator_loss};
-use super::discriminator::Discriminator;
+use super::completion_objective::{NAMES, discriminator_loss};
+use super::flow_networks::{CompletionNetwork, Discriminator, FlowNetworks};
 use super::generator_step::generator_step;
-use crate::completers::stages::course::{Course, Schedule, Stage, StepResult, foreign};
-use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork, UpdateRule};
+use crate::completers::stages::{
+    Course, NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, UpdateRule, foreign,
+};
 use crate::completers::{CompletionDataset, PointCloudCompleter};
 
 /// Batches that are drawn while the device computes.
 const BATCHES_AHEAD: usize = 2;
-/// What the numbers of a step are, after loss and length of the gradient.
-const NAMES: [&str; TERMS.len() + 1] = {
-    let mut names = ["discriminator"; TERMS.len() + 1];
-    let mut index = 0;
-    while index < TERMS.len() {
-        names[index + 1] = TERMS[index];
-        index += 1;
-    }
-    names
-};
-
-/// The two networks that are trained against each other.
-#[derive(Module, Debug)]
-pub struct FlowNetworks {
-    pub(crate) generator: CompletionNetwork,
-    pub(crate) discriminator: Discriminator,
-}
-
-impl FlowNetworks {
-    /// Initial weights.
-    pub(crate) fn init(config: &PointCloudCompleter, device: &Device) -> Self {
-        let mut init = Initializer::new(config.seed, device);
-        Self {
-            generator: CompletionNetwork::init(config, &mut init),
-            discriminator: Discriminator::init(config, &mut init),
-        }
-    }
-}
-
 /// Trains both networks from where their course is; the generator that comes back has settled statistics.
 pub(crate) fn train_flow(
     config: &PointCloudCompleter,
-    dataset: &CompletionDataset,
     mut course: Course<'_, FlowNetworks>,
 ) -> Result<(FlowNetworks, Report)> {
+    let dataset = course.dataset;
     if dataset.n_partials() < 2 {
         return Err(Error::data("partial clouds", "at least two", dataset.n_partials()));
     }
@@ -171,10 +139,7 @@ impl Stage for FlowStage<'_> {
         discriminator.absorb(of_shapes);
         discriminator.absorb(of_clouds);
         let terms = [loss.inner()].into_iter().chain(value.terms);
-        StepResult {
-            numbers: step_numbers(value.loss, length, terms),
-            networks: vec![generator.values(), discriminator.values()],
-        }
+        StepResult::new(value.loss, length, terms, vec![generator.values(), discriminator.values()])
     }
 
     /// Moves the averaged weights. At the start they remember less, so that they do not stay where training began.
@@ -220,18 +185,4 @@ fn settled(
         generator = absorb(generator, recorder, 1.0 / (index + 1) as f64);
     }
     Ok(generator)
-}
-
-#[cfg(test)]
-mod tests {
-    use labelflow_flow::n_parameters;
-
-    use super::*;
-
-    #[test]
-    fn parameters_are_as_many_as_the_specification_says() {
-        let networks = FlowNetworks::init(&PointCloudCompleter::default(), &Device::flex());
-        assert_eq!(n_parameters(&networks.generator), 5_124_488);
-        assert_eq!(n_parameters(&networks.discriminator), 257_537);
-    }
 }

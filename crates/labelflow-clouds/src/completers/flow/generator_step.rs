@@ -12,19 +12,18 @@ use burn::tensor::Tensor;
 use labelflow_flow::{Mode, N_AXES, StatisticsRecorder};
 
 use super::completion_batch::CompletionBatch;
-use super::completion_network::CompletionNetwork;
 use super::completion_objective::{
-    TERMS, cloud_terms, likelihood_slope, likelihood_term, term_weights, weighted_sum,
+    N_TERMS, cloud_terms, likelihood_slope, likelihood_term, term_weights, weighted_sum,
 };
-use super::discriminator::Discriminator;
+use super::flow_networks::{CompletionNetwork, Discriminator};
 use crate::completers::PointCloudCompleter;
 
 /// What a step of the generator needs and leaves. All tensors are without gradients of their own.
 pub(crate) struct GeneratorStep {
     /// `[1]`
     pub(crate) loss: Tensor<1>,
-    /// In the order of [`TERMS`], `[1]` each, without their weights.
-    pub(crate) terms: [Tensor<1>; TERMS.len()],
+    /// In the order of [`term_weights`], `[1]` each, without their weights.
+    pub(crate) terms: [Tensor<1>; N_TERMS],
     /// Of all weights, as one vector.
     pub(crate) gradient: Tensor<1>,
     /// What the discriminator saw of the generated clouds, `[n_clouds, n_points, 3]`, on the device with gradients.
@@ -92,8 +91,8 @@ mod tests {
     use labelflow_flow::n_parameters;
 
     use super::*;
-    use crate::completers::flow::completion_objective::discriminator_loss;
-    use crate::completers::flow::flow_stage::FlowNetworks;
+    use crate::completers::flow::flow_networks::FlowNetworks;
+    use crate::completers::networks::discriminator_loss;
     use labelflow::training::{add_flat, flat_gradient};
 
     fn wave(n: usize, factor: f64) -> Vec<f64> {

@@ -10,22 +10,20 @@
 // Deviation: by default a narrower base, larger steps that fade, averaged weights and a denser fidelity term, since a standard normal
 // base has far to contract at the paper's step size; `PointCloudCompleter::paper` has none of them. docs/method/completion.md compares.
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::storage::{ModelTask, n_hidden_weights};
 use labelflow::training::{DeviceKind, Report, stream};
 use labelflow_flow::{Mode, N_AXES};
 
-use super::flow_stage::{FlowNetworks, train_flow};
+use super::flow_networks::FlowNetworks;
+use super::flow_stage::train_flow;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
-use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, normal_tensor, scores_of, to_points, to_tensor,
-};
-use crate::completers::stages::course::Course;
+use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, normal_tensor, to_tensor};
+use crate::completers::stages::Course;
 use crate::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining,
-    FittedCompleter, LatentSource, settings_check,
+    CompletionLearner, CompletionOptions, CompletionTraining, FittedCompleter, LatentSource,
 };
 use crate::geometry::PointSet;
 
@@ -33,45 +31,46 @@ use crate::geometry::PointSet;
 const SEARCH_POINTS: usize = 512;
 
 settings! {
+    checked
     /// Settings of a point cloud completer.
     pub struct PointCloudCompleter {
         /// Where all randomness comes from. Default: 0.
         seed: u64 = 0,
         /// Points of a partial cloud. Default: 1024.
-        n_partial_points: usize = 1024,
+        n_partial_points: usize = 1024 => at_least(1),
         /// Points of a complete cloud in training; a trained model gives any number. Default: 2048.
-        n_points: usize = 2048,
+        n_points: usize = 2048 => at_least(1),
         /// Steps of the flow, of three couplings each. Default: 8.
-        n_steps: usize = 8,
+        n_steps: usize = 8 => at_least(1),
         /// Width inside the couplings. Default: 64.
-        d_hidden: usize = 64,
+        d_hidden: usize = 64 => at_least(1),
         /// Width of the latent. Default: 128.
-        d_latent: usize = 128,
+        d_latent: usize = 128 => at_least(1),
         /// Widths of the layers that look at partial clouds. Default: 64, 128, 256, 512.
-        feature_widths: Vec<usize> = vec![64, 128, 256, 512],
+        feature_widths: Vec<usize> = vec![64, 128, 256, 512] => some_widths,
         /// Widths of the discriminator's layers for points. Default: 64, 128, 128, 256, 128.
-        discriminator_widths: Vec<usize> = vec![64, 128, 128, 256, 128],
+        discriminator_widths: Vec<usize> = vec![64, 128, 128, 256, 128] => some_widths,
         /// Widths of the discriminator's layers after them. Default: 256, 512.
-        discriminator_head: Vec<usize> = vec![256, 512],
+        discriminator_head: Vec<usize> = vec![256, 512] => widths,
         /// Whether the discriminator's layers for points are normalised over the batch, as in the paper. Default: true.
         discriminator_norm: bool = true,
         /// The discriminator sees points blurred by noise of this deviation, shapes and completions alike, so that it scores shapes rather than
         /// how thin a surface is; 0 in the paper. Default: 0.
-        discriminator_blur: f64 = 0.0,
+        discriminator_blur: f64 = 0.0 => not_negative,
         /// The deviation of the base density; 1 in the paper. Default: 0.2.
-        base_deviation: f64 = 0.2,
+        base_deviation: f64 = 0.2 => positive,
         /// The weight of the likelihood term, in bits per dimension; 0 for the paper's "w/o-nll". Default: 0.1.
-        likelihood_weight: f64 = 0.1,
+        likelihood_weight: f64 = 0.1 => not_negative,
         /// The weight of the latent's divergence from N(0, I). Default: 1/128.
-        divergence_weight: f64 = 1.0 / 128.0,
+        divergence_weight: f64 = 1.0 / 128.0 => not_negative,
         /// The weight of the discriminator's score. Default: 10.
-        adversarial_weight: f64 = 10.0,
+        adversarial_weight: f64 = 10.0 => not_negative,
         /// The weight of the largest distance from the scan to its completion. Default: 100.
-        hausdorff_weight: f64 = 100.0,
+        hausdorff_weight: f64 = 100.0 => not_negative,
         /// The weight of the mean distance from the scan to its completion; 0 in the paper. Default: 100.
-        fidelity_weight: f64 = 100.0,
+        fidelity_weight: f64 = 100.0 => not_negative,
         /// Training scales clouds by 1 ± this and moves them by half as much, for scans whose frame is not known. Default: 0.
-        jitter: f64 = 0.0,
+        jitter: f64 = 0.0 => share_below_one,
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// How training proceeds.
@@ -128,28 +127,8 @@ impl CompletionLearner for PointCloudCompleter {
     }
 
     fn check(&self) -> Result<()> {
-        settings_check::at_least_one(&[
-            ("n_partial_points", self.n_partial_points),
-            ("n_points", self.n_points),
-            ("n_steps", self.n_steps),
-            ("d_hidden", self.d_hidden),
-            ("d_latent", self.d_latent),
-        ])?;
-        let (features, discriminator) = (&self.feature_widths, &self.discriminator_widths);
-        settings_check::some_widths("feature_widths", features)?;
-        settings_check::some_widths("discriminator_widths", discriminator)?;
-        settings_check::widths(&[("discriminator_head", &self.discriminator_head)])?;
-        settings_check::positive(&[("base_deviation", self.base_deviation)])?;
-        settings_check::not_negative(&[
-            ("likelihood_weight", self.likelihood_weight),
-            ("divergence_weight", self.divergence_weight),
-            ("adversarial_weight", self.adversarial_weight),
-            ("hausdorff_weight", self.hausdorff_weight),
-            ("fidelity_weight", self.fidelity_weight),
-            ("discriminator_blur", self.discriminator_blur),
-        ])?;
-        settings_check::shares_below_one(&[("jitter", self.jitter)])?;
-        self.training.check()
+        self.check_each("")?;
+        self.training.check_each("")
     }
 
     fn init(&self, device: &Device) -> FlowNetworks {
@@ -166,76 +145,54 @@ impl CompletionLearner for PointCloudCompleter {
         n_hidden_weights(self.n_steps, self.d_hidden, self.d_latent)?.checked_add(networks)
     }
 
-    fn train(
-        &self,
-        dataset: &CompletionDataset,
-        course: Course<'_, FlowNetworks>,
-    ) -> Result<(FlowNetworks, Report)> {
-        train_flow(self, dataset, course)
-    }
-}
-
-/// A trained flow.
-pub type FittedPointCloudCompleter = FittedCompleter<PointCloudCompleter>;
-
-impl Completer for FittedPointCloudCompleter {
-    fn n_partial_points(&self) -> usize {
-        self.config.n_partial_points
+    fn train(&self, course: Course<'_, FlowNetworks>) -> Result<(FlowNetworks, Report)> {
+        train_flow(self, course)
     }
 
-    fn complete_all(
-        &self,
-        scans: &[PointSet],
+    fn complete_one(
+        model: &FittedPointCloudCompleter,
+        scan: &PointSet,
         options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
-        scans.iter().map(|scan| self.complete_one(scan, options)).collect()
-    }
-
-    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let discriminator = &self.networks.discriminator;
-        let score = |clouds| discriminator.forward(clouds, Mode::Predict);
-        scores_of(clouds, self.config.device, score)
-    }
-
-    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
-        let PointCloudCompleter { d_latent, device, .. } = self.config;
-        let rng = &mut stream(seed, "frame noise", 0);
-        let n = scans.len();
-        let latent = normal_tensor([1, d_latent], 1.0, device, rng)?.repeat_dim(0, n);
-        let noise = normal_tensor([1, SEARCH_POINTS, 3], 1.0, device, rng)?.repeat_dim(0, n);
-        let generator = &self.networks.generator;
-        let encoded = generator.encode(to_tensor(scans, device)?, Mode::Predict);
-        let latent = encoded.latent.sample(latent);
-        to_points(generator.generate(latent, encoded.features, noise, Mode::Predict).clouds)
-    }
-}
-
-impl FittedPointCloudCompleter {
-    fn complete_one(&self, scan: &PointSet, options: &CompletionOptions) -> Result<Vec<PointSet>> {
-        options.check()?;
-        let PointCloudCompleter { d_latent, device, .. } = self.config;
-        let n_points = options.n_points.unwrap_or(self.config.n_points);
-        let mut input = ScanInput::new(scan, self.config.n_partial_points, options.seed)?;
+    ) -> Result<Vec<PointSet>> {
+        let PointCloudCompleter { n_partial_points, d_latent, device, .. } = model.config;
+        let n_points = options.n_points.unwrap_or(model.config.n_points);
+        let input = ScanInput::new(scan, n_partial_points, options.seed)?;
         let partial = to_tensor(std::slice::from_ref(&input.partial), device)?;
-        let generator = &self.networks.generator;
+        let generator = &model.networks.generator;
         let encoded = generator.encode(partial, Mode::Predict);
-        let clouds_at_once = (CLOUDS_AT_ONCE * self.config.n_points / n_points).max(1);
-        let mut completions = Vec::with_capacity(options.n_completions);
-        while completions.len() < options.n_completions {
-            let n = clouds_at_once.min(options.n_completions - completions.len());
-            let (temperature, rng) = (options.temperature, &mut input.rng);
-            let latent_noise = normal_tensor([n, d_latent], temperature, device, rng)?;
-            let noise = normal_tensor([n, n_points, N_AXES], temperature, device, rng)?;
+        let n_at_once = (CLOUDS_AT_ONCE * model.config.n_points / n_points).max(1);
+        input.completions(options.n_completions, n_at_once, options, |n, rng| {
+            let latent_noise = normal_tensor([n, d_latent], options.temperature, device, rng)?;
+            let noise = normal_tensor([n, n_points, N_AXES], options.temperature, device, rng)?;
             let latent = match options.latent {
                 LatentSource::Posterior => encoded.latent.sample(latent_noise),
                 LatentSource::Prior => latent_noise,
             };
             let features = encoded.features.clone().repeat_dim(0, n);
-            let generated = generator.generate(latent, features, noise, Mode::Predict);
-            for cloud in to_points(generated.clouds)? {
-                completions.push(input.finished(cloud, options)?);
-            }
-        }
-        Ok(completions)
+            Ok(generator.generate(latent, features, noise, Mode::Predict).clouds)
+        })
+    }
+
+    fn scores(networks: &FlowNetworks, clouds: Tensor<3>) -> Tensor<1> {
+        networks.discriminator.forward(clouds, Mode::Predict)
+    }
+
+    fn one_each(
+        model: &FittedPointCloudCompleter,
+        scans: &[PointSet],
+        seed: u64,
+    ) -> Result<Tensor<3>> {
+        let PointCloudCompleter { d_latent, device, .. } = model.config;
+        let rng = &mut stream(seed, "frame noise", 0);
+        let n = scans.len();
+        let latent = normal_tensor([1, d_latent], 1.0, device, rng)?.repeat_dim(0, n);
+        let noise = normal_tensor([1, SEARCH_POINTS, 3], 1.0, device, rng)?.repeat_dim(0, n);
+        let generator = &model.networks.generator;
+        let encoded = generator.encode(to_tensor(scans, device)?, Mode::Predict);
+        let latent = encoded.latent.sample(latent);
+        Ok(generator.generate(latent, encoded.features, noise, Mode::Predict).clouds)
     }
 }
+
+/// A trained flow.
+pub type FittedPointCloudCompleter = FittedCompleter<PointCloudCompleter>;

@@ -11,15 +11,15 @@ use labelflow::Result;
 use labelflow::training::{flat_gradient, stream};
 use labelflow_flow::Initializer;
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 
 use super::patch_variance::patch_variance;
 use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
 use crate::completers::scan_input::{normal, to_tensor_on};
-use crate::completers::stages::course::{Schedule, Stage, StepResult};
-use crate::completers::stages::step_batch::{StepDraws, step_batch};
-use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork};
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
+};
 use crate::completers::{CompletionDataset, ShapeInversion};
 
 /// The generator and the critic.
@@ -34,13 +34,10 @@ impl TreeNetworks {
     pub(crate) fn init(config: &ShapeInversion, device: &Device) -> Self {
         let init = &mut Initializer::new(config.seed, device);
         let widths = [&[config.d_noise], &config.generator_widths[..]].concat();
+        let (points, head) = (&config.discriminator_widths, &config.discriminator_head);
         Self {
             generator: TreeGenerator::init(&widths, &config.degrees, config.widening, init),
-            critic: ShapeCritic::init(
-                &config.discriminator_widths,
-                &config.discriminator_head,
-                init,
-            ),
+            critic: ShapeCritic::init(points, head, init),
         }
     }
 }
@@ -85,15 +82,11 @@ impl Stage for TreeStage<'_> {
 
     fn draw(&self, step: usize, device: &Device) -> Result<TreeBatch> {
         let &Self { config, dataset, .. } = self;
-        let draws = StepDraws {
-            seed: config.seed,
-            order: "tree order",
-            clouds: "tree",
-            n_clouds: dataset.n_shapes(),
-            batch_size: config.training.batch_size,
-        };
+        let (n_clouds, batch_size) = (dataset.n_shapes(), config.training.batch_size);
         let n_points: usize = config.degrees.iter().product();
-        let shapes = draws.draw(step, |index, _, rng| dataset.shape(index, n_points, rng))?;
+        let draw = |index: usize, _, rng: &mut ChaCha8Rng| dataset.shape(index, n_points, rng);
+        let names = ["tree order", "tree"];
+        let shapes = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
         let rng = &mut stream(config.seed, "tree noise", step as u64);
         let n_generated = config.discriminator_steps * shapes.len();
         let mut noise = |n: usize| {
@@ -139,10 +132,8 @@ impl Stage for TreeStage<'_> {
         let loss = adversarial.clone() + patches.clone() * config.patch_weight;
         let length = generator.update(flat_gradient(&own, loss.backward()));
         let terms = [adversarial.inner(), patches.inner(), loss_of_critic, penalty];
-        StepResult {
-            numbers: step_numbers(loss.inner(), length, terms),
-            networks: vec![generator.values(), critic.values()],
-        }
+        let networks = vec![generator.values(), critic.values()];
+        StepResult::new(loss.inner(), length, terms, networks)
     }
 
     fn model(&self) -> TreeNetworks {

@@ -14,11 +14,9 @@ use labelflow::training::{Adam, FlatModule, flat_gradient, flat_gradients};
 use labelflow_flow::{N_AXES, Recording, n_parameters};
 
 use super::inversion_training::TreeNetworks;
-use super::several_nearest::several_nearest;
-use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
 use crate::completers::Inversion;
-use crate::completers::networks::nearest_points::nearest_squares;
+use crate::completers::networks::{nearest_squares, several_nearest};
 use crate::geometry::farthest_apart;
 
 /// The noise of each completion, `[n_scans, 1, d_noise]`.
@@ -51,10 +49,23 @@ pub(crate) fn invert(
     let mut latents = FlatModule::new(latents, adam(n_scans * d_noise));
     let mut generator = FlatModule::new(generator, of_weights);
     let critic = networks.critic.clone().fork(&device).no_grad();
-    let search = Search::new(settings, critic, Tensor::from_inner(scans));
+    let scans = Tensor::from_inner(scans);
+    let wanted = critic.forward(scans.clone()).features;
     let (now_latents, now_generator) = (latents.current(), generator.current());
-    let mut gradients =
-        Recording::new(&device, || search.gradients(&now_latents(), &now_generator()));
+    // Each scan has its own loss, and their sum no weight in common.
+    let mut gradients = Recording::new(&device, || {
+        let (latents, generator) = (now_latents(), now_generator());
+        let clouds = generator.forward(latents.noise.val());
+        let masked = Masked::of(clouds, &scans, settings.n_mask_neighbors);
+        let features = critic.forward(masked.points).features;
+        let features = (features - wanted.clone()).abs().mean_dim(1);
+        let prior = latents.noise.val().square().mean_dim(2).squeeze_dim::<2>(2) * 0.5;
+        let loss =
+            masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
+        let mut gradients = loss.sum().backward();
+        let of_noise = Tensor::cat(flat_gradients(&latents, &mut gradients), 0);
+        [of_noise, flat_gradient(&generator, gradients)]
+    });
     for (&noise_rate, &weight_rate) in settings.noise_rates.iter().zip(&settings.weight_rates) {
         for _ in 0..settings.n_iterations {
             let [of_noise, of_weights] = gradients.repeat().clone();
@@ -63,37 +74,6 @@ pub(crate) fn invert(
         }
     }
     generator.module().valid().forward(latents.module().noise.val().inner())
-}
-
-/// What stays the same throughout a search.
-struct Search<'a> {
-    settings: &'a Inversion,
-    critic: ShapeCritic,
-    scans: Tensor<3>,
-    /// The features of the scans.
-    wanted: Tensor<2>,
-}
-
-impl<'a> Search<'a> {
-    fn new(settings: &'a Inversion, critic: ShapeCritic, scans: Tensor<3>) -> Self {
-        let wanted = critic.forward(scans.clone()).features;
-        Self { settings, critic, scans, wanted }
-    }
-
-    /// Those of the noise and of the weights. Each scan has its own loss, and their sum no weight in common.
-    fn gradients(&self, latents: &Latents, generator: &TreeGenerator) -> [Tensor<1>; 2] {
-        let settings = self.settings;
-        let clouds = generator.forward(latents.noise.val());
-        let masked = Masked::of(clouds, &self.scans, settings.n_mask_neighbors);
-        let features = self.critic.forward(masked.points.clone()).features;
-        let features = (features - self.wanted.clone()).abs().mean_dim(1);
-        let prior = latents.noise.val().square().mean_dim(2).squeeze_dim::<2>(2) * 0.5;
-        let loss =
-            masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
-        let mut gradients = loss.sum().backward();
-        let of_noise = Tensor::cat(flat_gradients(latents, &mut gradients), 0);
-        [of_noise, flat_gradient(generator, gradients)]
-    }
 }
 
 /// What a scan shows of a cloud.

@@ -3,7 +3,6 @@
 mod inversion_training;
 mod latent_inversion;
 mod patch_variance;
-mod several_nearest;
 mod shape_critic;
 mod shape_inversion;
 mod tree_generator;

@@ -11,7 +11,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use labelflow_flow::N_AXES;
 use rayon::prelude::*;
 
-use super::several_nearest::{FAR, several_nearest};
+use crate::completers::networks::{FAR, several_nearest};
 use crate::geometry::{PointSet, farthest_points};
 
 /// Keeps distances of points that coincide differentiable.

@@ -17,16 +17,13 @@ use super::inversion_training::{TreeNetworks, TreeStage};
 use super::latent_inversion::{farthest_rows, invert};
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
-use crate::completers::networks::nearest_points::nearest_squares;
+use crate::completers::networks::nearest_squares;
 use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, normal, scores_of, stacked, to_points, to_tensor,
+    CLOUDS_AT_ONCE, ScanInput, normal, stacked, to_points, to_tensor,
 };
-use crate::completers::stages::course::Course;
-use crate::completers::stages::trained_network::UpdateRule;
-use crate::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCompleter,
-    StageTraining, settings_check,
-};
+use crate::completers::settings_check::is;
+use crate::completers::stages::{Course, UpdateRule};
+use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining};
 use crate::geometry::PointSet;
 
 /// The most candidates: more than anyone compares, and few enough for any memory.
@@ -36,34 +33,35 @@ const SEARCH_CANDIDATES: usize = 64;
 const SEARCH_POINTS: usize = 256;
 
 settings! {
+    checked
     /// Settings of completion by inversion. Training sees the complete shapes of a dataset alone.
     pub struct ShapeInversion {
         /// Where all randomness comes from. Default: 0.
         seed: u64 = 0,
         /// Points of a scan that a completion is fitted to. Default: 1024.
-        n_partial_points: usize = 1024,
+        n_partial_points: usize = 1024 => at_least(1),
         /// Width of the noise at the root of the tree. Default: 96.
-        d_noise: usize = 96,
+        d_noise: usize = 96 => at_least(1),
         /// Widths of the nodes of the layers between root and points. Default: 256, 256, 256, 128, 128, 128.
-        generator_widths: Vec<usize> = vec![256, 256, 256, 128, 128, 128],
+        generator_widths: Vec<usize> = vec![256, 256, 256, 128, 128, 128] => widths,
         /// Children of each node, layer by layer; their product is the number of points. Default: 1, 2, 2, 2, 2, 2, 64.
-        degrees: Vec<usize> = vec![1, 2, 2, 2, 2, 2, 64],
+        degrees: Vec<usize> = vec![1, 2, 2, 2, 2, 2, 64] => widths,
         /// How many times as wide as its input the inner map of a layer is. Default: 10.
-        widening: usize = 10,
+        widening: usize = 10 => at_least(1),
         /// Widths of the discriminator's layers for points. Default: 64, 128, 256, 256, 512.
-        discriminator_widths: Vec<usize> = vec![64, 128, 256, 256, 512],
+        discriminator_widths: Vec<usize> = vec![64, 128, 256, 256, 512] => some_widths,
         /// Widths of the discriminator's layers after them. Default: 128, 64.
-        discriminator_head: Vec<usize> = vec![128, 64],
+        discriminator_head: Vec<usize> = vec![128, 64] => widths,
         /// Steps of the discriminator before each one of the generator. Default: 5.
-        discriminator_steps: usize = 5,
+        discriminator_steps: usize = 5 => at_least(1),
         /// The weight of the penalty on the discriminator's steepness. Default: 10.
-        penalty_weight: f64 = 10.0,
+        penalty_weight: f64 = 10.0 => not_negative,
         /// The weight of the unevenness of points. Default: 0.2.
-        patch_weight: f64 = 0.2,
+        patch_weight: f64 = 0.2 => not_negative,
         /// Points of a cloud around which it is measured. Default: 100.
-        n_patches: usize = 100,
+        n_patches: usize = 100 => at_least(1),
         /// Neighbours of each of them. Default: 30.
-        n_neighbors: usize = 30,
+        n_neighbors: usize = 30 => at_least(1),
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// Generator and critic learn complete shapes. Default: 2000 epochs of batches of 128, a constant step size of 1e-4, β₁ = 0, β₂ = 0.99.
@@ -82,29 +80,30 @@ settings! {
 }
 
 settings! {
+    checked
     /// How a scan is completed by inversion.
     pub struct Inversion {
         /// Grown clouds of which the search begins with the best. Default: 500.
-        n_candidates: usize = 500,
+        n_candidates: usize = 500 => at_least(1),
         /// The best of them by their distance from the scan, of which those are taken that differ most, when several completions are wanted.
         /// Default: 50.
-        n_nearest: usize = 50,
+        n_nearest: usize = 50 => at_least(1),
         /// Steps of each stage; 30 were published for bulky shapes. Default: 200.
-        n_iterations: usize = 200,
+        n_iterations: usize = 200 => at_least(1),
         /// Adam's step size for the noise, one per stage. Default: 1e-2, 1e-4, 1e-4, 1e-6.
-        noise_rates: Vec<f64> = vec![1e-2, 1e-4, 1e-4, 1e-6],
+        noise_rates: Vec<f64> = vec![1e-2, 1e-4, 1e-4, 1e-6] => rates,
         /// Adam's step size for the weights, one per stage. Default: 2e-7, 1e-6, 1e-6, 2e-7.
-        weight_rates: Vec<f64> = vec![2e-7, 1e-6, 1e-6, 2e-7],
+        weight_rates: Vec<f64> = vec![2e-7, 1e-6, 1e-6, 2e-7] => rates,
         /// Adam's β₁ and β₂. Default: 0, 0.99.
-        betas: [f64; 2] = [0.0, 0.99],
+        betas: [f64; 2] = [0.0, 0.99] => shares_below_one,
         /// Grown points that each scanned point shows. Default: 5.
-        n_mask_neighbors: usize = 5,
+        n_mask_neighbors: usize = 5 => at_least(1),
         /// The weight of the distance between the features of what is shown and of the scan. Default: 0.1.
-        feature_weight: f64 = 0.1,
+        feature_weight: f64 = 0.1 => not_negative,
         /// The weight of half the mean square of the noise. Default: 0.001.
-        prior_weight: f64 = 0.001,
+        prior_weight: f64 = 0.001 => not_negative,
         /// Completions that are searched at once, each with weights of its own. Default: 8.
-        n_at_once: usize = 8,
+        n_at_once: usize = 8 => at_least(1),
     }
 }
 
@@ -169,26 +168,7 @@ impl CompletionLearner for ShapeInversion {
     }
 
     fn check(&self) -> Result<()> {
-        let inversion = &self.inversion;
-        settings_check::at_least_one(&[
-            ("n_partial_points", self.n_partial_points),
-            ("d_noise", self.d_noise),
-            ("widening", self.widening),
-            ("discriminator_steps", self.discriminator_steps),
-            ("n_patches", self.n_patches),
-            ("n_neighbors", self.n_neighbors),
-            ("inversion.n_candidates", inversion.n_candidates),
-            ("inversion.n_nearest", inversion.n_nearest),
-            ("inversion.n_iterations", inversion.n_iterations),
-            ("inversion.n_mask_neighbors", inversion.n_mask_neighbors),
-            ("inversion.n_at_once", inversion.n_at_once),
-        ])?;
-        settings_check::widths(&[
-            ("generator_widths", &self.generator_widths[..]),
-            ("degrees", &self.degrees[..]),
-            ("discriminator_widths", &self.discriminator_widths[..]),
-            ("discriminator_head", &self.discriminator_head[..]),
-        ])?;
+        self.check_each("")?;
         if self.degrees.len() != self.generator_widths.len() + 1 {
             let expected =
                 format!("one more than the {} generator_widths", self.generator_widths.len());
@@ -200,17 +180,8 @@ impl CompletionLearner for ShapeInversion {
             let found = format!("{:?}", self.degrees);
             return Err(Error::config("degrees", "a product of 2 to 2²⁴ points", found));
         }
-        if self.discriminator_widths.is_empty() {
-            return Err(Error::config("discriminator_widths", "at least one width", "none"));
-        }
-        settings_check::not_negative(&[
-            ("penalty_weight", self.penalty_weight),
-            ("patch_weight", self.patch_weight),
-            ("inversion.feature_weight", inversion.feature_weight),
-            ("inversion.prior_weight", inversion.prior_weight),
-        ])?;
-        self.training.check("training")?;
-        inversion.check()
+        self.training.check_each("training.")?;
+        self.inversion.check()
     }
 
     fn init(&self, device: &Device) -> TreeNetworks {
@@ -234,26 +205,70 @@ impl CompletionLearner for ShapeInversion {
         Some(n_weights)
     }
 
-    fn train(
-        &self,
-        dataset: &CompletionDataset,
-        mut course: Course<'_, TreeNetworks>,
-    ) -> Result<(TreeNetworks, Report)> {
-        let rule = UpdateRule::plain(self.training.betas());
+    fn train(&self, mut course: Course<'_, TreeNetworks>) -> Result<(TreeNetworks, Report)> {
+        let rule = self.training.rule();
         let of_critic = UpdateRule { updates_per_step: self.discriminator_steps, ..rule };
         let TreeNetworks { generator, critic } = course.model.clone();
         let stage = TreeStage {
             config: self,
-            dataset,
+            dataset: course.dataset,
             generator: course.network(generator, rule)?,
             critic: course.network(critic, of_critic)?,
         };
         course.finish(&stage, self.training.max_epochs)
     }
+
+    fn complete_all(
+        model: &FittedShapeInversion,
+        scans: &[PointSet],
+        options: &CompletionOptions,
+    ) -> Result<Vec<Vec<PointSet>>> {
+        let (config, n_each) = (&model.config, options.n_completions);
+        let n_candidates = config.inversion.n_candidates.max(n_each);
+        let candidates = model.candidates(n_candidates, options.temperature, options.seed)?;
+        let mut jobs: Vec<(usize, &[f32])> = Vec::with_capacity(scans.len() * n_each);
+        let mut inputs = Vec::with_capacity(scans.len());
+        for (index, scan) in scans.iter().enumerate() {
+            let input = ScanInput::new(scan, config.n_partial_points, options.seed)?;
+            let begin = model.chosen(&candidates, &input.partial, n_each)?;
+            jobs.extend(begin.into_iter().map(|one| (index, candidates.noise[one].as_slice())));
+            inputs.push(input);
+        }
+        let mut completions = vec![Vec::with_capacity(n_each); scans.len()];
+        for jobs in jobs.chunks(config.inversion.n_at_once) {
+            let scans: Vec<PointSet> =
+                jobs.iter().map(|&(index, _)| inputs[index].partial.clone()).collect();
+            let noise = jobs.iter().map(|&(_, noise)| noise);
+            let noise = stacked(noise, [jobs.len(), 1, config.d_noise], &config.device.open()?);
+            let scans = to_tensor(&scans, config.device)?;
+            let clouds = invert(&config.inversion, &model.networks, noise, scans);
+            for (cloud, &(index, _)) in to_points(clouds)?.into_iter().zip(jobs) {
+                completions[index].push(inputs[index].finished(cloud, options)?);
+            }
+        }
+        Ok(completions)
+    }
+
+    /// What the critic gives each cloud, between 0 and 1.
+    fn scores(networks: &TreeNetworks, clouds: Tensor<3>) -> Tensor<1> {
+        networks.critic.forward(clouds).scores
+    }
+
+    /// The candidate nearest to each scan, as it was generated.
+    fn one_each(model: &FittedShapeInversion, scans: &[PointSet], seed: u64) -> Result<Tensor<3>> {
+        let candidates = model.candidates(SEARCH_CANDIDATES, 1.0, seed)?;
+        let nearest = |scan: &PointSet| {
+            let first: Vec<usize> = (0..scan.len().min(SEARCH_POINTS)).collect();
+            let distances = model.distances(&candidates, &scan.select(&first))?;
+            Ok(candidates.clouds.clone().narrow(0, ranked(&distances)[0], 1))
+        };
+        Ok(Tensor::cat(scans.iter().map(nearest).collect::<Result<_>>()?, 0))
+    }
 }
 
 impl Inversion {
     fn check(&self) -> Result<()> {
+        self.check_each("inversion.")?;
         if self.n_candidates > MOST_CANDIDATES {
             let expected = format!("at most {MOST_CANDIDATES}");
             return Err(Error::config("inversion.n_candidates", expected, self.n_candidates));
@@ -263,19 +278,20 @@ impl Inversion {
             let expected = format!("{noise} rates, one for each of noise_rates");
             return Err(Error::config("inversion.weight_rates", expected, weights));
         }
-        for (setting, rates) in [
-            ("inversion.noise_rates", &self.noise_rates),
-            ("inversion.weight_rates", &self.weight_rates),
-        ] {
-            if let Some(rate) = rates.iter().find(|rate| !(rate.is_finite() && **rate >= 0.0)) {
-                return Err(Error::config(setting, "numbers that are not negative", rate));
-            }
-        }
-        if let Some(beta) = self.betas.iter().find(|beta| !(0.0..1.0).contains(*beta)) {
-            return Err(Error::config("inversion.betas", "shares from 0 to below 1", beta));
-        }
         Ok(())
     }
+}
+
+fn rates(setting: &str, rates: &[f64]) -> Result<()> {
+    let is_good = |rate: &f64| rate.is_finite() && *rate >= 0.0;
+    let each = |rate| is(setting, "numbers that are not negative", rate, is_good(rate));
+    rates.iter().try_for_each(each)
+}
+
+fn shares_below_one(setting: &str, shares: &[f64]) -> Result<()> {
+    let is_good = |share: &f64| (0.0..1.0).contains(share);
+    let each = |share| is(setting, "shares from 0 to below 1", share, is_good(share));
+    shares.iter().try_for_each(each)
 }
 
 /// A trained completer by inversion.
@@ -295,65 +311,6 @@ struct Candidates {
     features: Tensor<2>,
 }
 
-impl Completer for FittedShapeInversion {
-    fn n_partial_points(&self) -> usize {
-        self.config.n_partial_points
-    }
-
-    fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
-        options.check()?;
-        let n_each = options.n_completions;
-        let candidates = self.candidates(
-            self.config.inversion.n_candidates.max(n_each),
-            options.temperature,
-            options.seed,
-        )?;
-        let mut jobs: Vec<(usize, &[f32])> = Vec::with_capacity(scans.len() * n_each);
-        let mut inputs = Vec::with_capacity(scans.len());
-        for (index, scan) in scans.iter().enumerate() {
-            let input = ScanInput::new(scan, self.config.n_partial_points, options.seed)?;
-            let begin = self.chosen(&candidates, &input.partial, n_each)?;
-            jobs.extend(begin.into_iter().map(|one| (index, candidates.noise[one].as_slice())));
-            inputs.push(input);
-        }
-        let mut completions = vec![Vec::with_capacity(n_each); scans.len()];
-        for jobs in jobs.chunks(self.config.inversion.n_at_once) {
-            let scans: Vec<PointSet> =
-                jobs.iter().map(|&(index, _)| inputs[index].partial.clone()).collect();
-            let noise = jobs.iter().map(|&(_, noise)| noise);
-            let noise = self.noise(noise, [jobs.len(), 1, self.config.d_noise])?;
-            let scans = to_tensor(&scans, self.config.device)?;
-            let clouds = invert(&self.config.inversion, &self.networks, noise, scans);
-            for (cloud, &(index, _)) in to_points(clouds)?.into_iter().zip(jobs) {
-                completions[index].push(inputs[index].finished(cloud, options)?);
-            }
-        }
-        Ok(completions)
-    }
-
-    /// What the critic gives each cloud, between 0 and 1.
-    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let critic = &self.networks.critic;
-        scores_of(clouds, self.config.device, |clouds| critic.forward(clouds).scores)
-    }
-
-    /// The candidate nearest to each scan, as it was generated.
-    fn one_each(&self, scans: &[PointSet], seed: u64) -> Result<Vec<PointSet>> {
-        let candidates = self.candidates(SEARCH_CANDIDATES, 1.0, seed)?;
-        let clouds = to_points(candidates.clouds.clone())?;
-        let nearest = |scan: &PointSet| {
-            let first: Vec<usize> = (0..scan.len().min(SEARCH_POINTS)).collect();
-            let distances = self.distances(&candidates, &scan.select(&first))?;
-            Ok(clouds[ranked(&distances)[0]].clone())
-        };
-        scans.iter().map(nearest).collect()
-    }
-}
-
 impl FittedShapeInversion {
     /// Clouds that the generator makes of nothing but noise.
     pub fn grow(&self, n_clouds: usize, seed: u64) -> Result<Vec<PointSet>> {
@@ -362,14 +319,14 @@ impl FittedShapeInversion {
 
     /// The same candidates for all scans.
     fn candidates(&self, n: usize, temperature: f64, seed: u64) -> Result<Candidates> {
-        let width = self.config.d_noise;
+        let (width, device) = (self.config.d_noise, self.config.device.open()?);
         let rng = &mut stream(seed, "candidates", 0);
         let draw = |_| normal(width, rng).into_iter().map(|v| v * temperature as f32).collect();
         let noise: Vec<Vec<f32>> = (0..n).map(draw).collect();
         let (mut clouds, mut features) = (Vec::new(), Vec::new());
         for noise in noise.chunks(CLOUDS_AT_ONCE) {
             let shape = [1, noise.len(), width];
-            let noise = self.noise(noise.iter().map(Vec::as_slice), shape)?;
+            let noise = stacked(noise.iter().map(Vec::as_slice), shape, &device);
             let generated = self.networks.generator.forward(noise);
             features.push(self.networks.critic.forward(generated.clone()).features);
             clouds.push(generated);
@@ -405,14 +362,6 @@ impl FittedShapeInversion {
             distances.extend(squares.mean_dim(1).into_data().iter::<f64>());
         }
         Ok(distances)
-    }
-
-    fn noise<'a>(
-        &self,
-        rows: impl Iterator<Item = &'a [f32]>,
-        shape: [usize; 3],
-    ) -> Result<Tensor<3>> {
-        Ok(stacked(rows, shape, &self.config.device.open()?))
     }
 }
 

@@ -56,17 +56,15 @@ impl TreeGenerator {
         let mut layers = Vec::with_capacity(degrees.len());
         for (depth, &degree) in degrees.iter().enumerate() {
             let (d_input, d_output) = (widths[depth], widths[depth + 1]);
-            let above = &widths[..=depth];
             // Deviation: the published start counts all nodes as one layer and is close to nothing; this is the usual one of each node's own
             // matrix, U(±√2 √(6 / (inputs + outputs))).
             let branch = init
                 .fan_in([n_nodes, d_input, degree * d_input], ((1 + degree) * d_input / 12).max(1));
+            let ancestor = |&width: &usize| Linear::without_bias([1, width, d_output], init);
+            let ancestors = widths[..=depth].iter().map(ancestor).collect();
             let is_last = depth + 1 == degrees.len();
             layers.push(TreeLayer {
-                ancestors: above
-                    .iter()
-                    .map(|&width| Linear::without_bias([1, width, d_output], init))
-                    .collect(),
+                ancestors,
                 branch,
                 widening: Linear::without_bias([1, d_input, widening * d_input], init),
                 narrowing: Linear::without_bias([1, widening * d_input, d_output], init),

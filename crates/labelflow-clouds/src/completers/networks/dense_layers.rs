@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
-use labelflow_flow::{Initializer, Linear};
+use labelflow_flow::{Initializer, Linear, N_AXES};
 
 /// Linear layers with biases; the output of the last one is left as it is.
 #[derive(Module, Debug)]
@@ -46,4 +46,10 @@ impl DenseLayers {
         });
         last.forward(hidden).squeeze_dim::<2>(0)
     }
+}
+
+/// Rows of coordinates, `[n_clouds, n_points · 3]`, as clouds.
+pub(crate) fn as_clouds(rows: Tensor<2>) -> Tensor<3> {
+    let [n_clouds, n_values] = rows.dims();
+    rows.reshape([n_clouds, n_values / N_AXES, N_AXES])
 }

@@ -1,7 +1,13 @@
-//! Networks that several completers use.
+//! Networks and losses that several completers use.
 
-pub(crate) mod dense_layers;
-pub(crate) mod nearest_points;
-pub(crate) mod noise_reader;
-pub(crate) mod point_autoencoder;
-pub(crate) mod point_features;
+mod dense_layers;
+mod earth_movers_loss;
+mod nearest_points;
+mod point_features;
+
+pub(crate) use dense_layers::{DenseLayers, as_clouds};
+pub(crate) use earth_movers_loss::{earth_movers_distance, earth_movers_loss};
+pub(crate) use nearest_points::{FAR, nearest_distances, nearest_squares, several_nearest};
+pub(crate) use point_features::{PointFeatures, PointFeaturesConfig};
+
+pub(crate) use super::flow::{Latent, discriminator_loss, weighted_sum};

@@ -1,16 +1,18 @@
-//! Distances from the points of a partial cloud to the nearest points of a generated one.
+//! Distances from the points of a partial cloud to the nearest points of a generated one, and the several points nearest to places.
 //!
 //! The search sees squared distances from direct differences and has no gradient; the distance to the point that it found has one.
 //! Nowhere is there an array of n × m × 3 differences.
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 use labelflow_flow::N_AXES;
 use rayon::prelude::*;
 
 /// Below this a distance has no direction.
 const SMALLEST_SQUARE: f64 = 1e-16;
 /// The most squared distances that a device holds at once.
-const DISTANCES_AT_ONCE: usize = 1 << 27;
+pub(super) const DISTANCES_AT_ONCE: usize = 1 << 27;
+/// Farther than anything in a frame.
+pub(crate) const FAR: f64 = 1e9;
 
 /// The distance from each partial point to the nearest generated point of its cloud.
 ///
@@ -26,28 +28,70 @@ pub(crate) fn nearest_distances(partials: Tensor<3>, clouds: Tensor<3>) -> Tenso
 pub(crate) fn nearest_squares(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2> {
     let [n_clouds, n_partial, _] = partials.dims();
     let indices = nearest_indices(partials.clone().inner(), clouds.clone().inner());
-    let indices = Tensor::<2, Int>::from_inner(indices).unsqueeze_dim::<3>(2);
+    let indices = Tensor::<3, Int>::from_inner(indices);
     let nearest = clouds.gather(1, indices.expand([n_clouds, n_partial, N_AXES]));
     (partials - nearest).square().sum_dim(2).squeeze_dim::<2>(2)
 }
 
-/// The index of the nearest generated point of each partial point; the lowest one on ties.
-fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
+/// The index of the nearest generated point of each partial point; the lowest one on ties. `[n_clouds, n_partial_points, 1]`
+fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
     if partials.device() == Device::flex() {
-        return on_host(partials, clouds);
+        return nearest_on_host(partials, clouds);
     }
     let [n_clouds, n_partial, _] = partials.dims();
     let n_points = clouds.dims()[1];
     let at_once = (DISTANCES_AT_ONCE / (n_partial * n_points).max(1)).max(1);
     let parts = (0..n_clouds).step_by(at_once).map(|start| {
-        let n = at_once.min(n_clouds - start);
-        on_device(partials.clone().narrow(0, start, n), clouds.clone().narrow(0, start, n))
+        let part = |all: &Tensor<3>| all.clone().narrow(0, start, at_once.min(n_clouds - start));
+        squared_distances(part(&partials), part(&clouds)).argmin(2)
     });
     Tensor::cat(parts.collect(), 0)
 }
 
-fn on_device(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
-    squared_distances(partials, clouds).argmin(2).squeeze_dim::<2>(2)
+fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
+    on_host(partials, clouds, 1, |partial, cloud| {
+        let axes: [Vec<f32>; N_AXES] =
+            std::array::from_fn(|axis| cloud.iter().map(|point| point[axis]).collect());
+        partial.iter().map(|point| nearest(point, &axes)).collect()
+    })
+}
+
+/// The indices of the nearest points of each place, the nearest first, lower indices first on ties. No gradients.
+///
+/// # Shapes
+///
+/// - places: `[n_clouds, n_places, 3]`, clouds: `[n_clouds, n_points, 3]` with at least as many points as wanted
+/// - returns: `[n_clouds, n_places, n_wanted]`
+pub(crate) fn several_nearest(
+    places: Tensor<3>,
+    clouds: Tensor<3>,
+    n_wanted: usize,
+) -> Tensor<3, Int> {
+    match places.device() == Device::flex() {
+        true => several_on_host(places, clouds, n_wanted),
+        false => several_on_device(places, clouds, n_wanted),
+    }
+}
+
+/// Always the nearest that is left.
+fn several_on_device(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
+    let device = places.device();
+    let mut squares = squared_distances(places, clouds);
+    let mut found = Vec::with_capacity(n_wanted);
+    for _ in 0..n_wanted {
+        let nearest = squares.clone().argmin(2);
+        let far = Tensor::full(nearest.dims(), FAR, &device);
+        squares = squares.scatter(2, nearest.clone(), far, IndexingUpdateOp::Add);
+        found.push(nearest);
+    }
+    Tensor::cat(found, 2)
+}
+
+fn several_on_host(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
+    on_host(places, clouds, n_wanted, |places, cloud| {
+        let found = places.iter().flat_map(|place| nearest_of(place, cloud, n_wanted));
+        found.map(|(_, index)| index).collect()
+    })
 }
 
 /// The squared distance of each place from each point of its cloud, from direct differences.
@@ -65,27 +109,24 @@ pub(crate) fn squared_distances(places: Tensor<3>, clouds: Tensor<3>) -> Tensor<
     square(0) + square(1) + square(2)
 }
 
-/// The values of a tensor, on the host.
-pub(crate) fn values_of(tensor: Tensor<3>) -> Vec<f32> {
-    tensor.into_data().iter::<f32>().collect()
-}
-
-fn on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2, Int> {
-    let device = partials.device();
-    let [n_clouds, n_partial, _] = partials.dims();
+/// The indices that `find` gives of the points of each cloud, so many of each of its places.
+fn on_host(
+    places: Tensor<3>,
+    clouds: Tensor<3>,
+    n_each: usize,
+    find: impl Fn(&[[f32; 3]], &[[f32; 3]]) -> Vec<usize> + Sync,
+) -> Tensor<3, Int> {
+    let (device, [n_clouds, n_places, _]) = (places.device(), places.dims());
     let n_points = clouds.dims()[1];
-    let (partials, clouds) = (values_of(partials), values_of(clouds));
-    let indices: Vec<i64> = partials
-        .par_chunks(n_partial * N_AXES)
+    let [places, clouds]: [Vec<f32>; 2] =
+        [places, clouds].map(|tensor| tensor.into_data().iter::<f32>().collect());
+    let indices: Vec<i64> = places
+        .par_chunks(n_places * N_AXES)
         .zip(clouds.par_chunks(n_points * N_AXES))
-        .flat_map_iter(|(partial, cloud)| {
-            let axes: [Vec<f32>; N_AXES] = std::array::from_fn(|axis| {
-                cloud.iter().skip(axis).step_by(N_AXES).copied().collect()
-            });
-            partial.as_chunks::<N_AXES>().0.iter().map(move |point| nearest(point, &axes) as i64)
-        })
+        .flat_map_iter(|(places, cloud)| find(places.as_chunks().0, cloud.as_chunks().0))
+        .map(|index| index as i64)
         .collect();
-    Tensor::from_data(TensorData::new(indices, [n_clouds, n_partial]), &device)
+    Tensor::from_data(TensorData::new(indices, [n_clouds, n_places, n_each]), &device)
 }
 
 /// Two passes, both without a branch in their loop: the smallest square, then where it is.
@@ -109,11 +150,27 @@ fn nearest(point: &[f32; N_AXES], axes: &[Vec<f32>; N_AXES]) -> usize {
     squares.iter().position(|&value| value == smallest).unwrap_or(0)
 }
 
+/// A short sorted list, into which few points get.
+fn nearest_of(place: &[f32; 3], cloud: &[[f32; 3]], n_wanted: usize) -> Vec<(f32, usize)> {
+    let mut found = vec![(f32::INFINITY, 0); n_wanted];
+    for (index, point) in cloud.iter().enumerate() {
+        let [x, y, z] = std::array::from_fn(|axis| point[axis] - place[axis]);
+        let square = x * x + y * y + z * z;
+        if square < found[n_wanted - 1].0 {
+            let rank = found.partition_point(|&(other, _)| other <= square);
+            found[rank..].rotate_right(1);
+            found[rank] = (square, index);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::FloatDType;
 
     use super::*;
+    use crate::geometry::{NearestTree, PointSet};
 
     fn waves(n_clouds: usize, n_points: usize, factor: f64) -> Tensor<3> {
         let values: Vec<f64> =
@@ -125,12 +182,12 @@ mod tests {
     fn host_and_device_find_the_same_points() {
         for (n_partial, n_points) in [(1, 1), (3, 17), (33, 16), (20, 50)] {
             let (partials, clouds) = (waves(2, n_partial, 0.7), waves(2, n_points, 1.9));
-            let host = on_host(partials.clone(), clouds.clone());
-            assert_eq!(host.into_data(), on_device(partials, clouds).into_data());
+            let host = nearest_on_host(partials.clone(), clouds.clone());
+            assert_eq!(host.into_data(), several_on_device(partials, clouds, 1).into_data());
         }
         // The lowest index on ties.
         let twice = Tensor::<3>::zeros([1, 5, 3], &Device::flex());
-        assert_eq!(on_host(twice.clone(), twice).into_data().iter::<i64>().max(), Some(0));
+        assert_eq!(nearest_on_host(twice.clone(), twice).into_data().iter::<i64>().max(), Some(0));
     }
 
     #[test]
@@ -169,5 +226,38 @@ mod tests {
         let distances = nearest_distances(Tensor::ones([1, 2, 3], &device), cloud.clone());
         let gradient = cloud.grad(&distances.sum().backward()).unwrap();
         assert!(gradient.into_data().iter::<f32>().all(f32::is_finite));
+    }
+
+    #[test]
+    fn host_and_device_find_what_a_tree_finds() {
+        for (n_places, n_points, n_wanted) in [(1, 1, 1), (3, 17, 5), (33, 16, 16), (20, 50, 7)] {
+            let (places, clouds) = (waves(2, n_places, 0.7), waves(2, n_points, 1.9));
+            let host = several_on_host(places.clone(), clouds.clone(), n_wanted).into_data();
+            let device = several_on_device(places.clone(), clouds.clone(), n_wanted).into_data();
+            assert_eq!(host, device);
+            let points = |tensor: Tensor<3>| -> Vec<[f32; 3]> {
+                let values: Vec<f32> = tensor.into_data().iter::<f32>().collect();
+                values.as_chunks::<3>().0.to_vec()
+            };
+            let tree = PointSet::new(points(clouds.narrow(0, 0, 1))).unwrap();
+            let tree = NearestTree::new(&tree);
+            let expected: Vec<i64> = points(places.narrow(0, 0, 1))
+                .into_iter()
+                .flat_map(|place| tree.nearest_neighbors(place, n_wanted).unwrap())
+                .map(|neighbor| neighbor.index as i64)
+                .collect();
+            assert_eq!(host.iter::<i64>().take(expected.len()).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn lower_indices_are_first_on_ties() {
+        let same = Tensor::<3>::zeros([1, 4, 3], &Device::flex());
+        let place = same.clone().narrow(1, 0, 1);
+        for found in
+            [several_on_host(place.clone(), same.clone(), 3), several_on_device(place, same, 3)]
+        {
+            assert_eq!(found.into_data().iter::<i64>().collect::<Vec<_>>(), [0, 1, 2]);
+        }
     }
 }

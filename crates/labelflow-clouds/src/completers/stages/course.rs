@@ -8,22 +8,35 @@ use std::ops::{ControlFlow, Range};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::storage::Checkpoint;
-use labelflow::training::{Adam, AdamState, EpochLog, Observer, Report, StopReason, TrainingState};
+use labelflow::training::{
+    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainingState,
+};
 use labelflow::{Error, Result};
 use labelflow_flow::{NOT_RECORDED, Recording, State, load_state, n_parameters, state};
 
 use super::step_batch::{BatchSlots, StepBatch};
-use super::step_numbers::EpochNumbers;
 use super::trained_network::{NetworkSlots, NetworkValues, TrainedNetwork, UpdateRule};
-use crate::completers::CompletionLearner;
+use crate::completers::{CompletionDataset, CompletionLearner};
 
 /// What a step computes.
 #[derive(Debug)]
 pub(crate) struct StepResult {
-    /// The [numbers](super::step_numbers::step_numbers) of the step.
-    pub(crate) numbers: Tensor<1>,
-    /// What the networks came to, in the order of [`Stage::networks`].
-    pub(crate) networks: Vec<NetworkValues>,
+    /// The loss, the length of its gradient, and the terms.
+    numbers: Tensor<1>,
+    networks: Vec<NetworkValues>,
+}
+
+impl StepResult {
+    /// Of numbers of one value each, and of what the networks came to in the order of [`Stage::networks`].
+    pub(crate) fn new(
+        loss: Tensor<1>,
+        gradient_norm: Tensor<1>,
+        terms: impl IntoIterator<Item = Tensor<1>>,
+        networks: Vec<NetworkValues>,
+    ) -> Self {
+        let numbers = [loss, gradient_norm].into_iter().chain(terms).collect();
+        Self { numbers: Tensor::cat(numbers, 0), networks }
+    }
 }
 
 /// One stage.
@@ -69,6 +82,8 @@ pub(crate) struct Schedule<'a> {
 
 /// Training of a model through all of its stages.
 pub struct Course<'a, M> {
+    /// What is learned from.
+    pub(crate) dataset: &'a CompletionDataset,
     /// Where it is computed, with gradients.
     pub(crate) device: Device,
     /// As it was when training began or went on.
@@ -88,6 +103,7 @@ impl<'a, M: Module> Course<'a, M> {
     /// From a checkpoint, or from the start. `run` gives the digest of settings and data, for checkpoints.
     pub(crate) fn start<L: CompletionLearner<Networks = M>>(
         learner: &L,
+        dataset: &'a CompletionDataset,
         run: &'a dyn Fn() -> String,
         checkpoint: Option<Checkpoint>,
         observer: &'a mut dyn Observer,
@@ -103,7 +119,8 @@ impl<'a, M: Module> Course<'a, M> {
         }
         let n_optimizers = optimizers.as_ref().map_or(0, ExactSizeIterator::len);
         let (log, stop) = (EpochLog::new(run, history, observer), StopReason::MaxEpochs);
-        Ok(Self { device, model, memory, optimizers, n_optimizers, log, stop, has_warned: false })
+        let has_warned = false;
+        Ok(Self { dataset, device, model, memory, optimizers, n_optimizers, log, stop, has_warned })
     }
 
     /// The epochs so far.
@@ -172,7 +189,7 @@ impl<'a, M: Module> Course<'a, M> {
             self.log.warn(NOT_RECORDED);
         }
         for epoch in self.n_epochs()..epochs.end {
-            let mut numbers = EpochNumbers::default();
+            let mut numbers = Vec::with_capacity(steps_per_epoch);
             let first = (epoch - epochs.start) * steps_per_epoch;
             for step in first..first + steps_per_epoch {
                 // The first batch is there already.
@@ -182,13 +199,14 @@ impl<'a, M: Module> Course<'a, M> {
                 }
                 networks.iter().for_each(|network| network.prepare(rate(step), &inner));
                 let result = computation.repeat();
-                numbers.add(&result.numbers);
+                // A copy: a recording writes those of its next repetition over them.
+                numbers.push(result.numbers.clone() * 1.0);
                 let values = networks.iter().zip(&result.networks);
                 values.for_each(|(network, values)| network.accept(values));
                 stage.end_step(step);
             }
             let rate = rate(first + steps_per_epoch - 1);
-            let record = numbers.read(stage.terms(), epoch, rate)?;
+            let record = record_of(numbers, stage.terms(), epoch, rate)?;
             let kept = || TrainingState {
                 weights: state(&stage.model()),
                 optimizers: networks.iter().map(|network| network.adam_state()).collect(),
@@ -208,6 +226,34 @@ impl<'a, M: Module> Course<'a, M> {
     }
 }
 
+/// Fetches the numbers of the steps of an epoch: their means, and those of terms with these names.
+fn record_of(
+    steps: Vec<Tensor<1>>,
+    names: &[&str],
+    epoch: usize,
+    learning_rate: f64,
+) -> Result<EpochRecord> {
+    let n_steps = steps.len() as f64;
+    let numbers: Vec<f64> = Tensor::cat(steps, 0).into_data().iter::<f64>().collect();
+    let mut sums = vec![0.0; 2 + names.len()];
+    for step in numbers.chunks(sums.len()) {
+        let terms = names.iter().zip(&step[2..]);
+        if let Some((term, &value)) = terms.into_iter().find(|(_, value)| !value.is_finite()) {
+            return Err(Error::NotFinite { term: (*term).to_owned(), value, epoch });
+        }
+        sums.iter_mut().zip(step).for_each(|(sum, value)| *sum += value);
+    }
+    let mean = |index: usize| sums[index] / n_steps;
+    let terms = names.iter().enumerate();
+    Ok(EpochRecord {
+        epoch,
+        loss: mean(0),
+        terms: terms.map(|(index, name)| ((*name).to_owned(), mean(2 + index))).collect(),
+        learning_rate,
+        gradient_norm: mean(1),
+    })
+}
+
 /// That a checkpoint holds other tensors than this model.
 pub(crate) fn foreign(error: impl std::fmt::Display) -> Error {
     Error::data("checkpoint", "the tensors of this model", error)
@@ -215,4 +261,27 @@ pub(crate) fn foreign(error: impl std::fmt::Display) -> Error {
 
 fn wrong_optimizers(found: usize) -> Error {
     Error::data("checkpoint", "as many optimisers as networks", found)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn records_are_means_and_the_first_bad_term_is_named() {
+        let device = Device::flex();
+        let record = |steps: [[f32; 4]; 2]| {
+            let steps = steps.map(|step| Tensor::from_floats(step, &device));
+            record_of(steps.into(), &["a", "b"], 7, 0.5)
+        };
+        let means = record([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 5.0, 0.0]]).unwrap();
+        assert_eq!((means.epoch, means.loss, means.gradient_norm), (7, 2.0, 2.0));
+        assert_eq!((means.terms["a"], means.terms["b"]), (4.0, 2.0));
+        assert_eq!(means.learning_rate, 0.5);
+        let bad = [[1.0, f32::NAN, 3.0, 4.0], [3.0, 2.0, 5.0, f32::INFINITY]];
+        let error = record(bad).unwrap_err().to_string();
+        assert!(error.contains('b') && error.contains('7'), "{error}");
+    }
 }

@@ -1,9 +1,12 @@
 //! Training in stages: a step that is recorded on a GPU, and its epochs.
 
-pub(crate) mod course;
+mod course;
 mod stage_training;
-pub(crate) mod step_batch;
-pub(crate) mod step_numbers;
-pub(crate) mod trained_network;
+mod step_batch;
+mod trained_network;
 
+pub(crate) use course::Course;
+pub(crate) use course::{Schedule, Stage, StepResult, foreign};
 pub use stage_training::StageTraining;
+pub(crate) use step_batch::{BatchField, StepBatch, draw_clouds, step_batch};
+pub(crate) use trained_network::{NetworkSlots, TrainedNetwork, UpdateRule};

@@ -1,27 +1,25 @@
 //! How one stage of training in several stages proceeds.
 
-use labelflow::Result;
-
-use super::course::Schedule;
-use crate::completers::{StageLength, settings_check};
+use super::{Schedule, UpdateRule};
 
 settings! {
+    checked
     /// One stage: passes over the data with Adam, whose step size shrinks from epoch to epoch.
     pub struct StageTraining {
         /// Passes over the clouds. Default: 2000.
-        max_epochs: usize = 2000,
+        max_epochs: usize = 2000 => at_least(1),
         /// Clouds of one step, or all when there are fewer; a last batch with fewer is left out. Default: 200.
-        batch_size: usize = 200,
+        batch_size: usize = 200 => at_least(1),
         /// Adam's step size in the first epoch. Default: 5e-4.
-        learning_rate: f64 = 5e-4,
+        learning_rate: f64 = 5e-4 => positive,
         /// By what the step size is multiplied after every epoch. Default: 0.999.
-        decay: f64 = 0.999,
+        decay: f64 = 0.999 => share,
         /// The share of the first step size below which it does not fall. Default: 0.2.
-        final_rate: f64 = 0.2,
+        final_rate: f64 = 0.2 => share,
         /// Adam's β₁: how much of the last direction is remembered. Default: 0.9.
-        beta_1: f64 = 0.9,
+        beta_1: f64 = 0.9 => share_below_one,
         /// Adam's β₂: how much of the sizes of directions is remembered. Default: 0.999.
-        beta_2: f64 = 0.999,
+        beta_2: f64 = 0.999 => share_below_one,
     }
 }
 
@@ -31,36 +29,15 @@ impl StageTraining {
         self.learning_rate * self.decay.powf(epoch as f64).max(self.final_rate)
     }
 
-    /// Adam's β₁ and β₂.
-    pub(crate) fn betas(&self) -> [f64; 2] {
-        [self.beta_1, self.beta_2]
+    /// One update per step along the whole gradient.
+    pub(crate) fn rule(&self) -> UpdateRule {
+        UpdateRule::plain([self.beta_1, self.beta_2])
     }
 
     /// The schedule of a stage with so many clouds in an epoch.
     pub(crate) fn schedule(&self, n_clouds: usize) -> Schedule<'_> {
         let steps_per_epoch = n_clouds / self.batch_size.min(n_clouds);
         Schedule { steps_per_epoch, rate: Box::new(move |step| self.rate(step / steps_per_epoch)) }
-    }
-
-    pub(crate) fn length(&mut self) -> StageLength<'_> {
-        StageLength { max_epochs: &mut self.max_epochs, batch_size: &mut self.batch_size }
-    }
-
-    pub(crate) fn check(&self, stage: &str) -> Result<()> {
-        let name = |setting: &str| format!("{stage}.{setting}");
-        settings_check::at_least_one(&[
-            (&name("max_epochs"), self.max_epochs),
-            (&name("batch_size"), self.batch_size),
-        ])?;
-        settings_check::positive(&[(&name("learning_rate"), self.learning_rate)])?;
-        settings_check::shares(&[
-            (&name("decay"), self.decay),
-            (&name("final_rate"), self.final_rate),
-        ])?;
-        settings_check::shares_below_one(&[
-            (&name("beta_1"), self.beta_1),
-            (&name("beta_2"), self.beta_2),
-        ])
     }
 }
 
@@ -76,7 +53,7 @@ mod tests {
         assert_eq!(stage.rate(5000), 1e-4);
         assert_eq!(stage.schedule(50).steps_per_epoch, 1);
         assert_eq!(stage.schedule(450).steps_per_epoch, 2);
-        assert!(StageTraining { beta_1: 1.0, ..stage.clone() }.check("players").is_err());
-        assert!(StageTraining { decay: f64::NAN, ..stage }.check("players").is_err());
+        assert!(StageTraining { beta_1: 1.0, ..stage.clone() }.check_each("players.").is_err());
+        assert!(StageTraining { decay: f64::NAN, ..stage }.check_each("players.").is_err());
     }
 }

@@ -25,25 +25,15 @@ pub(crate) trait BatchField {
     fn from_tensor(tensor: Option<Tensor<3>>) -> Self;
 }
 
-const WHOLE: &str = "a batch has as many tensors as it gave";
-
-impl BatchField for Tensor<3> {
-    fn into_tensor(self) -> Option<Tensor<3>> {
-        Some(self)
-    }
-
-    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
-        tensor.expect(WHOLE)
-    }
-}
-
-impl BatchField for Tensor<2> {
+impl<const D: usize> BatchField for Tensor<D> {
     fn into_tensor(self) -> Option<Tensor<3>> {
         Some(self.unsqueeze())
     }
 
     fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
-        tensor.expect(WHOLE).squeeze_dim(0)
+        let tensor = tensor.expect("a batch has as many tensors as it gave");
+        let shape = tensor.dims();
+        tensor.reshape::<D, _>(std::array::from_fn(|axis| shape[3 - D + axis]))
     }
 }
 
@@ -60,14 +50,14 @@ impl<T: BatchField> BatchField for Option<T> {
 /// Makes a [`StepBatch`] of a struct with these fields.
 macro_rules! step_batch {
     ($batch:ident { $($field:ident),+ }) => {
-        impl $crate::completers::stages::step_batch::StepBatch for $batch {
+        impl $crate::completers::stages::StepBatch for $batch {
             fn into_tensors(self) -> Vec<Tensor<3>> {
-                use $crate::completers::stages::step_batch::BatchField;
+                use $crate::completers::stages::BatchField;
                 [$(self.$field.into_tensor()),+].into_iter().flatten().collect()
             }
 
             fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
-                use $crate::completers::stages::step_batch::BatchField;
+                use $crate::completers::stages::BatchField;
                 $(let $field = BatchField::from_tensor(tensors.next());)+
                 Self { $($field),+ }
             }
@@ -102,36 +92,28 @@ impl<B: StepBatch> BatchSlots<B> {
     }
 }
 
-/// How the clouds of a stage's steps are drawn.
-pub(crate) struct StepDraws<'a> {
-    pub(crate) seed: u64,
-    /// Names the random order of each epoch.
-    pub(crate) order: &'a str,
-    /// Names the random numbers of each cloud.
-    pub(crate) clouds: &'a str,
-    /// Clouds of an epoch, of which a last short batch is left out.
-    pub(crate) n_clouds: usize,
-    pub(crate) batch_size: usize,
-}
-
-impl StepDraws<'_> {
-    /// Draws all clouds of a step: each from its index, the number of the visit and random numbers of its own. So nothing depends on
-    /// anything but the settings, the data and the step, and training can go on at any epoch.
-    pub(crate) fn draw<T: Send>(
-        &self,
-        step: usize,
-        draw: impl Fn(usize, u64, &mut ChaCha8Rng) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
-        let per_step = self.batch_size.min(self.n_clouds);
-        let n_steps = self.n_clouds / per_step;
-        let mut order: Vec<usize> = (0..self.n_clouds).collect();
-        order.shuffle(&mut stream(self.seed, self.order, (step / n_steps) as u64));
-        let chosen = order[step % n_steps * per_step..][..per_step].par_iter().enumerate();
-        chosen
-            .map(|(cloud, &index)| {
-                let visit = (step * per_step + cloud) as u64;
-                draw(index, visit, &mut stream(self.seed, self.clouds, visit))
-            })
-            .collect()
-    }
+/// Draws all clouds of a step: each from its index, the number of the visit and random numbers of its own. So nothing depends on anything
+/// but the settings, the data and the step, and training can go on at any epoch.
+///
+/// `names` are those of the random order of each epoch and of the random numbers of each cloud. An epoch has so many clouds, of which a last
+/// short batch is left out.
+pub(crate) fn draw_clouds<T: Send>(
+    seed: u64,
+    names: [&str; 2],
+    n_clouds: usize,
+    batch_size: usize,
+    step: usize,
+    draw: impl Fn(usize, u64, &mut ChaCha8Rng) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let per_step = batch_size.min(n_clouds);
+    let n_steps = n_clouds / per_step;
+    let mut order: Vec<usize> = (0..n_clouds).collect();
+    order.shuffle(&mut stream(seed, names[0], (step / n_steps) as u64));
+    let chosen = order[step % n_steps * per_step..][..per_step].par_iter().enumerate();
+    chosen
+        .map(|(cloud, &index)| {
+            let visit = (step * per_step + cloud) as u64;
+            draw(index, visit, &mut stream(seed, names[1], visit))
+        })
+        .collect()
 }

@@ -18,8 +18,6 @@ use labelflow_flow::{
     with_flat_statistics, with_flat_weights,
 };
 
-use super::step_numbers::norm;
-
 /// A network in training.
 #[derive(Debug)]
 pub(crate) struct TrainedNetwork<M> {
@@ -173,7 +171,7 @@ impl<M: Module> NetworkStep<M> {
     pub(crate) fn update(&mut self, gradient: Tensor<1>) -> Tensor<1> {
         let UpdateRule { betas, max_norm, updates_per_step, .. } = self.rule;
         assert!(self.n_updates < updates_per_step, "no more updates than the rule has per step");
-        let length = norm(&gradient);
+        let length = gradient.clone().square().sum().sqrt();
         let gradient = match max_norm.is_finite() {
             true => gradient * ((length.clone() + 1e-6).recip() * max_norm).clamp_max(1.0),
             false => gradient,

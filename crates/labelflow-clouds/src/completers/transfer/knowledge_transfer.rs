@@ -12,38 +12,33 @@ use super::transfer_network::{TransferNetworks, Way};
 use super::transfer_training::{TransferStage, mean_of};
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
-use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, check_frame, scores_of, to_points, to_tensor,
-};
-use crate::completers::stages::course::Course;
-use crate::completers::stages::trained_network::UpdateRule;
-use crate::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCompleter,
-    StageTraining, settings_check,
-};
+use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, to_points, to_tensor};
+use crate::completers::stages::{Course, UpdateRule};
+use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining};
 use crate::geometry::PointSet;
 
 settings! {
+    checked
     /// Settings of KT-Net.
     pub struct KnowledgeTransfer {
         /// Where all randomness comes from. Default: 0.
         seed: u64 = 0,
         /// Points of a partial cloud. Default: 1024.
-        n_partial_points: usize = 1024,
+        n_partial_points: usize = 1024 => at_least(1),
         /// Points of a complete cloud: the decoder gives so many. Default: 2048.
-        n_points: usize = 2048,
+        n_points: usize = 2048 => at_least(1),
         /// Widths of the encoder's layers: two of points alone, and one of points with what all of them say. Default: 128, 256, 512.
-        encoder_widths: [usize; 3] = [128, 256, 512],
+        encoder_widths: [usize; 3] = [128, 256, 512] => widths,
         /// Width of the code and of the decoder's hidden layers. Default: 1024.
-        d_code: usize = 1024,
+        d_code: usize = 1024 => at_least(1),
         /// Width of the layers that move the points of the coarse cloud. Default: 512.
-        d_fine: usize = 512,
+        d_fine: usize = 512 => at_least(1),
         /// Widths of the hidden layers of both discriminators. Default: 256, 512.
-        discriminator_widths: Vec<usize> = vec![256, 512],
+        discriminator_widths: Vec<usize> = vec![256, 512] => widths,
         /// The weight of the discriminators' scores. Default: 0.1.
-        adversarial_weight: f64 = 0.1,
+        adversarial_weight: f64 = 0.1 => not_negative,
         /// The discriminators' step size as a multiple of the network's. Default: 2.
-        discriminator_rate: f64 = 2.0,
+        discriminator_rate: f64 = 2.0 => positive,
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// How training proceeds. Default: 600 epochs of batches of 32, a step size of 1e-4 that is multiplied by 0.9995 after every epoch and
@@ -88,19 +83,8 @@ impl CompletionLearner for KnowledgeTransfer {
     }
 
     fn check(&self) -> Result<()> {
-        settings_check::at_least_one(&[
-            ("n_partial_points", self.n_partial_points),
-            ("n_points", self.n_points),
-            ("d_code", self.d_code),
-            ("d_fine", self.d_fine),
-        ])?;
-        settings_check::widths(&[
-            ("encoder_widths", &self.encoder_widths[..]),
-            ("discriminator_widths", &self.discriminator_widths[..]),
-        ])?;
-        settings_check::not_negative(&[("adversarial_weight", self.adversarial_weight)])?;
-        settings_check::positive(&[("discriminator_rate", self.discriminator_rate)])?;
-        self.training.check("training")
+        self.check_each("")?;
+        self.training.check_each("training.")
     }
 
     fn init(&self, device: &Device) -> TransferNetworks {
@@ -123,50 +107,36 @@ impl CompletionLearner for KnowledgeTransfer {
 
     fn train(
         &self,
-        dataset: &CompletionDataset,
         mut course: Course<'_, TransferNetworks>,
     ) -> Result<(TransferNetworks, Report)> {
-        let rule = UpdateRule::plain(self.training.betas());
+        let rule = self.training.rule();
         let of_discriminators = UpdateRule { rate_share: self.discriminator_rate, ..rule };
         let TransferNetworks { network, discriminators } = course.model.clone();
         let stage = TransferStage {
             config: self,
-            dataset,
+            dataset: course.dataset,
             network: course.network(network, rule)?,
             discriminators: course.network(discriminators, of_discriminators)?,
         };
         course.finish(&stage, self.training.max_epochs)
     }
-}
 
-/// A trained KT-Net.
-///
-/// It gives one completion per scan, however many are asked for. There is no noise: [`CompletionOptions::latent`] and
-/// [`CompletionOptions::temperature`] change nothing. A number of points that is not the decoder's is drawn from its points.
-pub type FittedKnowledgeTransfer = FittedCompleter<KnowledgeTransfer>;
-
-impl Completer for FittedKnowledgeTransfer {
     fn is_deterministic(&self) -> bool {
         true
     }
 
-    fn n_partial_points(&self) -> usize {
-        self.config.n_partial_points
-    }
-
     fn complete_all(
-        &self,
+        model: &FittedKnowledgeTransfer,
         scans: &[PointSet],
         options: &CompletionOptions,
     ) -> Result<Vec<Vec<PointSet>>> {
-        options.check()?;
         let mut completions = Vec::with_capacity(scans.len());
         for scans in scans.chunks(CLOUDS_AT_ONCE) {
-            let input = |scan| ScanInput::new(scan, self.config.n_partial_points, options.seed);
+            let input = |scan| ScanInput::new(scan, model.config.n_partial_points, options.seed);
             let mut inputs: Vec<ScanInput> = scans.iter().map(input).collect::<Result<_>>()?;
             let partials: Vec<PointSet> =
                 inputs.iter().map(|input| input.partial.clone()).collect();
-            let clouds = self.one_each(&partials, options.seed)?;
+            let clouds = to_points(Self::one_each(model, &partials, options.seed)?)?;
             for (cloud, input) in clouds.into_iter().zip(&mut inputs) {
                 completions.push(vec![input.finished(cloud, options)?]);
             }
@@ -175,19 +145,27 @@ impl Completer for FittedKnowledgeTransfer {
     }
 
     /// The mean of both discriminators, of the hidden layers of each cloud.
-    fn scores(&self, clouds: &[PointSet]) -> Result<Vec<f64>> {
-        let TransferNetworks { network, discriminators } = &self.networks;
-        scores_of(clouds, self.config.device, |clouds| {
-            let hidden = network.decode(network.encode(clouds), Way::Complete).hidden;
-            mean_of(TransferNetworks::scores(discriminators, &hidden).into_iter())
-        })
+    fn scores(networks: &TransferNetworks, clouds: Tensor<3>) -> Tensor<1> {
+        let TransferNetworks { network, discriminators } = networks;
+        let hidden = network.decode(network.encode(clouds), Way::Complete).hidden;
+        mean_of(TransferNetworks::scores(discriminators, &hidden).into_iter())
     }
 
     /// The completion of each scan, of as many points as they have.
-    fn one_each(&self, scans: &[PointSet], _seed: u64) -> Result<Vec<PointSet>> {
-        to_points(self.networks.network.decode(self.encode(scans)?, Way::Partial).fine)
+    fn one_each(
+        model: &FittedKnowledgeTransfer,
+        scans: &[PointSet],
+        _seed: u64,
+    ) -> Result<Tensor<3>> {
+        Ok(model.networks.network.decode(model.encode(scans)?, Way::Partial).fine)
     }
 }
+
+/// A trained KT-Net.
+///
+/// It gives one completion per scan, however many are asked for. There is no noise: [`CompletionOptions::latent`] and
+/// [`CompletionOptions::temperature`] change nothing. A number of points that is not the decoder's is drawn from its points.
+pub type FittedKnowledgeTransfer = FittedCompleter<KnowledgeTransfer>;
 
 impl FittedKnowledgeTransfer {
     /// What the network makes of a complete cloud.

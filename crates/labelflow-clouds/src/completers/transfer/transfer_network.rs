@@ -15,7 +15,7 @@ use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointLayer};
 
 use super::spectral_layers::SpectralLayers;
 use crate::completers::KnowledgeTransfer;
-use crate::completers::networks::point_autoencoder::as_clouds;
+use crate::completers::networks::as_clouds;
 
 /// What every point of a fine cloud is told beside its place and the code: the only node of a grid of one by one.
 const GRID: f64 = -0.05;

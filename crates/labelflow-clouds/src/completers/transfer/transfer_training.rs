@@ -16,21 +16,19 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::training::flat_gradient;
+use rand_chacha::ChaCha8Rng;
 
 use super::spectral_layers::SpectralLayers;
 use super::transfer_network::{Decoded, TransferNetwork, TransferNetworks, Way};
-use crate::completers::codes::earth_movers_loss::earth_movers_distance;
-use crate::completers::flow::completion_objective::{discriminator_loss, weighted_sum};
-use crate::completers::networks::nearest_points::nearest_distances;
+use crate::completers::networks::{
+    discriminator_loss, earth_movers_distance, nearest_distances, weighted_sum,
+};
 use crate::completers::scan_input::to_tensor_on;
-use crate::completers::stages::course::{Schedule, Stage, StepResult};
-use crate::completers::stages::step_batch::{StepDraws, step_batch};
-use crate::completers::stages::step_numbers::step_numbers;
-use crate::completers::stages::trained_network::{NetworkSlots, TrainedNetwork};
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
+};
 use crate::completers::{CompletionDataset, KnowledgeTransfer};
 
-/// Names the random numbers of training.
-const PURPOSE: &str = "transfer";
 /// The parts of the network's loss, and that of the discriminators.
 const TERMS: [&str; N_NETWORK_TERMS + 1] = [
     "reconstruction",
@@ -78,17 +76,12 @@ impl Stage for TransferStage<'_> {
 
     fn draw(&self, step: usize, device: &Device) -> Result<TransferBatch> {
         let &Self { config, dataset, .. } = self;
-        let draws = StepDraws {
-            seed: config.seed,
-            order: "transfer order",
-            clouds: PURPOSE,
-            n_clouds: dataset.n_partials(),
-            batch_size: config.training.batch_size,
+        let (n_clouds, batch_size) = (dataset.n_partials(), config.training.batch_size);
+        let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
+            dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)
         };
-        let clouds = draws.draw(step, |index, visit, rng| {
-            let partial = dataset.partial(index, visit, config.n_partial_points, rng)?;
-            Ok((partial, dataset.complete(config.n_points, rng)?))
-        })?;
+        let names = ["transfer order", "transfer"];
+        let clouds = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
         let (partials, shapes): (Vec<_>, Vec<_>) = clouds.into_iter().unzip();
         Ok(TransferBatch {
             partials: to_tensor_on(&partials, device),
@@ -118,10 +111,8 @@ impl Stage for TransferStage<'_> {
         let own_loss = discriminators_loss(&followed, &of_complete, &of_partial);
         discriminators.update(flat_gradient(&followed, own_loss.backward()));
         let terms = terms.into_iter().chain([own_loss]).map(Tensor::inner);
-        StepResult {
-            numbers: step_numbers(loss.inner(), length, terms),
-            networks: vec![network.values(), discriminators.values()],
-        }
+        let networks = vec![network.values(), discriminators.values()];
+        StepResult::new(loss.inner(), length, terms, networks)
     }
 
     fn model(&self) -> TransferNetworks {
@@ -134,11 +125,8 @@ impl Stage for TransferStage<'_> {
 
 /// Both kinds of clouds through the network, each its own way.
 fn pass(network: &TransferNetwork, batch: &TransferBatch) -> (Decoded, Decoded) {
-    let codes = |clouds: &Tensor<3>| network.encode(clouds.clone());
-    (
-        network.decode(codes(&batch.shapes), Way::Complete),
-        network.decode(codes(&batch.partials), Way::Partial),
-    )
+    let pass = |clouds: &Tensor<3>, way| network.decode(network.encode(clouds.clone()), way);
+    (pass(&batch.shapes, Way::Complete), pass(&batch.partials, Way::Partial))
 }
 
 /// In the order of [`TERMS`], without their weights.

@@ -1,8 +1,13 @@
 //! Choices of styles and sizes.
 
+use std::f64::consts::TAU;
+
 use rand::{Rng, RngExt};
 
 use super::primitive::Primitive;
+
+/// The signs of x and z at the corners of a rectangle.
+pub(crate) const CORNERS: [[f64; 2]; 4] = [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]];
 
 /// A part: where it stands in PartNet's tree, and what it is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +18,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn new(path: &'static [&'static str], primitives: Vec<Primitive>) -> Self {
-        Self { path, primitives }
+    pub(crate) fn new(
+        path: &'static [&'static str],
+        primitives: impl IntoIterator<Item = Primitive>,
+    ) -> Self {
+        Self { path, primitives: primitives.into_iter().collect() }
     }
 }
 
@@ -31,16 +39,20 @@ pub(crate) fn chance(rng: &mut impl Rng, probability: f64) -> bool {
 /// The index of a choice; the weights need not sum to 1.
 pub(crate) fn choice(rng: &mut impl Rng, weights: &[f64]) -> usize {
     let mut wanted = rng.random::<f64>() * weights.iter().sum::<f64>();
-    for (index, weight) in weights.iter().enumerate() {
+    let chosen = weights.iter().position(|weight| {
         wanted -= weight;
-        if wanted < 0.0 {
-            return index;
-        }
-    }
-    weights.len() - 1
+        wanted < 0.0
+    });
+    chosen.unwrap_or(weights.len() - 1)
 }
 
 /// `n` numbers from `low` to `high`, both included.
 pub(crate) fn spaced(n: usize, low: f64, high: f64) -> impl Iterator<Item = f64> {
     (0..n).map(move |index| low + (high - low) * index as f64 / (n - 1).max(1) as f64)
+}
+
+/// x and z of `n` places on a circle around the upright axis.
+pub(crate) fn around(n: u32, radius: f64) -> impl Iterator<Item = [f64; 2]> {
+    let angles = (0..n).map(move |index| TAU * f64::from(index) / f64::from(n));
+    angles.map(move |angle| [radius * angle.cos(), radius * angle.sin()])
 }

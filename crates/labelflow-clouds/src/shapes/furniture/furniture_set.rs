@@ -34,16 +34,6 @@ impl FurnitureSizes {
             FurnitureCategory::Lamp => Self { train: 1545, val: 234, test: 416 },
         }
     }
-
-    fn splits(&self) -> [(&'static str, usize); 3] {
-        [("train", self.train), ("val", self.val), ("test", self.test)]
-    }
-}
-
-#[derive(Serialize)]
-struct SplitEntry<'id> {
-    anno_id: &'id str,
-    model_id: &'id str,
 }
 
 /// Writes a set below `folder`: `data/<id>/` with the tree, points and labels of each shape, and
@@ -54,14 +44,14 @@ pub fn write_furniture(folder: &Path, furniture: &Furniture, sizes: FurnitureSiz
     for folder in [&data, &lists] {
         fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
     }
-    for (split, n_shapes) in sizes.splits() {
+    for (split, n_shapes) in [("train", sizes.train), ("val", sizes.val), ("test", sizes.test)] {
         let ids: Result<Vec<String>> = (0..n_shapes)
             .into_par_iter()
             .map(|index| write_shape(&data, furniture, split, index))
             .collect();
         let ids = ids?;
-        let entries: Vec<SplitEntry<'_>> =
-            ids.iter().map(|id| SplitEntry { anno_id: id, model_id: id }).collect();
+        let entries: Vec<serde_json::Value> =
+            ids.iter().map(|id| serde_json::json!({ "anno_id": id, "model_id": id })).collect();
         let path = lists.join(format!("{}.{split}.json", furniture.category));
         write_json(&path, &entries)?;
     }

@@ -12,6 +12,8 @@ use std::f64::consts::{PI, TAU};
 
 use rand::{Rng, RngExt};
 
+use crate::shapes::surface_sampling::cross;
+
 /// A point or a direction: x to the side, y up, z to the front.
 pub(crate) type Vector = [f64; 3];
 
@@ -40,28 +42,17 @@ pub(crate) enum Surface {
 }
 
 impl Primitive {
-    pub(crate) fn at(center: Vector, surface: Surface) -> Self {
+    fn at(center: Vector, surface: Surface) -> Self {
         Self { surface, axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], center }
     }
 
-    /// A box around `center`.
-    pub(crate) fn block(center: Vector, half: Vector) -> Self {
-        Self::at(center, Surface::Box(half))
-    }
-
-    /// A round rod between two points, with caps.
-    pub(crate) fn rod(from: Vector, to: Vector, radius_from: f64, radius_to: f64) -> Self {
-        let (along, half_height) = direction(from, to);
-        let surface =
-            Surface::Frustum { below: radius_from, above: radius_to, half_height, has_caps: true };
-        Self { surface, axes: axes_along(along), center: middle(from, to) }
-    }
-
-    /// A square bar between two points; `half` is half its width.
-    pub(crate) fn bar(from: Vector, to: Vector, half: f64) -> Self {
-        let (along, half_height) = direction(from, to);
-        let surface = Surface::Box([half, half_height, half]);
-        Self { surface, axes: axes_along(along), center: middle(from, to) }
+    /// A surface whose long axis goes from one point to another, made of half their distance.
+    fn along(from: Vector, to: Vector, surface: impl Fn(f64) -> Surface) -> Self {
+        let difference: Vector = std::array::from_fn(|axis| to[axis] - from[axis]);
+        let length = difference.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let axes = axes_along(difference.map(|value| value / length));
+        let center = std::array::from_fn(|axis| (from[axis] + to[axis]) / 2.0);
+        Self { surface: surface(length / 2.0), axes, center }
     }
 
     /// The same turned around the x axis through `pivot`: y towards z for a positive angle.
@@ -85,10 +76,6 @@ impl Primitive {
         self
     }
 
-    pub(crate) fn area(&self) -> f64 {
-        self.surface.area()
-    }
-
     /// A point of the surface, all alike.
     pub(crate) fn draw(&self, rng: &mut impl Rng) -> Vector {
         let local = self.surface.draw(rng);
@@ -99,6 +86,62 @@ impl Primitive {
                 + local[2] * self.axes[2][axis]
         })
     }
+}
+
+/// A box around its center.
+pub(crate) fn block(center: Vector, half: Vector) -> Primitive {
+    Primitive::at(center, Surface::Box(half))
+}
+
+/// An upright slab on an ellipse.
+pub(crate) fn plate(center: Vector, half: Vector) -> Primitive {
+    Primitive::at(center, Surface::Plate(half))
+}
+
+/// An ellipsoid.
+pub(crate) fn ball(center: Vector, half: Vector) -> Primitive {
+    Primitive::at(center, Surface::Ellipsoid { half, is_half: false })
+}
+
+/// The upper half of an ellipsoid.
+pub(crate) fn dome(center: Vector, half: Vector) -> Primitive {
+    Primitive::at(center, Surface::Ellipsoid { half, is_half: true })
+}
+
+/// An upright round wall with these radii below and above.
+pub(crate) fn wall(center: Vector, [below, above]: [f64; 2], half_height: f64) -> Primitive {
+    Primitive::at(center, Surface::Frustum { below, above, half_height, has_caps: false })
+}
+
+/// A tube around an arc, which stands upright and faces the front.
+pub(crate) fn arc(center: Vector, around: f64, radius: f64, [start, end]: [f64; 2]) -> Primitive {
+    Primitive::at(center, Surface::Arc { around, radius, start, end })
+}
+
+/// A round rod between two points, with caps.
+pub(crate) fn rod(from: Vector, to: Vector, radius: f64) -> Primitive {
+    tapered(from, to, radius, radius)
+}
+
+/// A round rod with one radius at its start and another at its end.
+pub(crate) fn tapered(from: Vector, to: Vector, below: f64, above: f64) -> Primitive {
+    let surface = |half_height| Surface::Frustum { below, above, half_height, has_caps: true };
+    Primitive::along(from, to, surface)
+}
+
+/// Round rods from each point to the next.
+pub(crate) fn tube(points: &[Vector], radius: f64) -> Vec<Primitive> {
+    points.windows(2).map(|two| rod(two[0], two[1], radius)).collect()
+}
+
+/// A square bar between two points; `half` is half its width.
+pub(crate) fn bar(from: Vector, to: Vector, half: f64) -> Primitive {
+    Primitive::along(from, to, |half_height| Surface::Box([half, half_height, half]))
+}
+
+/// A leg: round and thinner at its foot, or square.
+pub(crate) fn leg(foot: Vector, head: Vector, half: f64, taper: f64, is_round: bool) -> Primitive {
+    if is_round { tapered(foot, head, half * taper, half) } else { bar(foot, head, half) }
 }
 
 impl Surface {
@@ -149,13 +192,7 @@ impl Surface {
 fn draw_box(half: Vector, rng: &mut impl Rng) -> Vector {
     let [a, b, c] = half;
     let wanted = rng.random_range(0.0..a * b + b * c + c * a);
-    let across = if wanted < b * c {
-        0
-    } else if wanted < b * c + a * c {
-        1
-    } else {
-        2
-    };
+    let across = [b * c, b * c + a * c].iter().filter(|&&sum| wanted >= sum).count();
     let mut point = half.map(|half| half * rng.random_range(-1.0..1.0));
     point[across] = if rng.random() { half[across] } else { -half[across] };
     point
@@ -208,7 +245,8 @@ fn draw_plate(half: Vector, area: f64, rng: &mut impl Rng) -> Vector {
 }
 
 fn draw_ellipsoid(half: Vector, rng: &mut impl Rng) -> Vector {
-    let largest = largest_stretch(half);
+    let [a, b, c] = half;
+    let largest = (a * b).max(b * c).max(c * a);
     loop {
         let y = rng.random_range(-1.0..1.0f64);
         let angle = rng.random_range(0.0..TAU);
@@ -223,10 +261,6 @@ fn draw_ellipsoid(half: Vector, rng: &mut impl Rng) -> Vector {
 /// By how much the area around a point of the unit sphere grows when it becomes an ellipsoid.
 fn stretch([a, b, c]: Vector, [x, y, z]: Vector) -> f64 {
     ((b * c * x).powi(2) + (c * a * y).powi(2) + (a * b * z).powi(2)).sqrt()
-}
-
-fn largest_stretch([a, b, c]: Vector) -> f64 {
-    (a * b).max(b * c).max(c * a)
 }
 
 /// The mean of the stretch over the sphere.
@@ -263,31 +297,13 @@ fn turned(point: Vector, pivot: Vector, around: usize, angle: f64) -> Vector {
     turned
 }
 
-fn middle(from: Vector, to: Vector) -> Vector {
-    std::array::from_fn(|axis| (from[axis] + to[axis]) / 2.0)
-}
-
-/// The direction between two points and half of their distance.
-fn direction(from: Vector, to: Vector) -> (Vector, f64) {
-    let difference: Vector = std::array::from_fn(|axis| to[axis] - from[axis]);
-    let length = difference.iter().map(|value| value * value).sum::<f64>().sqrt();
-    (difference.map(|value| value / length), length / 2.0)
-}
-
 /// Three axes at right angles, the second of them given.
 fn axes_along(along: Vector) -> [Vector; 3] {
     let helper = if along[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
-    let across = normalized(cross(along, helper));
+    let across = cross(along, helper);
+    let length = across.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let across = across.map(|value| value / length);
     [cross(along, across), along, across]
-}
-
-fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-fn normalized(a: Vector) -> Vector {
-    let length = a.iter().map(|value| value * value).sum::<f64>().sqrt();
-    a.map(|value| value / length)
 }
 
 #[cfg(test)]
@@ -386,7 +402,7 @@ mod tests {
     fn rods_and_bars_end_where_they_should() {
         let (from, to) = ([0.1, 0.2, 0.3], [1.1, -0.5, 0.9]);
         let rng = &mut stream(2, "rod");
-        for primitive in [Primitive::rod(from, to, 0.01, 0.01), Primitive::bar(from, to, 0.01)] {
+        for primitive in [rod(from, to, 0.01), bar(from, to, 0.01)] {
             let points: Vec<Vector> = (0..2000).map(|_| primitive.draw(rng)).collect();
             for axis in 0..3 {
                 let low = points.iter().map(|point| point[axis]).fold(f64::MAX, f64::min);
@@ -396,7 +412,7 @@ mod tests {
             let mirrored = primitive.clone().mirrored().draw(rng);
             assert!(mirrored[0] < 0.0);
         }
-        let leaned = Primitive::block([0.0, 1.0, 0.0], [0.0, 0.0, 0.0]).leaned([0.0; 3], 0.5);
+        let leaned = block([0.0, 1.0, 0.0], [0.0, 0.0, 0.0]).leaned([0.0; 3], 0.5);
         let point = leaned.center;
         assert!((point[2] - 0.5f64.sin()).abs() < 1e-12, "{point:?}");
     }

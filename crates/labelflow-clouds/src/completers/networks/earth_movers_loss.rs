@@ -11,14 +11,12 @@
 
 use burn::tensor::Tensor;
 
-use crate::completers::networks::nearest_points::squared_distances;
+use super::nearest_points::{DISTANCES_AT_ONCE, squared_distances};
 
 /// Keeps quotients finite.
 const TINY: f64 = 1e-9;
 /// Below this a distance has no direction; also what rounding leaves of sums whose difference is nothing.
 const SMALLEST_SQUARE: f64 = 1e-7;
-/// The most squared distances that a device holds at once.
-const DISTANCES_AT_ONCE: usize = 1 << 27;
 
 /// What it costs to turn clouds into others of as many points: squared distances, summed over points and averaged over clouds.
 ///
