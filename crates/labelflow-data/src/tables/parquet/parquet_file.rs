@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
@@ -17,6 +16,7 @@ use parquet::arrow::arrow_reader::{
 };
 
 use super::checked_pages::CheckedPages;
+use super::column_as::column_as;
 use crate::tables::cells::{Number, Numbers, into_table};
 use crate::tables::foreign_decoder::guarded;
 use crate::{Error, Place, Result};
@@ -195,20 +195,6 @@ pub(crate) fn number_table<T: Number>(
     Ok(table)
 }
 
-/// A column of a file as an array of this type.
-pub(crate) fn column_as(
-    array: &ArrayRef,
-    kind: &DataType,
-    path: &Path,
-    name: &str,
-) -> Result<ArrayRef> {
-    // What does not fit must not become a missing cell.
-    let options = CastOptions { safe: false, ..Default::default() };
-    cast_with_options(array, kind, &options).map_err(|error| {
-        Error::content(path, format!("values of type {kind}"), error).in_column(name)
-    })
-}
-
 /// Refuses a column that holds no numbers.
 pub(crate) fn check_number(path: &Path, column: &str, kind: &DataType) -> Result<()> {
     if kind.is_numeric() || *kind == DataType::Boolean {
@@ -229,8 +215,10 @@ fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
 
 fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
     let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())
-        .map_err(|error| refuse(path, error))?;
+    // Types are those of the columns themselves: what another program had in memory, such as dictionaries, does not matter.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let metadata =
+        ArrowReaderMetadata::load(&file, options).map_err(|error| refuse(path, error))?;
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata))
 }
 
