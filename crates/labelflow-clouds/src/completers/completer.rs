@@ -15,6 +15,9 @@ use super::stages::Course;
 use crate::completers::{CompletionDataset, FittedCompleter, ScanFrame};
 use crate::geometry::{Normalization, PointCloud, PointSet};
 
+/// The name of a system and its default settings.
+pub type System<S> = (&'static str, fn() -> S);
+
 /// Settings from which a [`Completer`] is trained, and how it completes.
 pub trait CompletionLearner:
     Clone + Debug + PartialEq + Serialize + DeserializeOwned + 'static
@@ -26,7 +29,7 @@ pub trait CompletionLearner:
     /// Tells its runs from those of other learners with the same settings.
     const KIND: &'static str;
     /// The systems that have these settings, by name, with their default settings: as published, where it is not the flow.
-    const SYSTEMS: &'static [(&'static str, fn() -> Self)];
+    const SYSTEMS: &'static [System<Self>];
     /// Whether training looks at partial clouds.
     const LEARNS_FROM_PARTIALS: bool = true;
 

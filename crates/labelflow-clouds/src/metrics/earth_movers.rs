@@ -94,7 +94,7 @@ pub fn auction_earth_movers_distance(
     let mut prices = vec![0.0; second.len()];
     let mut step = (largest / 4.0).max(epsilon);
     loop {
-        let taken = auction(&costs, &mut prices, step);
+        let taken = auction(costs, &mut prices, step);
         if step <= epsilon {
             let total: f64 = taken.iter().enumerate().map(|(b, &a)| costs(a, b)).sum();
             return Ok(total / first.len() as f64);

@@ -29,7 +29,7 @@ pub fn read_values(path: &Path) -> Result<TrueValues> {
     TrueValues::new(values).map_err(Error::in_file(path))
 }
 
-/// One number a row, all of which `accept`.
+/// One number per row, all of which `accept`.
 pub(crate) fn read_one_column(
     path: &Path,
     expected: &str,

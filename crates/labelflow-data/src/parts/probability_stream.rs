@@ -1,4 +1,4 @@
-//! Probabilities in Parquet files that need not fit in memory, read batch by batch: those of class 1, one column a labeler.
+//! Probabilities in Parquet files that need not fit in memory, read batch by batch: those of class 1, one column per labeler.
 
 use std::ops::Range;
 

@@ -203,7 +203,7 @@ impl PlantedGaussian {
         check_rows(self.n_rows)?;
         check_classes(self.n_classes)?;
         if self.d_features < self.n_classes {
-            let expected = format!("at least {}, one a class", self.n_classes);
+            let expected = format!("at least {}, one per class", self.n_classes);
             return Err(Error::config("d_features", expected, self.d_features));
         }
         if !(self.distance >= 0.0 && self.distance.is_finite()) {

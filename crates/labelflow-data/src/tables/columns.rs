@@ -97,7 +97,7 @@ fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
 }
 
 /// Writes columns of equal length, atomically, in the format that the extension names: csv, tsv, parquet, or npz with
-/// one array a column.
+/// one array per column.
 pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
     match Format::of(path)? {
         Format::Separated(_) | Format::Parquet => {

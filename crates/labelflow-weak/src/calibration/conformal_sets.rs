@@ -59,7 +59,7 @@ impl ConformalSets {
     }
 
     /// Judges the sets of rows.
-    pub fn judge(&self, scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<SetMetrics> {
+    pub fn evaluate(&self, scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<SetMetrics> {
         crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
         let (mut held, mut size) = (0, 0);
         for (scores, class) in scores.axis_iter(Axis(0)).zip(truth.labels()) {
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(sets.set(array![0.75, 0.25].view()), [0]);
         assert_eq!(sets.set(array![0.7, 0.9].view()), [0, 1]);
         assert!(sets.set(array![0.5, 0.5].view()).is_empty());
-        let metrics = sets.judge(scores.view(), &truth).unwrap();
+        let metrics = sets.evaluate(scores.view(), &truth).unwrap();
         assert_eq!((metrics.coverage, metrics.size), (0.75, 0.75));
         // Four rows cannot promise 90 %: every class is possible.
         let sets = ConformalSets::fit(scores.view(), &truth, 0.9).unwrap();
@@ -111,7 +111,7 @@ mod tests {
         let (scores, truth) = draw(2000);
         let sets = ConformalSets::fit(scores.view(), &truth, 0.9).unwrap();
         let (scores, truth) = draw(20_000);
-        let metrics = sets.judge(scores.view(), &truth).unwrap();
+        let metrics = sets.evaluate(scores.view(), &truth).unwrap();
         assert!((metrics.coverage - 0.9).abs() < 0.015, "{metrics:?}");
         assert!((1.5..3.0).contains(&metrics.size), "{metrics:?}");
     }

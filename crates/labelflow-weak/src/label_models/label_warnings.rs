@@ -35,7 +35,7 @@ pub enum LabelWarning {
     /// Labels differ from the majority on more than 2 % of the rows where one class has the most votes.
     #[error(
         "the labels differ from a clear majority of the votes on {n_against} of {n_clear} rows ({:.1} %); \
-         they may be worse than a majority vote: judge some of these rows yourself",
+         they may be worse than a majority vote: check some of these rows yourself",
         100.0 * *n_against as f64 / *n_clear as f64
     )]
     AgainstMajority {

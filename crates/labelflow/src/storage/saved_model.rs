@@ -173,7 +173,7 @@ pub trait SavedModel: Sized {
 
     /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
     fn to_bytes(&self) -> Vec<u8> {
-        let digest = sha256_hex(&weights_of(self.network(), None));
+        let digest = sha256_hex(weights_of(self.network(), None));
         let history = self.report().history.clone();
         let packed = Packed { history, manifest: manifest_of_model(self, digest, None) };
         let metadata = toml::to_string(&packed).expect("a manifest can be written as TOML");
@@ -187,7 +187,7 @@ pub trait SavedModel: Sized {
         let packed: Packed<Self::Labels, Self::Config> = read_for(place, &metadata, Self::TASK)?;
         let digest = packed.manifest.weights_sha256.clone();
         let model: Self = put_together(packed.manifest, state, packed.history, place, place)?;
-        if sha256_hex(&weights_of(model.network(), None)) != digest {
+        if sha256_hex(weights_of(model.network(), None)) != digest {
             return Err(foreign(place, "weights of another one"));
         }
         Ok(model)

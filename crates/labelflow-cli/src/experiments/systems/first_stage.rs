@@ -293,7 +293,7 @@ impl FittedFirstStage {
             return Ok(None);
         };
         let sets = ConformalSets::fit(scores(&known.features)?.view(), &known.truth, level)?;
-        Ok(Some(sets.judge(scores(&problem.test.features)?.view(), &problem.test.truth)?))
+        Ok(Some(sets.evaluate(scores(&problem.test.features)?.view(), &problem.test.truth)?))
     }
 
     /// The training rows that an end model learns from, with their labels. A method that knows votes alone has nothing

@@ -27,7 +27,7 @@ use crate::completers::scan_input::{
 };
 use crate::completers::stages::Course;
 use crate::completers::{
-    CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining,
+    CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
 };
 use crate::geometry::PointSet;
 
@@ -136,7 +136,7 @@ impl CompletionLearner for CodeCompleter {
     type Networks = CodeNetwork;
     const TASK: ModelTask = ModelTask::CodeCompletion;
     const KIND: &'static str = "code completer";
-    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[
+    const SYSTEMS: &'static [System<Self>] = &[
         ("pcl2pcl", Self::pcl2pcl),
         ("mm-pcl2pcl", Self::mm_pcl2pcl),
         ("mm-pcl2pcl-im", Self::mm_pcl2pcl_im),

@@ -23,7 +23,7 @@ use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, normal_tensor, to_tensor};
 use crate::completers::stages::Course;
 use crate::completers::{
-    CompletionLearner, CompletionOptions, CompletionTraining, FittedCompleter, LatentSource,
+    CompletionLearner, CompletionOptions, CompletionTraining, FittedCompleter, LatentSource, System,
 };
 use crate::geometry::PointSet;
 
@@ -118,7 +118,7 @@ impl CompletionLearner for PointCloudCompleter {
     type Networks = FlowNetworks;
     const TASK: ModelTask = ModelTask::Completion;
     const KIND: &'static str = "";
-    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[("llf", Self::default)];
+    const SYSTEMS: &'static [System<Self>] = &[("llf", Self::default)];
 
     common_settings!([training], n_points);
 

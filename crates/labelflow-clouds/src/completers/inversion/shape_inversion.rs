@@ -23,7 +23,9 @@ use crate::completers::scan_input::{
 };
 use crate::completers::settings_check::is;
 use crate::completers::stages::{Course, UpdateRule};
-use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining};
+use crate::completers::{
+    CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
+};
 use crate::geometry::PointSet;
 
 /// The most candidates: more than anyone compares, and few enough for any memory.
@@ -111,7 +113,7 @@ impl CompletionLearner for ShapeInversion {
     type Networks = TreeNetworks;
     const TASK: ModelTask = ModelTask::InversionCompletion;
     const KIND: &'static str = "shape inversion";
-    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[("shape-inversion", Self::default)];
+    const SYSTEMS: &'static [System<Self>] = &[("shape-inversion", Self::default)];
     const LEARNS_FROM_PARTIALS: bool = false;
 
     common_settings!([training]);

@@ -14,7 +14,9 @@ use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, to_points, to_tensor};
 use crate::completers::stages::{Course, UpdateRule};
-use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining};
+use crate::completers::{
+    CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
+};
 use crate::geometry::PointSet;
 
 settings! {
@@ -59,7 +61,7 @@ impl CompletionLearner for KnowledgeTransfer {
     type Networks = TransferNetworks;
     const TASK: ModelTask = ModelTask::TransferCompletion;
     const KIND: &'static str = "knowledge transfer";
-    const SYSTEMS: &'static [(&'static str, fn() -> Self)] = &[("kt-net", Self::default)];
+    const SYSTEMS: &'static [System<Self>] = &[("kt-net", Self::default)];
 
     common_settings!([training], n_points);
 

@@ -28,7 +28,7 @@
 //!
 //! A claim is a number, which is a mean; or text such as `"800 to 1200"` or `"950 +- 50"`; or a table with `mean` or `median`
 //! and perhaps a `tolerance`, or `mean_between` or `median_between`, or `quantile` with `value` or `value_between`. `rows` is a
-//! column of the features that holds 0 and 1, or a file with one 0 or 1 a row, beside the file of rules, or a list of them.
+//! column of the features that holds 0 and 1, or a file with one 0 or 1 per row, beside the file of rules, or a list of them.
 //!
 //! A table has the columns `feature`, `threshold`, `above`, `below` and perhaps `name`; one of `above` and `below` may be empty.
 

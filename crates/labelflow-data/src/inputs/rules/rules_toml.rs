@@ -213,7 +213,7 @@ impl<'file> Table<'file> {
     }
 
     fn rows_region(&self) -> Result<Region> {
-        let expected = "a column of 0 and 1, a file with one 0 or 1 a row, or a list of them";
+        let expected = "a column of 0 and 1, a file with one 0 or 1 per row, or a list of them";
         let value = self.get("rows").map(Spanned::get_ref);
         match value {
             Some(DeValue::Array(values)) => {

@@ -64,9 +64,7 @@ fn read(dir: &Path) -> Result<LabelledTable> {
         for (column, cell) in cells[..columns.len()].iter().enumerate() {
             let value = if column == NODE_STATUS { node_status(cell) } else { parse_number(cell) };
             let name = columns[column];
-            values.push(
-                value.ok_or_else(|| Error::cell(&path, "a number", cell).in_column(name))?,
-            );
+            values.push(value.ok_or_else(|| Error::cell(&path, "a number", cell).in_column(name))?);
         }
         values.push(class);
         Ok(Visit::Next)
