@@ -38,8 +38,7 @@ fn classifier() -> LabelFlowClassifier {
 
 fn regressor() -> Result<Vec<u8>> {
     let planted = PlantedRegression { n_rows: 20, ..Default::default() }.generate()?;
-    let config =
-        LabelFlowRegressor { n_steps: 1, d_hidden: 2, training: training(), ..Default::default() };
+    let config = LabelFlowRegressor { n_steps: 1, d_hidden: 2, training: training(), ..Default::default() };
     Ok(config.fit(&planted.problem.train)?.to_bytes())
 }
 

@@ -37,15 +37,9 @@ pub(crate) fn auto_bounds(
 /// Warnings about labels of the rows of `signals`; `config` are the settings of the label model that gave them, if it was
 /// fitted to these signals.
 #[pyfunction]
-pub(crate) fn label_warnings(
-    signals: &RawSignals,
-    labels: Matrix<f64>,
-    config: Option<&str>,
-) -> PyResult<Vec<String>> {
-    let model: Option<AnyLabelModel> =
-        config.map(|config| settings("label model", config)).transpose()?;
+pub(crate) fn label_warnings(signals: &RawSignals, labels: Matrix<f64>, config: Option<&str>) -> PyResult<Vec<String>> {
+    let model: Option<AnyLabelModel> = config.map(|config| settings("label model", config)).transpose()?;
     let labels = soft_labels(labels)?;
-    let warnings = labelflow::label_models::label_warnings(&signals.0, &labels, model.as_ref())
-        .map_err(exception)?;
+    let warnings = labelflow::label_models::label_warnings(&signals.0, &labels, model.as_ref()).map_err(exception)?;
     Ok(warnings.iter().map(ToString::to_string).collect())
 }

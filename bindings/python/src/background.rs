@@ -37,10 +37,7 @@ pub(crate) fn run<T: Send + 'static>(
     let abandoned = Abandoned::default();
     let seen = abandoned.clone();
     let (sender, mut receiver) = channel();
-    let worker = std::thread::Builder::new()
-        .name("labelflow".to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
+    let worker = std::thread::Builder::new().name("labelflow".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         // Sending fails once the caller has gone away.
         let _ = sender.send(on_threads(n_jobs, || work(&seen)));
     })?;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use labelflow::Result;
 use labelflow_clouds::completers::{
-    AnyCompleter, AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter,
-    ScanFrame,
+    AnyCompleter, AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter, ScanFrame,
 };
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use ndarray::Array3;
@@ -61,9 +60,7 @@ pub(crate) fn completer_preset(
         (None | Some("paper"), default) => default,
         (Some("small"), default) => default.small(),
         (Some(name), _) => {
-            return Err(ConfigError::new_err(format!(
-                "preset: expected None, 'paper' or 'small', found '{name}'"
-            )));
+            return Err(ConfigError::new_err(format!("preset: expected None, 'paper' or 'small', found '{name}'")));
         }
     };
     let mut common = config.common();
@@ -89,21 +86,16 @@ pub(crate) fn fit_point_cloud_completer(
     system: &str,
 ) -> PyResult<CloudCompleter> {
     let default = AnyCompletionLearner::of_system(system).map_err(exception)?;
-    let mut config =
-        default.from_json(config).map_err(|error| bad_settings("PointCloudCompleter", &error))?;
-    let parts: Option<Vec<Vec<u32>>> =
-        parts.map(|parts| parts.into_iter().map(|parts| parts.0.to_vec()).collect());
+    let mut config = default.from_json(config).map_err(|error| bad_settings("PointCloudCompleter", &error))?;
+    let parts: Option<Vec<Vec<u32>>> = parts.map(|parts| parts.into_iter().map(|parts| parts.0.to_vec()).collect());
     let fitted = run_watched(n_jobs, observer, move |observer| {
         let dataset = match (scans, parts) {
-            (Some(scans), _) => {
-                CompletionDataset::from_scans(in_own_boxes(&scans)?, in_own_boxes(&shapes)?)?
-            }
+            (Some(scans), _) => CompletionDataset::from_scans(in_own_boxes(&scans)?, in_own_boxes(&shapes)?)?,
             (None, parts) => {
                 let shapes = in_own_boxes(&shapes)?.into_iter().zip(names);
                 let shapes = shapes.zip(parts.unwrap_or_default());
-                let shapes: Result<Vec<Shape>> = shapes
-                    .map(|((points, name), parts)| Ok(Shape::new(name, points, parts)?))
-                    .collect();
+                let shapes: Result<Vec<Shape>> =
+                    shapes.map(|((points, name), parts)| Ok(Shape::new(name, points, parts)?)).collect();
                 CompletionDataset::from_parts(shapes?, *config.common().seed)?
             }
         };
@@ -123,9 +115,7 @@ impl FromPyObject<'_, '_> for Cloud {
         let points = points.as_array();
         if points.ncols() != 3 {
             let found = points.ncols();
-            return Err(DataError::new_err(format!(
-                "points: expected three columns, found {found}"
-            )));
+            return Err(DataError::new_err(format!("points: expected three columns, found {found}")));
         }
         let points = points.rows().into_iter().map(|point| [point[0], point[1], point[2]]);
         Ok(Self(PointCloud::new(points.collect()).map_err(exception)?))
@@ -134,9 +124,7 @@ impl FromPyObject<'_, '_> for Cloud {
 
 /// Clouds as the networks see them, each in the frame of its own box.
 fn in_own_boxes(clouds: &[Cloud]) -> Result<Vec<PointSet>> {
-    let in_own_box = |Cloud(cloud): &Cloud| {
-        Ok(Normalization::fit(cloud, Normalization::SHAPE_RADIUS)?.apply(cloud)?)
-    };
+    let in_own_box = |Cloud(cloud): &Cloud| Ok(Normalization::fit(cloud, Normalization::SHAPE_RADIUS)?.apply(cloud)?);
     clouds.iter().map(in_own_box).collect()
 }
 

@@ -4,28 +4,18 @@ use std::io::ErrorKind;
 
 use labelflow::Error;
 use pyo3::exceptions::{
-    PyArithmeticError, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError,
-    PyNotADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    PyArithmeticError, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyNotADirectoryError, PyOSError,
+    PyPermissionError, PyRuntimeError, PyValueError,
 };
 use pyo3::{PyErr, create_exception};
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
-create_exception!(
-    labelflow,
-    ConfigError,
-    PyValueError,
-    "A setting outside what the method allows."
-);
+create_exception!(labelflow, ConfigError, PyValueError, "A setting outside what the method allows.");
 create_exception!(labelflow, DataError, PyValueError, "Data that cannot be used.");
 create_exception!(labelflow, FormatError, PyValueError, "A file that is not what it should be.");
 create_exception!(labelflow, DeviceError, PyRuntimeError, "A device that is not there.");
-create_exception!(
-    labelflow,
-    TrainingError,
-    PyArithmeticError,
-    "A loss that is no longer a number."
-);
+create_exception!(labelflow, TrainingError, PyArithmeticError, "A loss that is no longer a number.");
 
 /// The exception for an error.
 pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
@@ -66,10 +56,7 @@ fn io_exception(kind: ErrorKind, text: String) -> PyErr {
 }
 
 /// Settings from JSON. What is wrong with them is an error about the parameters of `what`.
-pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(
-    what: &str,
-    json: &'text str,
-) -> Result<T, PyErr> {
+pub(crate) fn settings<'text, T: serde::Deserialize<'text>>(what: &str, json: &'text str) -> Result<T, PyErr> {
     serde_json::from_str(json).map_err(|error| bad_settings(what, &error))
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use labelflow::baselines::{
-    AdversarialLabels, EndModel, FittedAdversarialLabels, FittedEndModel,
-    FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions, TwoStage,
+    AdversarialLabels, EndModel, FittedAdversarialLabels, FittedEndModel, FittedGeneralizedExpectation,
+    GeneralizedExpectation, ReferenceProportions, TwoStage,
 };
 use labelflow::rows::SoftLabels;
 use labelflow::{Features, Result, WeakDataset};
@@ -70,9 +70,7 @@ pub(crate) fn fit_generalized_expectation(
     let config: GeneralizedExpectation = settings("GeneralizedExpectation", config)?;
     let (features, signals) = (table(features, None)?, signals.0.clone());
     let reference = ReferenceProportions::new(reference.0).map_err(exception)?;
-    trained(n_jobs, move || {
-        Ok(Fitted::GeneralizedExpectation(config.fit(&features, &signals, &reference)?))
-    })
+    trained(n_jobs, move || Ok(Fitted::GeneralizedExpectation(config.fit(&features, &signals, &reference)?)))
 }
 
 /// Trains the second stage of two on the labels of the first.
@@ -119,9 +117,7 @@ impl FeatureClassifier {
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let fitted = serde_json::from_str(text).map_err(|error| {
-            FormatError::new_err(format!(
-                "expected a fitted classifier of labelflow, found {error}"
-            ))
+            FormatError::new_err(format!("expected a fitted classifier of labelflow, found {error}"))
         })?;
         Ok(Self(Arc::new(fitted)))
     }

@@ -40,8 +40,7 @@ mod _labelflow {
     use crate::error::{ConfigError, DataError, DeviceError, FormatError, TrainingError};
     #[pymodule_export]
     use crate::feature_classifier::{
-        FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model,
-        fit_generalized_expectation,
+        FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
     };
     #[pymodule_export]
     use crate::flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training};

@@ -55,11 +55,7 @@ impl Observer for PythonObserver {
         let Some(function) = &self.function else { return Ok(ControlFlow::Continue(())) };
         let ends = Python::attach(|py| function.bind(py).call1((record(py, event)?,))?.is_truthy());
         let ends = ends.map_err(|error| self.raise(error)).unwrap_or(true);
-        Ok(if ends {
-            ControlFlow::Break(StopReason::Interrupted)
-        } else {
-            ControlFlow::Continue(())
-        })
+        Ok(if ends { ControlFlow::Break(StopReason::Interrupted) } else { ControlFlow::Continue(()) })
     }
 
     fn warn(&mut self, warning: &str) {

@@ -35,8 +35,7 @@ impl RawRules {
         let rules: Vec<Rule> = rules.collect();
         let range = label_range.map(|(lower, upper)| LabelRange::new(lower, upper)).transpose();
         let range = range.map_err(exception)?;
-        let dataset =
-            background::run(n_jobs, move |_| Ok(RuleDataset::new(features, rules, range)?))?;
+        let dataset = background::run(n_jobs, move |_| Ok(RuleDataset::new(features, rules, range)?))?;
         Ok(Self(Arc::new(dataset)))
     }
 

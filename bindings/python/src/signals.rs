@@ -96,9 +96,7 @@ impl RawSignals {
     fn votes(&self) -> Matrix<i64> {
         let votes = self.0.votes();
         let shape = (votes.n_rows(), votes.n_signals());
-        Numpy(Array2::from_shape_fn(shape, |(row, signal)| {
-            votes.get(row, signal).map_or(-1, |class| class as i64)
-        }))
+        Numpy(Array2::from_shape_fn(shape, |(row, signal)| votes.get(row, signal).map_or(-1, |class| class as i64)))
     }
 
     /// The probabilities, `[n_rows, n_labelers, n_classes]`, NaN where a labeler abstains; None of votes.

@@ -130,8 +130,7 @@ fn one_row() {
 #[test]
 fn one_class() {
     let sandbox = signals("rule_a,rule_b\n0,0\n0,-1\n");
-    let parts =
-        ["signals.csv", "at least two classes", "only votes for class 0", "name the classes"];
+    let parts = ["signals.csv", "at least two classes", "only votes for class 0", "name the classes"];
     sandbox.refuses(FIT, &parts);
     let sandbox = signals("rule_a,rule_b\nham,ham\nham,\n");
     sandbox.refuses(FIT, &["signals.csv", "at least two classes", "one"]);
@@ -166,10 +165,8 @@ fn numbers_too_far_from_the_training_rows() {
     let sandbox = Sandbox::with_problem();
     // A column that was constant in training is not scaled down.
     let constant = Problem::new(60).features(&["a", "b", "c"]);
-    let constant: String = constant
-        .lines()
-        .map(|line| if line == "a,b,c" { "a,b,c\n" } else { "1e-30,1,2\n" })
-        .collect();
+    let constant: String =
+        constant.lines().map(|line| if line == "a,b,c" { "a,b,c\n" } else { "1e-30,1,2\n" }).collect();
     sandbox.write("features.csv", constant);
     sandbox.labelflow(FIT).succeeded();
     sandbox.write("features.csv", "a,b,c\n3e38,-3e38,3e38\n-3e38,-3e38,3e38\n");
@@ -235,10 +232,7 @@ fn missing_arguments() {
     let sandbox = Sandbox::with_problem();
     sandbox.refuses("fit --signals signals.csv --out model", &["--features is missing"]);
     sandbox.refuses("fit --features features.csv --out model", &["--signals is missing"]);
-    sandbox.refuses(
-        "fit --features features.csv --signals signals.csv",
-        &["--out is missing", "model folder"],
-    );
+    sandbox.refuses("fit --features features.csv --signals signals.csv", &["--out is missing", "model folder"]);
     sandbox.refuses("predict model", &["--features"]);
     sandbox.refuses("eval model --features features.csv", &["--labels"]);
     sandbox.refuses("analyze", &["--signals"]);
@@ -401,8 +395,7 @@ fn a_foreign_folder() {
 #[test]
 fn a_checkpoint_that_is_none() {
     let sandbox = Sandbox::with_problem().file("model/checkpoint.safetensors", "who knows");
-    sandbox
-        .refuses(FIT, &["model/checkpoint.safetensors", "a whole safetensors file", "--restart"]);
+    sandbox.refuses(FIT, &["model/checkpoint.safetensors", "a whole safetensors file", "--restart"]);
     sandbox.labelflow(&format!("{FIT} --restart")).succeeded();
 }
 
@@ -475,8 +468,7 @@ fn a_full_device() {
     let ran = sandbox.shell("exec \"$LABELFLOW\" data list > /dev/full");
     ran.refused(&["standard output", "No space left"]);
     // Remarks that cannot be written are no failure.
-    let ran =
-        sandbox.shell("exec \"$LABELFLOW\" predict model --features features.csv 2> /dev/full");
+    let ran = sandbox.shell("exec \"$LABELFLOW\" predict model --features features.csv 2> /dev/full");
     ran.succeeded();
 }
 

@@ -73,10 +73,9 @@ fn what_cannot_be_learned_from() {
     sandbox.refuses(&few, &["few.csv", "60 rows", "found 2"]);
     sandbox.refuses(&format!("{CALIBRATE} --sets 1.5"), &["level", "between 0 and 1", "1.5"]);
     sandbox.refuses(&CALIBRATE.replace("calibrate model", "calibrate nowhere"), &["nowhere"]);
-    let broken = sandbox.read("model/model.toml").replace(
-        "[config]",
-        "[certainty.calibration]\nmethod = \"temperature\"\ntemperature = -1.0\n\n[config]",
-    );
+    let broken = sandbox
+        .read("model/model.toml")
+        .replace("[config]", "[certainty.calibration]\nmethod = \"temperature\"\ntemperature = -1.0\n\n[config]");
     sandbox.write("model/model.toml", broken);
     sandbox.refuses(PREDICT, &["temperature", "a positive number", "-1"]);
 }

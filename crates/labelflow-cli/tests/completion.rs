@@ -53,8 +53,7 @@ fn a_scan_is_completed_where_it_was() {
     assert_eq!(report["scan"], "scan");
     assert_eq!(report["files"].as_array().unwrap().len(), 3);
     // The middle of the whole is within a metre or so of the scan, in its units.
-    let centre: Vec<f64> =
-        report["center"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let centre: Vec<f64> = report["center"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
     assert!((centre[0] - 400_000_756.0).abs() < 2000.0, "{centre:?}");
     assert!((centre[1] - 5_000_000_123.0).abs() < 2000.0, "{centre:?}");
     // Completions lie there too.
@@ -178,9 +177,7 @@ fn every_system_is_trained_by_name_and_completes() {
         assert!((center - 400_000_756.0).abs() < 2000.0, "{center}");
         // Of the settings in the folder the same weights come again.
         sandbox.labelflow(&format!("fit --from {system}")).succeeded();
-        let weights = |folder: &str| {
-            std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap()
-        };
+        let weights = |folder: &str| std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap();
         assert!(weights(system) == weights(&format!("{system}-again")));
         sandbox.labelflow(&format!("report {system} --out {system}.html")).succeeded();
         sandbox.refuses(&format!("predict {system} --features scan.xyz"), &["labelflow complete"]);
@@ -219,9 +216,7 @@ fn training_in_stages_goes_on_after_its_time_is_up() {
         }
     }
     sandbox.labelflow(&format!("{fit} --out parts")).succeeded();
-    let weights = |folder: &str| {
-        std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap()
-    };
+    let weights = |folder: &str| std::fs::read(sandbox.path(&format!("{folder}/weights.safetensors"))).unwrap();
     assert!(n_runs > 5, "{n_runs}");
     assert!(weights("whole") == weights("parts"));
 }

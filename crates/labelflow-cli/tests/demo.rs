@@ -14,9 +14,7 @@ const EXPERIMENT: &str = "table = \"small\"\nset = \"digits-planted\"\nseeds = [
 fn the_demo_leaves_a_model_and_labels() {
     let sandbox = Sandbox::new();
     let ran = sandbox.labelflow("demo --epochs 5 --out demo").succeeded();
-    for method in
-        ["label learning flow", "majority vote", "averaged signals", "supervised learning"]
-    {
+    for method in ["label learning flow", "majority vote", "averaged signals", "supervised learning"] {
         assert!(ran.stdout.contains(method), "no {method} in {}", ran.stdout);
     }
     assert_eq!(ran.stderr, "");
@@ -192,9 +190,7 @@ fn completions_and_man_pages() {
 #[test]
 fn a_reader_that_has_seen_enough() {
     let sandbox = Sandbox::new().file("run.toml", EXPERIMENT);
-    for arguments in
-        ["data list", "data list --json -", "completions bash", "run run.toml --systems mv"]
-    {
+    for arguments in ["data list", "data list --json -", "completions bash", "run run.toml --systems mv"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = sandbox.command(arguments).stdout(writer).output().unwrap();

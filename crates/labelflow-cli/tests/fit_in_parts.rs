@@ -23,8 +23,7 @@ fn sandbox() -> Sandbox {
         .file("votes.csv", problem.signals(&["0", "1"]))
         .file("truth.csv", problem.labels(&["0", "1"]))
         .file("run.toml", "bounds = 0.25\n[config]\nn_steps = 2\nd_hidden = 8\n");
-    let (features, votes) =
-        (feature_columns(&sandbox.path("rows.csv")), vote_columns(&sandbox.path("votes.csv")));
+    let (features, votes) = (feature_columns(&sandbox.path("rows.csv")), vote_columns(&sandbox.path("votes.csv")));
     write_parts(&sandbox.path("rows"), &features, 50);
     write_parts(&sandbox.path("votes"), &votes, 170);
     let both = [votes, features, vec![("id".to_owned(), (0..600).map(f64::from).collect())]];
@@ -91,8 +90,7 @@ fn rows_in_an_order_teach_what_rows_in_memory_teach() {
     let sandbox = sandbox();
     let memory = "fit run.toml --features rows.csv --signals votes.csv --epochs 40 --batch-size 32";
     sandbox.labelflow(&format!("{memory} --out memory")).succeeded();
-    let (features, votes) =
-        (feature_columns(&sandbox.path("rows.csv")), vote_columns(&sandbox.path("votes.csv")));
+    let (features, votes) = (feature_columns(&sandbox.path("rows.csv")), vote_columns(&sandbox.path("votes.csv")));
     let mut order: Vec<usize> = (0..600).collect();
     order.sort_by(|&one, &other| features[0].1[one].total_cmp(&features[0].1[other]));
     write_parts(&sandbox.path("rows"), &in_order(&features, &order), 50);
@@ -107,9 +105,7 @@ fn probabilities_teach_what_they_teach_in_memory() {
     let sandbox = sandbox();
     let votes = vote_columns(&sandbox.path("votes.csv"));
     let soft = |(signal, (name, votes)): (usize, &(String, Vec<f64>))| {
-        let soft = |(row, vote): (usize, &f64)| {
-            vote * 0.8 + 0.1 + f64::from(((row + signal) % 7) as u8) * 0.01
-        };
+        let soft = |(row, vote): (usize, &f64)| vote * 0.8 + 0.1 + f64::from(((row + signal) % 7) as u8) * 0.01;
         (name.clone(), votes.iter().enumerate().map(soft).collect())
     };
     let soft: Vec<(String, Vec<f64>)> = votes.iter().enumerate().map(soft).collect();
@@ -144,10 +140,7 @@ fn rules_teach_what_they_teach_in_memory() {
     let truth: String = features[0].1.iter().map(|a| format!("{}\n", 5.0 + a)).collect();
     sandbox.write("values.csv", format!("label\n{truth}"));
     sandbox.write("run.toml", "range = [0, 10]\n[config]\nn_steps = 2\nd_hidden = 8\n");
-    sandbox.write(
-        "rules.csv",
-        "feature,threshold,above,below\na,1.5,7.5,5.5\nb,50,6.5 +- 0.5,6.5 +- 0.5\n",
-    );
+    sandbox.write("rules.csv", "feature,threshold,above,below\na,1.5,7.5,5.5\nb,50,6.5 +- 0.5,6.5 +- 0.5\n");
     let fit = "fit run.toml --rules rules.csv --epochs 60 --batch-size 32";
     sandbox.labelflow(&format!("{fit} --features rows.csv --out memory")).succeeded();
     let parts = format!("{fit} --features rows");
@@ -158,8 +151,7 @@ fn rules_teach_what_they_teach_in_memory() {
     let ran = sandbox.labelflow(&format!("{tight} --out windows")).succeeded();
     assert!(ran.stderr.contains(" windows,"), "{}", ran.stderr);
     let rmse = |model: &str| {
-        let eval =
-            format!("eval {model} --features rows.csv --labels values.csv --json metrics.json");
+        let eval = format!("eval {model} --features rows.csv --labels values.csv --json metrics.json");
         sandbox.labelflow(&eval).succeeded();
         sandbox.json("metrics.json")["rmse"].as_f64().unwrap()
     };
@@ -203,11 +195,9 @@ fn estimated_bounds_are_those_of_rows_in_memory() {
     let sandbox = sandbox().file("run.toml", "[config]\nn_steps = 2\nd_hidden = 8\n");
     let memory = "fit run.toml --features rows.csv --signals votes.csv --epochs 2";
     let said = sandbox.labelflow(&format!("{memory} --out memory")).succeeded().stderr;
-    let of_parts =
-        sandbox.labelflow(&format!("{FIT} --epochs 2 --out parts").replace("--epochs 40 ", ""));
-    let bounds = |said: &str| {
-        said.lines().filter(|line| line.contains("bounds:")).map(str::to_owned).collect::<Vec<_>>()
-    };
+    let of_parts = sandbox.labelflow(&format!("{FIT} --epochs 2 --out parts").replace("--epochs 40 ", ""));
+    let bounds =
+        |said: &str| said.lines().filter(|line| line.contains("bounds:")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(bounds(&of_parts.succeeded().stderr), bounds(&said));
     let constraints = "[[config.constraints]]\nkind = \"range\"\nweight = 10.0\n\
         [[config.constraints]]\nkind = \"sum-to-one\"\nweight = 10.0\n[[config.constraints]]\nkind = \"class-balance\"\nweight = 3.0\nshares = [0.5, 0.5]\n\
@@ -215,10 +205,7 @@ fn estimated_bounds_are_those_of_rows_in_memory() {
     sandbox.write("run.toml", format!("[config]\nn_steps = 2\nd_hidden = 8\n{constraints}"));
     sandbox.labelflow(&format!("{FIT} {TIGHT} --out groups")).succeeded();
     sandbox
-        .labelflow(
-            &format!("{memory} --epochs 40 --batch-size 32 --out groups-memory")
-                .replace("--epochs 2 ", ""),
-        )
+        .labelflow(&format!("{memory} --epochs 40 --batch-size 32 --out groups-memory").replace("--epochs 2 ", ""))
         .succeeded();
     let (found, best) = (accuracy(&sandbox, "groups"), accuracy(&sandbox, "groups-memory"));
     assert!(found > best - 0.03, "{found} and {best}");
@@ -299,8 +286,7 @@ fn wrong_parts_are_named_and_nothing_is_written() {
 #[test]
 fn memory_is_obeyed() {
     let sandbox = Sandbox::new();
-    let synth =
-        "data synth gaussian --features 16 --labelers 10 --rows 300000 --rows-per-part 40000";
+    let synth = "data synth gaussian --features 16 --labelers 10 --rows 300000 --rows-per-part 40000";
     sandbox.labelflow(&format!("{synth} --out made")).succeeded();
     sandbox.write("run.toml", "bounds = 0.35\n[config]\nn_steps = 1\nd_hidden = 8\n");
     // 184 MB are for reading 26 columns; all rows would take another 150 MB.

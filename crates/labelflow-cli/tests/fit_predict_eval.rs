@@ -81,8 +81,7 @@ fn flags_win_over_the_file() {
     let model = sandbox.read("model/model.toml");
     assert!(model.contains("seed = 5") && model.contains("n_epochs = 4"), "{model}");
     assert!(model.contains("classes = [\"no\", \"yes\"]"), "{model}");
-    let flags =
-        "--epochs 2 --seed 6 --classes off,on --bounds 0.3 --likelihood-weight 0 --batch-size 20";
+    let flags = "--epochs 2 --seed 6 --classes off,on --bounds 0.3 --likelihood-weight 0 --batch-size 20";
     let ran = sandbox.labelflow(&format!("fit settings/run.toml {flags} --out other"));
     ran.succeeded();
     let model = sandbox.read("other/model.toml");
@@ -163,13 +162,8 @@ fn classes_with_names() {
     sandbox.labelflow("eval model --features features.csv --labels labels.csv").succeeded();
     // Indices and names are the same model.
     sandbox.write("signals.csv", problem.signals(&["0", "1"]));
-    sandbox
-        .labelflow(&format!("{} --classes ham,spam", FIT.replace("--out model", "--out other")))
-        .succeeded();
-    assert_eq!(
-        sandbox.bytes("model/weights.safetensors"),
-        sandbox.bytes("other/weights.safetensors")
-    );
+    sandbox.labelflow(&format!("{} --classes ham,spam", FIT.replace("--out model", "--out other"))).succeeded();
+    assert_eq!(sandbox.bytes("model/weights.safetensors"), sandbox.bytes("other/weights.safetensors"));
 }
 
 #[test]

@@ -33,8 +33,7 @@ struct Random(u64);
 
 impl Random {
     fn unit(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -79,8 +78,7 @@ fn glance(folder: &Path) -> Vec<(std::ffi::OsString, u64, std::time::SystemTime)
 fn kill(sandbox: &Sandbox, arguments: &str, watched: &str, moment: Moment) -> bool {
     let watched = sandbox.path(watched);
     let mut last = glance(&watched);
-    let mut child =
-        sandbox.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = sandbox.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     match moment {
         Moment::After(time) => std::thread::sleep(time),
         Moment::AfterChange(n_changes, time) => {
@@ -135,28 +133,19 @@ fn restore(sandbox: &Sandbox, folder: &str, files: &Files) {
 /// Whether a killed process may leave a file of this name: none that anybody would read.
 fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
-    (name.starts_with(".labelflow-") && name.ends_with(".partial"))
-        || name == ".lock"
-        || name == ".save.lock"
+    (name.starts_with(".labelflow-") && name.ends_with(".partial")) || name == ".lock" || name == ".save.lock"
 }
 
 // Training.
 
-const CLASSIFY: &str =
-    "fit run.toml --features features.csv --signals signals.csv --epochs 120 --checkpoint-every 2";
+const CLASSIFY: &str = "fit run.toml --features features.csv --signals signals.csv --epochs 120 --checkpoint-every 2";
 /// 104 MB are for reading six columns: the rest is too little for all rows.
 const CLASSIFY_PARTS: &str = "fit run.toml --features parts/features --signals parts/signals --bounds 0.3 --epochs 120 \
     --checkpoint-every 2 --batch-size 16 --memory 104035000B";
 const REGRESS: &str = "fit rules-run.toml --features features.csv --rules rules.csv --epochs 120 --checkpoint-every 2";
 
 /// A run that is killed again and again, until it ends; the number of kills.
-fn train_through_kills(
-    sandbox: &Sandbox,
-    fit: &str,
-    expected: &Files,
-    random: &mut Random,
-    time: Duration,
-) -> usize {
+fn train_through_kills(sandbox: &Sandbox, fit: &str, expected: &Files, random: &mut Random, time: Duration) -> usize {
     let command = format!("{fit} --out killed");
     let _ = std::fs::remove_dir_all(sandbox.path("killed"));
     let mut n_kills = 0;
@@ -167,10 +156,7 @@ fn train_through_kills(
             1 => Moment::After(time.mul_f64(0.2 + 0.5 * random.unit())),
             _ => {
                 let n_changes = 2 + (40.0 * random.unit() * random.unit()) as usize;
-                Moment::AfterChange(
-                    n_changes,
-                    Duration::from_micros((2000.0 * random.unit()) as u64),
-                )
+                Moment::AfterChange(n_changes, Duration::from_micros((2000.0 * random.unit()) as u64))
             }
         };
         if !kill(sandbox, &command, "killed", moment) {
@@ -182,10 +168,7 @@ fn train_through_kills(
             let found = files(sandbox, "killed");
             for name in ["weights.safetensors", "model.toml", "metrics.jsonl"] {
                 if let Some(bytes) = found.get(Path::new(name)) {
-                    assert!(
-                        *bytes == expected[Path::new(name)],
-                        "{fit}: {name} is neither old nor new"
-                    );
+                    assert!(*bytes == expected[Path::new(name)], "{fit}: {name} is neither old nor new");
                 }
             }
         }
@@ -208,8 +191,7 @@ fn training() {
         COMPLETE.to_owned(),
         CLASSIFY_PARTS.to_owned(),
     ];
-    let made =
-        "data synth gaussian --rows 90 --features 3 --labelers 3 --rows-per-part 30 --out parts";
+    let made = "data synth gaussian --rows 90 --features 3 --labelers 3 --rows-per-part 30 --out parts";
     sandbox.labelflow(made).succeeded();
     let mut whole = Vec::new();
     for fit in &kinds {
@@ -227,9 +209,7 @@ fn training() {
         n_done += train_through_kills(&sandbox, &kinds[kind], expected, &mut random, *time);
         n_runs += 1;
     }
-    eprintln!(
-        "training: {n_done} kills in {n_runs} runs, each of which went on to the same weights, to the last bit"
-    );
+    eprintln!("training: {n_done} kills in {n_runs} runs, each of which went on to the same weights, to the last bit");
 }
 
 // Writers.
@@ -239,8 +219,8 @@ fn untimed(path: &Path, bytes: &[u8]) -> Vec<u8> {
     if path.extension().is_none_or(|extension| extension != "json") {
         return bytes.to_vec();
     }
-    let mut value: serde_json::Value = serde_json::from_slice(bytes)
-        .unwrap_or_else(|error| panic!("{} is not whole: {error}", path.display()));
+    let mut value: serde_json::Value =
+        serde_json::from_slice(bytes).unwrap_or_else(|error| panic!("{} is not whole: {error}", path.display()));
     let results: Vec<&mut serde_json::Value> = match &mut value {
         serde_json::Value::Array(items) => items.iter_mut().collect(),
         one => vec![one],
@@ -314,10 +294,8 @@ fn writers() {
                 restore(&sandbox, "out", &old_raw);
             }
             let watched = new.keys().find(|path| sandbox.path("out").join(path).is_dir());
-            let watched =
-                watched.map_or("out".to_owned(), |path| format!("out/{}", path.display()));
-            n_killed +=
-                usize::from(kill(&sandbox, writer.new, &watched, Moment::draw(&mut random, time)));
+            let watched = watched.map_or("out".to_owned(), |path| format!("out/{}", path.display()));
+            n_killed += usize::from(kill(&sandbox, writer.new, &watched, Moment::draw(&mut random, time)));
             assert_old_or_new(writer, &files(&sandbox, "out"), &old, &new);
         }
         // The next one that is not killed leaves the new files and nothing else.

@@ -130,8 +130,7 @@ fn tasks_of_a_crowd_keep_their_names() {
             _ => format!("q{},{label}\n", row - 1),
         })
         .collect();
-    let sandbox =
-        Sandbox::with_problem().file("votes.csv", task_votes(&problem)).file("truth.csv", truth);
+    let sandbox = Sandbox::with_problem().file("votes.csv", task_votes(&problem)).file("truth.csv", truth);
     let label = "label --task-votes votes.csv --labels-for-eval truth.csv --out out.csv";
     let ran = sandbox.labelflow(label).succeeded();
     assert!(ran.stdout.contains("accuracy %") && ran.stdout.contains("| ann"), "{}", ran.stdout);
@@ -179,10 +178,7 @@ fn settings_from_a_file_and_from_flags() {
     let unequal = sandbox.read("out.csv");
     assert_ne!(unequal, one_round);
     // The flag wins over the file.
-    sandbox.write(
-        "settings.toml",
-        "model = \"data-programming\"\nmax_iterations = 1\nclass_balance = [0.9, 0.1]\n",
-    );
+    sandbox.write("settings.toml", "model = \"data-programming\"\nmax_iterations = 1\nclass_balance = [0.9, 0.1]\n");
     sandbox.labelflow(&label).succeeded();
     assert_eq!(sandbox.read("out.csv"), unequal);
     sandbox.labelflow(&format!("{label} --class-balance estimated")).succeeded();
@@ -275,12 +271,7 @@ fn labels_against_the_majority_are_warned_of() {
     assert!(ran.stderr.contains("warning: data-programming: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("may be worse than a majority vote"), "{}", ran.stderr);
     let report = sandbox.json("report.json");
-    let kinds: Vec<&str> = report["warnings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| w["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> = report["warnings"].as_array().unwrap().iter().map(|w| w["kind"].as_str().unwrap()).collect();
     assert!(kinds.contains(&"against-majority"), "{report}");
 }
 
@@ -325,9 +316,8 @@ fn keywords_vote_on_texts() {
     let rules = "classes = [\"ham\", \"spam\"]\n\
         [[labelers]]\nclass = \"spam\"\nkeywords = [\"win\", \"prize\"]\n\
         [[labelers]]\nname = \"greeting\"\nclass = \"ham\"\nkeywords = [\"see you\"]\n";
-    let sandbox = Sandbox::new()
-        .file("rules.toml", rules)
-        .file("texts.csv", "id,text\n1,WIN now\n2,\"see you, bye\"\n3,hm\n");
+    let sandbox =
+        Sandbox::new().file("rules.toml", rules).file("texts.csv", "id,text\n1,WIN now\n2,\"see you, bye\"\n3,hm\n");
     let votes = "votes --texts texts.csv --rules rules.toml --out votes.csv";
     let ran = sandbox.labelflow(votes).succeeded();
     assert_eq!(sandbox.read("votes.csv"), "win prize,greeting\nspam,-1\n-1,ham\n-1,-1\n");

@@ -32,8 +32,7 @@ fn labels(sandbox: &Sandbox, name: &str) -> Predictions {
 #[test]
 fn parts_counts_and_one_file_give_the_same_labels() {
     let sandbox = sandbox("--rows 3000 --labelers 6 --classes 3 --rows-per-part 700");
-    for model in ["majority-vote", "dawid-skene", "snorkel", "adversarial-multiclass --errors 0.2"]
-    {
+    for model in ["majority-vote", "dawid-skene", "snorkel", "adversarial-multiclass --errors 0.2"] {
         let label = |signals: &str, out: &str| {
             let command = format!("label {signals} --model {model} --out {out}");
             sandbox.labelflow(&command).succeeded()
@@ -73,8 +72,7 @@ fn a_doubt_about_the_abstain_convention_is_said_of_every_form() {
     std::fs::create_dir(sandbox.path("votes")).unwrap();
     write_signals(&sandbox.path("votes/part.parquet"), &signals).unwrap();
     write_signals(&sandbox.path("votes.csv"), &signals).unwrap();
-    let forms =
-        ["--signals votes.csv --write-counts counts.csv", "--counts counts.csv", "--signals votes"];
+    let forms = ["--signals votes.csv --write-counts counts.csv", "--counts counts.csv", "--signals votes"];
     for form in forms {
         let ran = sandbox.labelflow(&format!("label {form} --classes a,b --out out.csv"));
         let stderr = ran.succeeded().stderr;
@@ -84,8 +82,7 @@ fn a_doubt_about_the_abstain_convention_is_said_of_every_form() {
 
 #[test]
 fn what_cannot_be_done_in_parts_says_so_and_writes_nothing() {
-    let sandbox =
-        sandbox("--rows 400 --labelers 4 --rows-per-part 200").file("truth.csv", "label\n0\n");
+    let sandbox = sandbox("--rows 400 --labelers 4 --rows-per-part 200").file("truth.csv", "label\n0\n");
     let label = "label --signals votes --out out.csv";
     for (more, expected) in [
         ("--labels-for-eval truth.csv", "labels-for-eval: expected one file of votes"),
@@ -100,8 +97,7 @@ fn what_cannot_be_done_in_parts_says_so_and_writes_nothing() {
     sandbox.write("votes/part-00001.parquet", "PAR1");
     sandbox.refuses(label, &["part-00001.parquet", "a whole parquet file"]);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
-    sandbox
-        .refuses("label --signals empty --out out.csv", &["empty: expected at least one parquet"]);
+    sandbox.refuses("label --signals empty --out out.csv", &["empty: expected at least one parquet"]);
     assert!(!sandbox.path("out.csv").exists());
 }
 
@@ -112,16 +108,12 @@ fn memory_is_obeyed() {
     let sandbox = Sandbox::new();
     let synth = |rows: usize| {
         let options = "--labelers 18 --rows-per-part 100000";
-        sandbox
-            .labelflow(&format!("data synth votes --rows {rows} --out rows{rows} {options}"))
-            .succeeded();
+        sandbox.labelflow(&format!("data synth votes --rows {rows} --out rows{rows} {options}")).succeeded();
     };
     synth(150_000);
     synth(600_000);
     let label = |rows: usize, model: &str| {
-        let command = format!(
-            "label --signals rows{rows} --model {model} --memory 200MB --out {model}.parquet"
-        );
+        let command = format!("label --signals rows{rows} --model {model} --memory 200MB --out {model}.parquet");
         peak_kilobytes(&sandbox, &command)
     };
     for model in ["dawid-skene", "flying-squid", "majority-vote"] {
@@ -131,15 +123,13 @@ fn memory_is_obeyed() {
     }
     let (peak, said) = label(600_000, "dawid-skene");
     assert!(
-        said.contains("dawid-skene needs all distinct rows")
-            && said.contains("majority-vote, average would fit"),
+        said.contains("dawid-skene needs all distinct rows") && said.contains("majority-vote, average would fit"),
         "{said}"
     );
     assert!((1..200_000).contains(&peak), "{peak} kB");
     // What the error says to be enough is enough.
     let enough = said.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-    let again =
-        format!("label --signals rows600000 --model dawid-skene --memory {enough} --out again.csv");
+    let again = format!("label --signals rows600000 --model dawid-skene --memory {enough} --out again.csv");
     sandbox.labelflow(&again).succeeded();
     let (peak, said) = label(600_000, "majority-vote");
     assert!(said.contains("600000 rows labelled"), "{said}");

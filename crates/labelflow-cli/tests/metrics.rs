@@ -27,9 +27,7 @@ fn completions_are_compared_with_references_and_scans() {
         .file("generated/b.xyz", sheet(10, 5.0))
         .file("scans/a.xyz", sheet(5, 0.0))
         .file("scans/b.xyz", sheet(5, 5.0));
-    sandbox
-        .labelflow("metrics generated reference --partials scans --json metrics.json")
-        .succeeded();
+    sandbox.labelflow("metrics generated reference --partials scans --json metrics.json").succeeded();
     let metrics = sandbox.json("metrics.json");
     let number = |name: &str| metrics[name].as_f64().unwrap();
     // The nearest to a is 0.1 away in every point, and b is there exactly: (0.01 + 0.01 + 0) / 2.
@@ -44,9 +42,7 @@ fn completions_are_compared_with_references_and_scans() {
 #[test]
 fn coordinates_of_a_map_keep_their_millimetres() {
     let at = |x: f64| format!("{} 5000000.0 100.0\n{} 5000001.0 100.0\n", x, x + 0.5);
-    let sandbox = Sandbox::new()
-        .file("reference/a.xyz", at(400_000.0))
-        .file("generated/a.xyz", at(400_000.001));
+    let sandbox = Sandbox::new().file("reference/a.xyz", at(400_000.0)).file("generated/a.xyz", at(400_000.001));
     sandbox.labelflow("metrics generated reference --json metrics.json").succeeded();
     let mmd = sandbox.json("metrics.json")["mmd"].as_f64().unwrap();
     assert!((mmd - 2e-6).abs() < 1e-7, "{mmd}");

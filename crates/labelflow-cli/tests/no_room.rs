@@ -61,8 +61,7 @@ fn a_folder_that_cannot_be_written() {
     std::fs::create_dir(&probe).unwrap();
     set_writable(&probe, false);
     let is_superuser = std::fs::write(probe.join("file"), "").is_ok();
-    let prefix =
-        if is_superuser { "setpriv --reuid=65534 --regid=65534 --clear-groups " } else { "" };
+    let prefix = if is_superuser { "setpriv --reuid=65534 --regid=65534 --clear-groups " } else { "" };
     set_writable(&sandbox.path(""), true);
     if !sandbox.shell(&format!("{prefix}\"$LABELFLOW\" --version")).stdout.contains("labelflow") {
         eprintln!("SKIPPED: the superuser cannot become somebody else here (setpriv)");

@@ -34,13 +34,11 @@ fn parts_are_labelled_as_one_file_is() {
     let compare = || {
         for more in ["", "--samples 3"] {
             let predict = |features: &str, votes: &str, out: &str| {
-                let command =
-                    format!("predict model --features {features} {votes} --out {out} {more}");
+                let command = format!("predict model --features {features} {votes} --out {out} {more}");
                 sandbox.labelflow(&command).succeeded().stderr
             };
             predict("rows.csv", "", "whole.csv");
-            for features in ["rows", "rows/part-*.parquet --memory 150MB", "others --bad-rows skip"]
-            {
+            for features in ["rows", "rows/part-*.parquet --memory 150MB", "others --bad-rows skip"] {
                 predict(features, "", "parts.csv");
                 assert_eq!(sandbox.read("parts.csv"), sandbox.read("whole.csv"), "{features}");
             }
@@ -48,10 +46,7 @@ fn parts_are_labelled_as_one_file_is() {
             let read = |name: &str| read_predictions(&sandbox.path(name)).unwrap();
             assert_eq!(read("parts.parquet"), read("whole.csv"));
             let said = predict("rows.csv", "--signals votes.csv", "whole.csv");
-            assert_eq!(
-                predict("rows", "--signals votes", "parts.csv").replace("parts.csv", "whole.csv"),
-                said
-            );
+            assert_eq!(predict("rows", "--signals votes", "parts.csv").replace("parts.csv", "whole.csv"), said);
             assert_eq!(sandbox.read("parts.csv"), sandbox.read("whole.csv"));
         }
     };
@@ -67,8 +62,7 @@ fn values_in_parts_are_those_of_one_file() {
     let sandbox = Sandbox::new();
     sandbox.labelflow("data synth regression --rows 900 --out made").succeeded();
     sandbox.write("run.toml", "[config]\nn_steps = 2\nd_hidden = 8\n");
-    let fit =
-        "fit run.toml --features made/features.csv --rules made/rules.toml --epochs 20 --out model";
+    let fit = "fit run.toml --features made/features.csv --rules made/rules.toml --epochs 20 --out model";
     sandbox.labelflow(fit).succeeded();
     let mut columns = feature_columns(&sandbox.path("made/features.csv"));
     write_parts(&sandbox.path("rows"), &columns, 400);
@@ -123,9 +117,7 @@ fn bad_rows_fail_abstain_or_are_skipped() {
     let labels = sandbox.read("labels.csv");
     assert_eq!(labels.lines().nth(1501), Some("1500,,0.5,0.5,"));
     assert_eq!(labels.lines().count(), 3001);
-    sandbox
-        .labelflow("predict model --features rows --bad-rows abstain --out labels.parquet")
-        .succeeded();
+    sandbox.labelflow("predict model --features rows --bad-rows abstain --out labels.parquet").succeeded();
     read_predictions(&sandbox.path("labels.parquet")).unwrap();
 }
 
@@ -168,22 +160,15 @@ fn wrong_parts_are_named_and_nothing_is_written() {
         write_columns(&last, &columns).unwrap();
     };
     rename("beta", ColumnValues::Reals(vec![1.0]));
-    sandbox.refuses(
-        predict,
-        &["part-004.parquet: expected the columns a, b, c, as in", "found a, beta, c"],
-    );
+    sandbox.refuses(predict, &["part-004.parquet: expected the columns a, b, c, as in", "found a, beta, c"]);
     rename("b", ColumnValues::Names(vec!["many".to_owned()]));
-    sandbox.refuses(
-        predict,
-        &["part-004.parquet, column 'b': expected numbers, found values of type Utf8"],
-    );
+    sandbox.refuses(predict, &["part-004.parquet, column 'b': expected numbers, found values of type Utf8"]);
     let unknown: Vec<_> = feature_columns(&sandbox.path("rows.csv"))
         .into_iter()
         .map(|(name, values)| (format!("z{name}"), values))
         .collect();
     write_parts(&sandbox.path("unknown"), &unknown, 5000);
-    sandbox
-        .refuses("predict model --features unknown", &["expected a column 'a', found za, zb, zc"]);
+    sandbox.refuses("predict model --features unknown", &["expected a column 'a', found za, zb, zc"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -196,8 +181,7 @@ fn memory_is_obeyed() {
     sandbox.write("run.toml", "bounds = 0.3\n[config]\nn_steps = 2\nd_hidden = 32\n");
     let part = |table: &str| format!("few/{table}/part-00000.parquet");
     let (features, signals) = (part("features"), part("signals"));
-    let fit =
-        format!("fit run.toml --features {features} --signals {signals} --epochs 1 --out model");
+    let fit = format!("fit run.toml --features {features} --signals {signals} --epochs 1 --out model");
     sandbox.labelflow(&fit).succeeded();
     let predict = "predict model --features many/features --memory 200MB --out labels.parquet";
     let (peak, said) = peak_kilobytes(&sandbox, predict);

@@ -39,9 +39,7 @@ fn rules_become_labels_with_deviations_and_quantiles() {
         assert!(cells[3] <= cells[4] && cells[4] <= cells[5], "{line}");
         assert!((0.0..=100.0).contains(&cells[1]) && cells[2] > 0.0, "{line}");
     }
-    sandbox
-        .labelflow("eval model --features features.csv --labels labels.csv --json metrics.json")
-        .succeeded();
+    sandbox.labelflow("eval model --features features.csv --labels labels.csv --json metrics.json").succeeded();
     let metrics = sandbox.json("metrics.json");
     assert!(metrics["rmse"].as_f64().unwrap() < 20.0, "{metrics}");
     assert_eq!(metrics["intervals"].as_array().unwrap().len(), 3);
@@ -52,10 +50,7 @@ fn rules_that_cannot_be_used_are_named() {
     for (rules, expected) in [
         ("feature,threshold,above,below\nwidth,0,1,2\n", vec!["width", "size, age"]),
         ("feature,threshold,above,below\nsize,0,120,35\n", vec!["120", "0 to 100"]),
-        (
-            "feature,threshold,above,below\nsize,0,60,35\nsize,0,20,35\n",
-            vec!["satisfy together", "size >= 0"],
-        ),
+        ("feature,threshold,above,below\nsize,0,60,35\nsize,0,20,35\n", vec!["satisfy together", "size >= 0"]),
         ("feature,threshold,above,below\nsize,zero,60,35\n", vec!["rules.csv", "zero"]),
         ("", vec!["rules.csv"]),
     ] {
@@ -106,9 +101,7 @@ fn the_demo_beats_averaged_rules() {
         line.split('|').nth(2).unwrap().trim().parse().unwrap()
     };
     assert!(rmse("label learning flow") < rmse("averaged rules"), "{}", ran.stdout);
-    sandbox
-        .labelflow("eval out/model --features out/test/features.csv --labels out/test/labels.csv")
-        .succeeded();
+    sandbox.labelflow("eval out/model --features out/test/features.csv --labels out/test/labels.csv").succeeded();
     let again = "fit --features out/features.csv --rules out/rules.toml --out out/mine --epochs 3";
     sandbox.labelflow(again).succeeded();
 }

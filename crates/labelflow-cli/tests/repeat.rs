@@ -19,11 +19,7 @@ const TASKS: [(&str, &str, &[&str]); 3] = [
         "fit rules-run.toml --features features.csv --rules rules.csv --epochs 20 --seed 7 --out model",
         &["features", "rules"],
     ),
-    (
-        "completion",
-        "fit completion.toml --shapes tables --epochs 3 --seed 7 --out model",
-        &["shapes"],
-    ),
+    ("completion", "fit completion.toml --shapes tables --epochs 3 --seed 7 --out model", &["shapes"]),
 ];
 
 fn repeat(sandbox: &Sandbox, n_threads: &str, flags: &str) -> Ran {

@@ -30,11 +30,7 @@ fn results_become_a_table() {
     assert_eq!(lines[2], "| system | a |");
     assert_eq!(
         lines[4..],
-        [
-            "| llf | **91.0 ± 1.0** |",
-            "| paper (difference) | 92.5 ± 0.3 (−1.5) |",
-            "| mv+mlp | 80.0 |"
-        ]
+        ["| llf | **91.0 ± 1.0** |", "| paper (difference) | 92.5 ± 0.3 (−1.5) |", "| mv+mlp | 80.0 |"]
     );
     assert_eq!(ran.stderr, "");
 }
@@ -42,8 +38,7 @@ fn results_become_a_table() {
 #[test]
 fn formats() {
     let sandbox = sandbox();
-    let report =
-        |flags: &str| sandbox.labelflow(&format!("report results.json {flags}")).succeeded().stdout;
+    let report = |flags: &str| sandbox.labelflow(&format!("report results.json {flags}")).succeeded().stdout;
     assert!(report("--format csv").contains("\nt,a,llf,2,91,1,92.5,0.3,-1.5,,1,2,true\n"));
     assert!(report("--format latex").contains("llf & $\\mathbf{91.0_{1.0}}$ \\\\\n"));
     let json: serde_json::Value = serde_json::from_str(&report("--format json")).unwrap();
@@ -57,7 +52,8 @@ fn formats() {
 
 #[test]
 fn experiment_files_say_what_the_paper_has() {
-    let run = "table = \"t\"\nset = \"a\"\nseeds = [0]\n[systems.llf]\npaper = 70.0\n[systems.\"mv+mlp\"]\npaper = 81.0\n";
+    let run =
+        "table = \"t\"\nset = \"a\"\nseeds = [0]\n[systems.llf]\npaper = 70.0\n[systems.\"mv+mlp\"]\npaper = 81.0\n";
     let sandbox = sandbox().file("run.toml", run);
     let ran = sandbox.labelflow("report results.json run.toml").succeeded();
     for part in ["70.0 (+21.0)", "81.0 (−1.0)"] {

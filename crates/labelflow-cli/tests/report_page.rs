@@ -91,8 +91,7 @@ fn inputs_one_by_one() {
 
 #[test]
 fn pages_of_regression() {
-    let values =
-        "row,mean,std,q05,q50,q95\n0,1,0.5,0.2,1,1.8\n1,2,0.5,1.2,2,2.8\n2,3,0.5,2.2,3,3.8\n";
+    let values = "row,mean,std,q05,q50,q95\n0,1,0.5,0.2,1,1.8\n1,2,0.5,1.2,2,2.8\n2,3,0.5,2.2,3,3.8\n";
     let rules = "feature,threshold,above,below\na,1.5,0.8,0.2\n";
     let sandbox = Sandbox::with_problem()
         .file("values.csv", values)
@@ -105,12 +104,9 @@ fn pages_of_regression() {
     sandbox.labelflow(fit).succeeded();
     let evaluations = sandbox.read("model/evaluation.jsonl");
     assert_eq!(evaluations.matches("\"rmse\":").count(), 3, "{evaluations}");
-    sandbox
-        .labelflow("report model --predictions values.csv --labels truth.csv --out page.html")
-        .succeeded();
+    sandbox.labelflow("report model --predictions values.csv --labels truth.csv --out page.html").succeeded();
     let page = sandbox.read("page.html");
-    for part in ["id=\"training-rmse-title\"", "Calibration of quantiles", "66.7 %", "real values"]
-    {
+    for part in ["id=\"training-rmse-title\"", "Calibration of quantiles", "66.7 %", "real values"] {
         assert!(page.contains(part), "no {part}");
     }
     sandbox.labelflow("report --predictions one.csv --out page.html").succeeded();
@@ -139,9 +135,7 @@ fn pages_of_completion() {
 #[test]
 fn pages_of_crowds() {
     let votes = "task,worker,label\nq1,w1,cat\nq1,w2,dog\nq2,w1,dog\nq2,w2,dog\nq3,w3,cat\n";
-    let sandbox = Sandbox::new()
-        .file("votes.csv", votes)
-        .file("truth.csv", "task,label\nq3,cat\nq1,cat\nq2,dog\n");
+    let sandbox = Sandbox::new().file("votes.csv", votes).file("truth.csv", "task,label\nq3,cat\nq1,cat\nq2,dog\n");
     sandbox.labelflow("label --task-votes votes.csv --out out.csv").succeeded();
     let report = "report --task-votes votes.csv --signals-labels truth.csv --predictions out.csv --labels truth.csv";
     sandbox.labelflow(&format!("{report} --out page.html")).succeeded();
@@ -159,9 +153,7 @@ fn small_and_odd_inputs() {
         .file("alike.csv", "p_a,p_b\n0.5,0.5\n0.5,0.5\n0.5,0.5\n")
         .file("alone.csv", "only\n0\n1\n1\n")
         .file("silent.csv", "first,second\n0,-1\n1,-1\n-1,-1\n");
-    sandbox
-        .labelflow("report --predictions one.csv --labels one-label.csv --out a.html")
-        .succeeded();
+    sandbox.labelflow("report --predictions one.csv --labels one-label.csv --out a.html").succeeded();
     sandbox.labelflow("report --predictions alike.csv --out a.html").succeeded();
     sandbox.labelflow("report --signals alone.csv --out a.html").succeeded();
     assert!(sandbox.read("a.html").contains("No two labelers vote differently"));

@@ -13,8 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use common::{Ran, Sandbox};
 
-const FIT: &str =
-    "fit run.toml --features features.csv --signals signals.csv --epochs 300 --checkpoint-every 2";
+const FIT: &str = "fit run.toml --features features.csv --signals signals.csv --epochs 300 --checkpoint-every 2";
 
 /// A fit that is running.
 struct Running {
@@ -172,8 +171,7 @@ fn evaluations_change_nothing_else_and_belong_to_one_model() {
     let evaluated = format!("{fit} --labels-for-eval labels.csv --eval-every 8 --out evaluated");
     sandbox.labelflow(&evaluated).succeeded();
     for name in ["weights.safetensors", "metrics.jsonl", "model.toml"] {
-        let [plain, evaluated] =
-            ["plain", "evaluated"].map(|out| sandbox.bytes(&format!("{out}/{name}")));
+        let [plain, evaluated] = ["plain", "evaluated"].map(|out| sandbox.bytes(&format!("{out}/{name}")));
         assert!(plain == evaluated, "{name} differs");
     }
     let lines = sandbox.read("evaluated/evaluation.jsonl");
@@ -181,9 +179,7 @@ fn evaluations_change_nothing_else_and_belong_to_one_model() {
     // Every eighth epoch, and the last.
     assert_eq!(epochs, [7, 15, 19]);
     // The last line is what `eval` says of the model.
-    sandbox
-        .labelflow("eval evaluated --features features.csv --labels labels.csv --json metrics.json")
-        .succeeded();
+    sandbox.labelflow("eval evaluated --features features.csv --labels labels.csv --json metrics.json").succeeded();
     let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     let metrics = sandbox.json("metrics.json");
     assert_eq!((&last["accuracy"], &last["ece"]), (&metrics["accuracy"], &metrics["ece"]));
@@ -196,10 +192,7 @@ fn evaluations_change_nothing_else_and_belong_to_one_model() {
     // Another model in the same folder has none of them.
     sandbox.labelflow(&format!("{fit} --seed 1 --out evaluated")).succeeded();
     assert!(!sandbox.path("evaluated/evaluation.jsonl").exists());
-    sandbox.refuses(
-        &format!("{fit} --eval-every 5 --out new"),
-        &["--eval-every", "--labels-for-eval"],
-    );
+    sandbox.refuses(&format!("{fit} --eval-every 5 --out new"), &["--eval-every", "--labels-for-eval"]);
     let none = format!("{fit} --labels-for-eval labels.csv --eval-every 0 --out new");
     sandbox.refuses(&none, &["--eval-every", "at least 1"]);
 }

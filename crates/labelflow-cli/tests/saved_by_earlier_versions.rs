@@ -45,9 +45,7 @@ fn assert_alike(found: &str, expected: &str) {
 fn models_predict_what_they_did() {
     let sandbox = saved();
     for model in ["classifier", "regressor"] {
-        sandbox
-            .labelflow(&format!("predict {model} --features features.csv --out again.csv"))
-            .succeeded();
+        sandbox.labelflow(&format!("predict {model} --features features.csv --out again.csv")).succeeded();
         assert_alike(&sandbox.read("again.csv"), &sandbox.read(&format!("{model}.csv")));
     }
 }
@@ -64,8 +62,7 @@ fn completers_complete_as_they_did() {
         let numbers = bytes[end..].chunks_exact(4);
         numbers.map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect::<Vec<_>>()
     };
-    let (found, expected) =
-        (points("completions/scan/completion-00.ply"), points("completion.ply"));
+    let (found, expected) = (points("completions/scan/completion-00.ply"), points("completion.ply"));
     assert_eq!(found.len(), expected.len());
     for (a, b) in found.iter().zip(&expected) {
         assert!((a - b).abs() < 1e-3 * (1.0 + b.abs()), "{a} {b}");
@@ -76,13 +73,9 @@ fn completers_complete_as_they_did() {
 fn label_models_label_as_they_did() {
     let sandbox = saved();
     for model in ["dawid-skene", "snorkel"] {
-        let command =
-            format!("label --load {model}.json --signals signals.csv --out {model}-again.csv");
+        let command = format!("label --load {model}.json --signals signals.csv --out {model}-again.csv");
         sandbox.labelflow(&command).succeeded();
-        assert_alike(
-            &sandbox.read(&format!("{model}-again.csv")),
-            &sandbox.read(&format!("{model}.csv")),
-        );
+        assert_alike(&sandbox.read(&format!("{model}-again.csv")), &sandbox.read(&format!("{model}.csv")));
     }
 }
 

@@ -25,8 +25,7 @@ fn wait_for(sandbox: &Sandbox, name: &str) {
 #[test]
 fn the_second_fit_is_told_of_the_first() {
     let sandbox = Sandbox::with_problem();
-    let mut first =
-        sandbox.command(&format!("{FIT} --epochs 1000000 --out model")).spawn().unwrap();
+    let mut first = sandbox.command(&format!("{FIT} --epochs 1000000 --out model")).spawn().unwrap();
     wait_for(&sandbox, "model/checkpoint.safetensors");
     let process = format!("process {}", first.id());
     let parts = ["model: expected a folder that no other process works in", &process, "wait"];

@@ -4,8 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use labelflow_clouds::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining,
-    PointCloudCompleter,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining, PointCloudCompleter,
 };
 use labelflow_clouds::geometry::{PartialCut, Shape};
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory};
@@ -16,12 +15,8 @@ fn chairs(n: usize) -> Vec<Shape> {
 }
 
 fn one_epoch(config: PointCloudCompleter, batch_size: usize) -> PointCloudCompleter {
-    let training = CompletionTraining {
-        max_epochs: 1,
-        batch_size,
-        statistics_batches: 2,
-        ..CompletionTraining::default()
-    };
+    let training =
+        CompletionTraining { max_epochs: 1, batch_size, statistics_batches: 2, ..CompletionTraining::default() };
     PointCloudCompleter { training, ..config }
 }
 

@@ -8,8 +8,8 @@ use clouds::{Keep, chairs, partial, scores, suite};
 use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
-    FittedCodeCompleter, FittedPointCloudCompleter, StageTraining,
+    CodeCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCodeCompleter,
+    FittedPointCloudCompleter, StageTraining,
 };
 use labelflow_clouds::geometry::shape_stream;
 use labelflow_clouds::metrics::{AnnealedMatching, directed_hausdorff};
@@ -34,11 +34,9 @@ fn tiny(config: CodeCompleter, max_epochs: usize) -> CodeCompleter {
 
 #[test]
 fn they_do_what_every_learner_does() {
-    for (config, n_epochs) in [
-        (CodeCompleter::pcl2pcl(), 4),
-        (CodeCompleter::mm_pcl2pcl(), 6),
-        (CodeCompleter::mm_pcl2pcl_im(), 4),
-    ] {
+    for (config, n_epochs) in
+        [(CodeCompleter::pcl2pcl(), 4), (CodeCompleter::mm_pcl2pcl(), 6), (CodeCompleter::mm_pcl2pcl_im(), 4)]
+    {
         let config = tiny(config, 2);
         let other = CodeCompleter { seed: 1, ..config.clone() };
         suite::goes_on_after_any_epoch(&config, &other, n_epochs);
@@ -61,9 +59,7 @@ fn changed(kept: &Keep, from: usize, to: usize) -> Vec<&'static str> {
     let (from, to) = (&kept.0[from].state, &kept.0[to].state);
     let parts = ["autoencoder", "variational", "generator", "discriminator", "reader"];
     let is_changed = |part: &&str| {
-        from.iter().any(|(name, data)| {
-            name.starts_with(*part) && name.contains("weight") && to[name] != *data
-        })
+        from.iter().any(|(name, data)| name.starts_with(*part) && name.contains("weight") && to[name] != *data)
     };
     parts.into_iter().filter(is_changed).collect()
 }
@@ -89,11 +85,7 @@ fn one_shape_is_learned_by_heart() {
     let shape = chairs("train", 1).remove(0);
     let sample = |role: &str| shape.complete(64, &mut shape_stream(0, shape.id(), role)).unwrap();
     let target = sample("target");
-    let dataset = CompletionDataset::from_scans(
-        vec![partial(&shape, 32); 4],
-        vec![shape.points().clone(); 4],
-    )
-    .unwrap();
+    let dataset = CompletionDataset::from_scans(vec![partial(&shape, 32); 4], vec![shape.points().clone(); 4]).unwrap();
     let cost = |max_epochs: usize| {
         let base = tiny(CodeCompleter::pcl2pcl(), 1);
         let autoencoder = StageTraining { max_epochs, decay: 0.995, ..base.autoencoder.clone() };
@@ -116,12 +108,9 @@ fn one_shape_and_its_scan_are_learned_by_heart() {
     let shape = chairs("train", 1).remove(0);
     let sample = |role: &str| shape.complete(64, &mut shape_stream(0, shape.id(), role)).unwrap();
     let (other, scan) = (sample("other"), partial(&shape, 32));
-    let dataset =
-        CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4])
-            .unwrap();
+    let dataset = CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4]).unwrap();
     let base = tiny(CodeCompleter::mm_pcl2pcl(), 1);
-    let long =
-        |stage: &StageTraining| StageTraining { max_epochs: 300, decay: 0.995, ..stage.clone() };
+    let long = |stage: &StageTraining| StageTraining { max_epochs: 300, decay: 0.995, ..stage.clone() };
     let config = CodeCompleter {
         n_points: 64,
         autoencoder: long(&base.autoencoder),
@@ -211,10 +200,7 @@ fn bad_settings_are_errors() {
         CodeCompleter { player_deviation: Some(0.0), ..base.clone() },
         CodeCompleter { statistics_batches: 0, ..base.clone() },
         CodeCompleter { joint_reader: true, ..base.clone() },
-        CodeCompleter {
-            players: StageTraining { max_epochs: 0, ..base.players.clone() },
-            ..base.clone()
-        },
+        CodeCompleter { players: StageTraining { max_epochs: 0, ..base.players.clone() }, ..base.clone() },
     ];
     for config in bad {
         assert!(config.fit(&dataset).is_err(), "{config:?}");

@@ -11,8 +11,8 @@ use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow::training::{EpochEvent, Observer, StopReason};
 use labelflow_clouds::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining,
-    FittedCodeCompleter, FrameSearch, LatentSource, PointCloudCompleter, ScanFrame,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, CompletionTraining, FittedCodeCompleter,
+    FrameSearch, LatentSource, PointCloudCompleter, ScanFrame,
 };
 use labelflow_clouds::geometry::Normalization;
 use labelflow_clouds::metrics::directed_hausdorff;
@@ -80,9 +80,7 @@ fn what_was_trained_before_an_end_is_kept() {
 fn one_scan_is_learned_by_heart() {
     let shape = chairs("train", 1).remove(0);
     let scan = partial(&shape, 32);
-    let dataset =
-        CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4])
-            .unwrap();
+    let dataset = CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4]).unwrap();
     let distance = |epochs: usize| {
         let model = tiny(epochs).fit(&dataset).unwrap();
         let options = CompletionOptions { n_points: Some(512), ..CompletionOptions::default() };
@@ -157,10 +155,7 @@ fn bad_settings_and_data_are_errors() {
         PointCloudCompleter { base_deviation: 0.0, ..base.clone() },
         PointCloudCompleter { hausdorff_weight: -1.0, ..base.clone() },
         PointCloudCompleter { jitter: 1.0, ..base.clone() },
-        PointCloudCompleter {
-            training: CompletionTraining { batch_size: 1, ..base.training.clone() },
-            ..base.clone()
-        },
+        PointCloudCompleter { training: CompletionTraining { batch_size: 1, ..base.training.clone() }, ..base.clone() },
     ];
     for config in bad {
         assert!(config.fit(&dataset).is_err(), "{config:?}");

@@ -13,13 +13,11 @@ use labelflow::learners::{FitOptions, FittedLabelFlowClassifier, FittedLabelFlow
 use labelflow::storage::{Checkpoint, ModelRecord};
 use labelflow::training::BatchSize;
 use labelflow::{
-    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset,
-    WeakSignals,
+    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset, WeakSignals,
 };
 use labelflow_clouds::completers::{
-    AnyCompleter, CodeCompleter, CompletionDataset, CompletionLearner, FittedCodeCompleter,
-    FittedKnowledgeTransfer, FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer,
-    PointCloudCompleter, ShapeInversion,
+    AnyCompleter, CodeCompleter, CompletionDataset, CompletionLearner, FittedCodeCompleter, FittedKnowledgeTransfer,
+    FittedPointCloudCompleter, FittedShapeInversion, KnowledgeTransfer, PointCloudCompleter, ShapeInversion,
 };
 use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
@@ -55,16 +53,13 @@ fn classifier() -> LabelFlowClassifier {
 fn regressor() -> (FittedLabelFlowRegressor, Features) {
     let problem = PlantedRegression { n_rows: 20, ..Default::default() }.generate().unwrap();
     let dataset = problem.problem.train;
-    let config =
-        LabelFlowRegressor { n_steps: 1, d_hidden: 4, training: training(), ..Default::default() };
+    let config = LabelFlowRegressor { n_steps: 1, d_hidden: 4, training: training(), ..Default::default() };
     (config.fit(&dataset).unwrap(), dataset.features().clone())
 }
 
 fn shapes() -> CompletionDataset {
-    let furniture = labelflow_clouds::shapes::Furniture {
-        category: labelflow_clouds::shapes::FurnitureCategory::Table,
-        seed: 0,
-    };
+    let furniture =
+        labelflow_clouds::shapes::Furniture { category: labelflow_clouds::shapes::FurnitureCategory::Table, seed: 0 };
     let shapes = (0..3).map(|index| furniture.model("train", index).unwrap().shape(2).unwrap());
     CompletionDataset::from_parts(shapes.collect(), 0).unwrap()
 }
@@ -216,25 +211,19 @@ fn damaged_checkpoints(folder: &Path, dataset: &WeakDataset) -> usize {
     let path = folder.join("checkpoint.safetensors");
     let config = classifier();
     let mut watcher = labelflow::training::CheckpointFile { path: path.clone(), every: 1 };
-    config
-        .fit_with(dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })
-        .unwrap();
+    config.fit_with(dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() }).unwrap();
     let checkpoint = std::fs::read(&path).unwrap();
     each_case("checkpoint", &[checkpoint], |bytes| {
         std::fs::write(&path, bytes).unwrap();
         if let Ok(checkpoint) = Checkpoint::load(&path) {
-            let _ = config.fit_with(
-                dataset,
-                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
-            );
+            let _ = config.fit_with(dataset, FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() });
         }
     })
 }
 
 fn damaged_label_models() -> usize {
     let votes = ndarray::array![[0, 1, -1], [1, 1, 0], [0, 0, 0], [1, -1, 1]];
-    let signals =
-        WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap();
+    let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap();
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
         bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
@@ -256,9 +245,7 @@ fn damaged_label_models() -> usize {
 #[cfg(unix)]
 #[test]
 fn damaged_models_within_limits() {
-    let script = format!(
-        "ulimit -v {MEMORY_LIMIT}; exec \"$0\" --ignored --exact --nocapture damaged_models"
-    );
+    let script = format!("ulimit -v {MEMORY_LIMIT}; exec \"$0\" --ignored --exact --nocapture damaged_models");
     let output = Command::new("sh")
         .args(["-c", &script])
         .arg(std::env::current_exe().unwrap())
@@ -266,8 +253,7 @@ fn damaged_models_within_limits() {
         .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {stdout}{stderr}", output.status);
     eprintln!("{}", stderr.trim());
 }
@@ -280,16 +266,11 @@ fn checkpoints_of_other_shapes_are_refused() {
     let training = TrainConfig { batch_size: BatchSize::Rows(8), ..training() };
     let config = LabelFlowClassifier { training, ..classifier() };
     let mut watcher = labelflow::training::CheckpointFile { path: path.clone(), every: 1 };
-    config
-        .fit_with(&dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() })
-        .unwrap();
+    config.fit_with(&dataset, FitOptions { observer: Some(&mut watcher), ..FitOptions::default() }).unwrap();
     let good = Checkpoint::load(&path).unwrap();
     let go_on = |checkpoint: &Checkpoint| {
         config
-            .fit_with(
-                &dataset,
-                FitOptions { checkpoint: Some(checkpoint.clone()), ..FitOptions::default() },
-            )
+            .fit_with(&dataset, FitOptions { checkpoint: Some(checkpoint.clone()), ..FitOptions::default() })
             .map(|_| ())
     };
     go_on(&good).unwrap();

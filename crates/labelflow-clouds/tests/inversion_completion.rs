@@ -8,8 +8,8 @@ use clouds::{chairs, partial, scores, suite};
 use labelflow::SavedModel;
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCodeCompleter,
-    Inversion, ShapeInversion, StageTraining,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCodeCompleter, Inversion, ShapeInversion,
+    StageTraining,
 };
 use labelflow_clouds::geometry::{NearestTree, PointSet, shape_stream};
 use labelflow_clouds::metrics::Chamfer;
@@ -25,12 +25,7 @@ fn tiny(max_epochs: usize) -> ShapeInversion {
         discriminator_widths: vec![8, 12],
         discriminator_head: vec![6],
         training: StageTraining { max_epochs, batch_size: 4, ..small.training.clone() },
-        inversion: Inversion {
-            n_candidates: 12,
-            n_nearest: 6,
-            n_iterations: 3,
-            ..small.inversion.clone()
-        },
+        inversion: Inversion { n_candidates: 12, n_nearest: 6, n_iterations: 3, ..small.inversion.clone() },
         ..small
     }
 }
@@ -86,16 +81,11 @@ fn one_shape_is_learned_by_heart() {
     let shape = chairs("train", 1).remove(0);
     let sample = |role: &str| shape.complete(64, &mut shape_stream(0, shape.id(), role)).unwrap();
     let target = sample("target");
-    let dataset = CompletionDataset::from_scans(
-        vec![partial(&shape, 32); 4],
-        vec![shape.points().clone(); 4],
-    )
-    .unwrap();
+    let dataset = CompletionDataset::from_scans(vec![partial(&shape, 32); 4], vec![shape.points().clone(); 4]).unwrap();
     let distance = |n_iterations: usize| {
         let base = tiny(1);
         let inversion = Inversion { n_iterations, n_mask_neighbors: 64, ..base.inversion.clone() };
-        let config =
-            ShapeInversion { n_partial_points: 64, degrees: vec![2, 2, 16], inversion, ..base };
+        let config = ShapeInversion { n_partial_points: 64, degrees: vec![2, 2, 16], inversion, ..base };
         let model = config.fit(&dataset).unwrap();
         let options = CompletionOptions { n_completions: 1, ..CompletionOptions::default() };
         let bent = model.complete(&target, &options).unwrap().remove(0);
@@ -134,18 +124,9 @@ fn bad_settings_are_errors() {
         ShapeInversion { generator_widths: vec![0, 3], ..base.clone() },
         ShapeInversion { discriminator_widths: vec![], ..base.clone() },
         ShapeInversion { penalty_weight: -1.0, ..base.clone() },
-        ShapeInversion {
-            training: StageTraining { beta_2: 1.0, ..base.training.clone() },
-            ..base.clone()
-        },
-        ShapeInversion {
-            inversion: Inversion { noise_rates: vec![1.0], ..base.inversion.clone() },
-            ..base.clone()
-        },
-        ShapeInversion {
-            inversion: Inversion { n_at_once: 0, ..base.inversion.clone() },
-            ..base.clone()
-        },
+        ShapeInversion { training: StageTraining { beta_2: 1.0, ..base.training.clone() }, ..base.clone() },
+        ShapeInversion { inversion: Inversion { noise_rates: vec![1.0], ..base.inversion.clone() }, ..base.clone() },
+        ShapeInversion { inversion: Inversion { n_at_once: 0, ..base.inversion.clone() }, ..base.clone() },
     ];
     for config in bad {
         assert!(config.fit(&dataset).is_err(), "{config:?}");

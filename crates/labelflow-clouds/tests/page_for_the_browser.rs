@@ -18,9 +18,7 @@ fn scan(category: FurnitureCategory, index: usize, name: &str) -> Result<Complet
     let model = Furniture { category, seed: 0 }.model("test", index)?;
     let shape = model.shape(category.part_depth())?;
     let partial = PartialCut::default().cut(&shape, 0)?;
-    let complete = |sample| {
-        cloud(&model.complete(category.part_depth(), &partial.kept_parts, sample, 2048)?)
-    };
+    let complete = |sample| cloud(&model.complete(category.part_depth(), &partial.kept_parts, sample, 2048)?);
     Ok(CompletedScan {
         name: name.to_owned(),
         input: cloud(&partial.points)?,

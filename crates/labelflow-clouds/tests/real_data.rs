@@ -9,8 +9,7 @@ use labelflow_clouds::metrics::{Chamfer, CompletionScores, SamplingFloor};
 use labelflow_clouds::shapes::{ArrayParts, PartNetArrays, PartNetShapes, read_partnet_arrays};
 
 fn folder() -> PathBuf {
-    let data =
-        std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets");
+    let data = std::env::var_os("LABELFLOW_DATA").expect("LABELFLOW_DATA, the folder with the datasets");
     PathBuf::from(data).join("pointclouds/partnet-chair")
 }
 
@@ -30,8 +29,7 @@ fn chairs_are_counted() {
     }
     let boxes = PartNetArrays { parts: ArrayParts::Boxes, ..PartNetArrays::default() };
     let shapes = read_partnet_arrays(&folder, "test", &boxes).unwrap();
-    let mut n_parts: Vec<usize> =
-        shapes.shapes.iter().map(|shape| shape.present_parts().len()).collect();
+    let mut n_parts: Vec<usize> = shapes.shapes.iter().map(|shape| shape.present_parts().len()).collect();
     n_parts.sort_unstable();
     assert!((7..=10).contains(&n_parts[n_parts.len() / 2]), "{}", n_parts[n_parts.len() / 2]);
 }
@@ -69,8 +67,7 @@ fn trivial_methods_on_a_few_chairs() {
     let retrieved: Vec<Vec<NearestTree>> = partial_trees
         .iter()
         .map(|partial| {
-            let distances =
-                candidates.iter().map(|other| Chamfer::between(partial, other).squared_there);
+            let distances = candidates.iter().map(|other| Chamfer::between(partial, other).squared_there);
             let nearest = distances.zip(&candidates).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
             vec![nearest.1.clone()]
         })

@@ -7,8 +7,8 @@ mod clouds;
 use clouds::{chairs, partial, scores, suite};
 use labelflow::storage::ModelTask;
 use labelflow_clouds::completers::{
-    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedShapeInversion,
-    KnowledgeTransfer, StageTraining,
+    Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedShapeInversion, KnowledgeTransfer,
+    StageTraining,
 };
 use labelflow_clouds::geometry::shape_stream;
 use labelflow_clouds::metrics::{AnnealedMatching, directed_hausdorff};
@@ -43,9 +43,7 @@ fn one_shape_is_learned_by_heart() {
     let shape = chairs("train", 1).remove(0);
     let sample = |role: &str| shape.complete(64, &mut shape_stream(0, shape.id(), role)).unwrap();
     let (target, other, scan) = (sample("target"), sample("other"), partial(&shape, 32));
-    let dataset =
-        CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4])
-            .unwrap();
+    let dataset = CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4]).unwrap();
     let ends = |max_epochs: usize| {
         let base = tiny(max_epochs);
         let training = StageTraining { decay: 0.995, ..base.training.clone() };
@@ -91,10 +89,7 @@ fn bad_settings_are_errors() {
         KnowledgeTransfer { discriminator_widths: vec![0], ..base.clone() },
         KnowledgeTransfer { adversarial_weight: f64::NAN, ..base.clone() },
         KnowledgeTransfer { discriminator_rate: 0.0, ..base.clone() },
-        KnowledgeTransfer {
-            training: StageTraining { batch_size: 0, ..base.training.clone() },
-            ..base.clone()
-        },
+        KnowledgeTransfer { training: StageTraining { batch_size: 0, ..base.training.clone() }, ..base.clone() },
     ];
     for config in bad {
         assert!(config.fit(&dataset).is_err(), "{config:?}");

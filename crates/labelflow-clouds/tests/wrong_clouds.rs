@@ -28,8 +28,7 @@ fn refused(name: &str, bytes: impl AsRef<[u8]>, because: &str) {
 
 fn ply(format: &str, n_vertices: u64, rest: &str) -> Vec<u8> {
     let properties = "property float x\nproperty float y\nproperty float z\n";
-    format!("ply\nformat {format} 1.0\nelement vertex {n_vertices}\n{properties}{rest}")
-        .into_bytes()
+    format!("ply\nformat {format} 1.0\nelement vertex {n_vertices}\n{properties}{rest}").into_bytes()
 }
 
 fn pcd(data: &str, n_points: u64) -> Vec<u8> {
@@ -107,8 +106,7 @@ fn one_point() {
     }
     let frame = Normalization::fit(&one, 0.5).unwrap();
     assert_eq!(frame.apply(&one).unwrap().as_slice(), [[0.0; 3]]);
-    let scan =
-        CompletedScan { name: "a".into(), input: one.clone(), completions: vec![one], truth: None };
+    let scan = CompletedScan { name: "a".into(), input: one.clone(), completions: vec![one], truth: None };
     write_cloud_picture(&folder.path().join("a.png"), std::slice::from_ref(&scan)).unwrap();
     write_cloud_page(&folder.path().join("a.html"), &[scan]).unwrap();
     // A triangle whose corners are one point has no surface to draw from, but it has corners.
@@ -153,9 +151,7 @@ fn files_that_claim_a_billion_points() {
         let because = "expected 1000000000 of 'vertex', as the header says, found 0 whole ones";
         refused("a.ply", ply(format, billion, "end_header\n"), because);
     }
-    for (data, points) in
-        [("ascii", &b"1 2 3\n"[..]), ("binary", &[0; 12]), ("binary_compressed", &[0; 8])]
-    {
+    for (data, points) in [("ascii", &b"1 2 3\n"[..]), ("binary", &[0; 12]), ("binary_compressed", &[0; 8])] {
         let bytes = [&pcd(data, billion)[..], points].concat();
         refused("a.pcd", bytes, "expected 1000000000 points");
     }
@@ -164,8 +160,7 @@ fn files_that_claim_a_billion_points() {
     refused("a.off", "OFF\n1000000000 0 0\n1 2 3\n", "expected 1000000000 vertices");
     refused("a.off", "OFF\n1 1000000000 0\n1 2 3\n", "1000000000");
     refused("a.stl", stl(1_000_000_000, &[[0.0; 9]]), "expected 1000000000 triangles");
-    let faces =
-        "element face 1000000000\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n";
+    let faces = "element face 1000000000\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n";
     refused("a.ply", ply("ascii", 1, faces), "expected 1000000000 of 'face'");
 }
 
@@ -176,10 +171,7 @@ fn every_cut_of_a_binary_ply_says_what_is_missing() {
     whole.extend((0..9).flat_map(|value: u8| f32::from(value).to_le_bytes()));
     assert_eq!(read("a.ply", &whole).unwrap().points()[2], [6.0, 7.0, 8.0]);
     for end in header..whole.len() {
-        let because = format!(
-            "expected 3 of 'vertex', as the header says, found {} whole ones",
-            (end - header) / 12
-        );
+        let because = format!("expected 3 of 'vertex', as the header says, found {} whole ones", (end - header) / 12);
         refused("a.ply", &whole[..end], &because);
     }
 }
@@ -231,8 +223,5 @@ fn ten_million_points() {
     let cloud = read_cloud(&path).unwrap();
     assert_eq!(cloud.len(), n_points as usize);
     let last = n_points - 1;
-    assert_eq!(
-        cloud.points()[last as usize],
-        [f64::from(last as f32), f64::from(last % 1000), -1.0]
-    );
+    assert_eq!(cloud.points()[last as usize], [f64::from(last as f32), f64::from(last % 1000), -1.0]);
 }

@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 use labelflow_data::catalog::{LoadOptions, load};
 use labelflow_data::inputs::{TaskVotesOptions, read_task_truth, read_task_votes};
 use labelflow_weak::label_models::{
-    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, LabelWarning, MajorityVote,
-    label_warnings,
+    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, LabelWarning, MajorityVote, label_warnings,
 };
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;
@@ -36,8 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(PathBuf::from)
         .ok_or("LABELFLOW_DATA: expected the folder with the datasets, found nothing")?;
     let sms = load("sms-rules", &dir, 0, &LoadOptions::default())?;
-    let sms =
-        Set { name: "sms-rules", signals: sms.train.signals().clone(), truth: sms.train_truth };
+    let sms = Set { name: "sms-rules", signals: sms.train.signals().clone(), truth: sms.train_truth };
     let sets = [sms, crowd("crowd-bluebird-duck", &dir)?, crowd("crowd-dog", &dir)?];
     println!("| set | label model | accuracy % | above majority vote | warns of |");
     println!("|---|---|---|---|---|");
@@ -47,10 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     match silent[..] {
         [] => Ok(()),
-        _ => {
-            Err(format!("worse than a majority vote without a warning: {}", silent.join(", "))
-                .into())
-        }
+        _ => Err(format!("worse than a majority vote without a warning: {}", silent.join(", ")).into()),
     }
 }
 
@@ -77,12 +72,7 @@ fn judge(set: &Set) -> Result<Vec<String>, Box<dyn Error>> {
         let warnings = label_warnings(signals, &labels, Some(&model))?;
         let gain = accuracy(&labels) - accuracy(&majority);
         let kinds: Vec<String> = warnings.iter().map(kind).collect();
-        println!(
-            "| {} | {name} | {:.1} | {gain:+.1} | {} |",
-            set.name,
-            accuracy(&labels),
-            kinds.join(", ")
-        );
+        println!("| {} | {name} | {:.1} | {gain:+.1} | {} |", set.name, accuracy(&labels), kinds.join(", "));
         let is_silent = !warnings.iter().any(|warning| warning.to_string().contains("majority"));
         if gain < -1.0 && is_silent {
             silent.push(format!("{name} on {}", set.name));

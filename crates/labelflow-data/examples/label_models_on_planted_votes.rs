@@ -12,9 +12,7 @@
 use std::error::Error;
 
 use labelflow_data::synthetic::PlantedVotes;
-use labelflow_weak::label_models::{
-    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, MajorityVote,
-};
+use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, MajorityVote};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::labelers::LabelerErrors;
 use labelflow_weak::rows::{SoftLabels, Truth};
@@ -36,12 +34,8 @@ struct Problem {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let base = PlantedVotes { n_rows: N_ROWS, ..PlantedVotes::default() };
-    let unbalanced = PlantedVotes {
-        n_rows: 100_000,
-        accuracy: (0.55, 0.85),
-        balance: vec![0.65, 0.35],
-        ..base.clone()
-    };
+    let unbalanced =
+        PlantedVotes { n_rows: 100_000, accuracy: (0.55, 0.85), balance: vec![0.65, 0.35], ..base.clone() };
     let problems = [
         independent("independent", &base)?,
         independent("65 : 35", &unbalanced)?,
@@ -56,8 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let best = problems.iter().map(|problem| problem.accuracy(&problem.best));
     print_line("best possible", best);
     for &name in AnyLabelModel::NAMES {
-        let accuracies: Vec<f64> =
-            problems.iter().map(|problem| problem.judge(name)).collect::<Result<_, _>>()?;
+        let accuracies: Vec<f64> = problems.iter().map(|problem| problem.judge(name)).collect::<Result<_, _>>()?;
         print_line(name, accuracies.into_iter());
     }
     Ok(())
@@ -97,8 +90,7 @@ fn correlated(name: &'static str, planted: &PlantedVotes) -> Result<Problem, Box
     let made = planted.generate()?;
     let votes = made.signals.votes();
     let (n_rows, n_signals) = (votes.n_rows(), votes.n_signals());
-    let bytes =
-        Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| votes.row_bytes(row)[signal]);
+    let bytes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| votes.row_bytes(row)[signal]);
     let first = bytes.column(0).insert_axis(Axis(1));
     let all = concatenate(Axis(1), &[bytes.view(), first, first, first])?;
     let signals = WeakSignals::from_votes(Votes::from_bytes(all, 2)?)?;

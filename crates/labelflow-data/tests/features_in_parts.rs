@@ -63,9 +63,7 @@ fn columns_are_chosen_by_name_or_pattern() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     let table = TableParts::open(&folder.path().join("features")).unwrap();
-    let like = |names: &[&str]| {
-        table.columns_like(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
-    };
+    let like = |names: &[&str]| table.columns_like(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     assert_eq!(like(&["x3", "x1"]).unwrap(), [1, 3]);
     assert_eq!(like(&["x*"]).unwrap().len(), 10);
     let error = like(&["x1", "y*"]).unwrap_err().to_string();
@@ -82,8 +80,7 @@ fn parts_hold_the_planted_problem() {
     let values = whole(&folder.path().join("features"));
     // Each feature has variance one around means that are together as long as the distance says.
     let generated = planted.generate().unwrap();
-    for (of_parts, other) in values.columns().into_iter().zip(generated.features.values().columns())
-    {
+    for (of_parts, other) in values.columns().into_iter().zip(generated.features.values().columns()) {
         let (found, expected) = (of_parts.mean().unwrap(), other.mean().unwrap());
         assert!((found - expected).abs() < 0.12, "{found} and {expected}");
     }

@@ -67,8 +67,7 @@ fn parts_are_read_as_one_file() {
 fn votes_are_no_probabilities_and_other_numbers_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let whole = parts(folder.path(), |row, _| (row % 3) as f64 - 1.0);
-    let find =
-        |parts: &VoteParts, options: &SignalsOptions| ProbabilityStream::find(parts, options);
+    let find = |parts: &VoteParts, options: &SignalsOptions| ProbabilityStream::find(parts, options);
     let options = SignalsOptions::default();
     assert!(find(&whole, &options).unwrap().is_none());
     let meant = SignalsOptions { kind: SignalsKind::Probabilities, ..options.clone() };
@@ -88,10 +87,7 @@ fn votes_are_no_probabilities_and_other_numbers_are_errors() {
     assert!(error.contains("row 1, column 's2'") && error.contains("or nothing"), "{error}");
     for (options, expected) in [
         (SignalsOptions { abstain: AbstainConvention::Zero, ..options.clone() }, "abstain"),
-        (
-            SignalsOptions { classes: ["a", "b", "c"].map(str::to_owned).to_vec(), ..options },
-            "two names",
-        ),
+        (SignalsOptions { classes: ["a", "b", "c"].map(str::to_owned).to_vec(), ..options }, "two names"),
     ] {
         let error = find(&wrong, &options).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

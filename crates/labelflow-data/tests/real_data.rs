@@ -7,8 +7,7 @@
 use std::path::PathBuf;
 
 use labelflow_data::catalog::{
-    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, WeakProblem, catalog, check, find, load,
-    load_rules,
+    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, WeakProblem, catalog, check, find, load, load_rules,
 };
 use labelflow_data::inputs::{SignalsOptions, read_labels, read_signals};
 use labelflow_weak::labelers::Bounds;
@@ -54,11 +53,7 @@ fn classes_are_as_large_as_published() {
     let dir = data_dir();
     for (name, counts, labelers) in [
         ("breast-cancer", [357, 212], ["mean radius", "radius error", "worst radius"]),
-        (
-            "obs-network",
-            [495, 300],
-            ["utilised bandwidth rate", "packet drop rate", "flood status"],
-        ),
+        ("obs-network", [495, 300], ["utilised bandwidth rate", "packet drop rate", "flood status"]),
         ("cardiotocography", [384, 579], ["AC", "MLTV", "Median"]),
         ("clave-direction", [4306, 4300], ["x0", "x8", "x15"]),
         ("credit-card", [400, 300], ["x0", "x7", "x15"]),
@@ -127,8 +122,7 @@ fn the_embedded_breast_cancer_is_the_published_one() {
 
 fn labeler_accuracy(rows: &EvaluatedRows, signal: usize) -> f64 {
     let votes = rows.signals.to_votes();
-    let predicted =
-        (0..rows.truth.n_rows()).map(|row| votes.get(row, signal).unwrap()).collect::<Vec<_>>();
+    let predicted = (0..rows.truth.n_rows()).map(|row| votes.get(row, signal).unwrap()).collect::<Vec<_>>();
     rows.truth.accuracy(&predicted)
 }
 
@@ -142,8 +136,7 @@ fn simulated_labelers_are_as_good_as_independent_ones() {
         ("cardiotocography", [94.1, 60.1, 62.0]),
     ] {
         for (signal, expected) in expected.into_iter().enumerate() {
-            let accuracies = SEEDS
-                .map(|seed| 100.0 * labeler_accuracy(&load_default(name, &dir, seed).test, signal));
+            let accuracies = SEEDS.map(|seed| 100.0 * labeler_accuracy(&load_default(name, &dir, seed).test, signal));
             let mean = accuracies.iter().sum::<f64>() / 5.0;
             eprintln!("{name}, labeler {signal}: {mean:.1}, independent {expected:.1}");
             assert!((mean - expected).abs() < 2.5, "{name}, labeler {signal}: {mean}");
@@ -160,8 +153,7 @@ fn sms_rules_vote_as_their_expressions_match() {
     assert_eq!(class_counts([&problem.test.truth]), [433, 67]);
     assert_eq!(problem.train.signals().n_signals(), 73);
     let votes = problem.train.signals().to_votes();
-    let n_votes =
-        |signal| (0..votes.n_rows()).filter(|&row| votes.get(row, signal).is_some()).count();
+    let n_votes = |signal| (0..votes.n_rows()).filter(|&row| votes.get(row, signal).is_some()).count();
     // Counted independently with another regular expression engine.
     assert_eq!(problem.train.signals().n_uncovered(), 4502 - 1783);
     assert_eq!((0..73).map(n_votes).sum::<usize>(), 2293);
@@ -177,8 +169,7 @@ fn sst2_is_the_published_problem() {
     assert_eq!(class_counts([&problem.test.truth]), [912, 909]);
     let signals = problem.train.signals();
     let published = [
-        0.3092, 0.2919, 0.2671, 0.2908, 0.3649, 0.3195, 0.1942, 0.3462, 0.3285, 0.2513, 0.3333,
-        0.4483, 0.1512, 0.1835,
+        0.3092, 0.2919, 0.2671, 0.2908, 0.3649, 0.3195, 0.1942, 0.3462, 0.3285, 0.2513, 0.3333, 0.4483, 0.1512, 0.1835,
     ];
     let errors = Bounds::measured(signals, &problem.train_truth).unwrap();
     for (signal, published) in published.into_iter().enumerate() {

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
 use labelflow_data::inputs::write_labels_as_they_come;
 use labelflow_data::inputs::{
-    AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts,
-    write_labels,
+    AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts, write_labels,
 };
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 use labelflow_data::synthetic::PlantedVotes;
@@ -29,8 +28,7 @@ const MANY: usize = 1_000_000;
 fn write_parquet(path: &Path, columns: Vec<(String, ArrayRef)>, rows_per_group: usize) {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    let properties =
-        WriterProperties::builder().set_max_row_group_row_count(Some(rows_per_group)).build();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows_per_group)).build();
     let file = File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
@@ -44,9 +42,8 @@ fn integers(signals: &WeakSignals, rows: &[usize]) -> Vec<(String, ArrayRef)> {
         None if row.is_multiple_of(2) => Some(-1),
         None => None,
     };
-    let column = |signal: usize| -> ArrayRef {
-        Arc::new(Int8Array::from_iter(rows.iter().map(|&row| cell(row, signal))))
-    };
+    let column =
+        |signal: usize| -> ArrayRef { Arc::new(Int8Array::from_iter(rows.iter().map(|&row| cell(row, signal)))) };
     let names = signals.labelers().iter().enumerate();
     names.map(|(signal, name)| (name.clone(), column(signal))).collect()
 }
@@ -65,8 +62,7 @@ fn write_parts(folder: &Path, signals: &WeakSignals, seed: u64) {
 }
 
 fn planted(n_classes: usize, seed: u64) -> WeakSignals {
-    let planted =
-        PlantedVotes { n_rows: 3000, n_signals: 5, n_classes, seed, ..Default::default() };
+    let planted = PlantedVotes { n_rows: 3000, n_signals: 5, n_classes, seed, ..Default::default() };
     planted.generate().unwrap().signals
 }
 
@@ -139,8 +135,7 @@ fn cells_mean_what_they_mean_in_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("votes.parquet");
     let reals = |cells: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(cells.to_vec())) };
-    let names =
-        |cells: &[Option<&str>]| -> ArrayRef { Arc::new(StringArray::from(cells.to_vec())) };
+    let names = |cells: &[Option<&str>]| -> ArrayRef { Arc::new(StringArray::from(cells.to_vec())) };
     let whole = |cells: &[i8]| -> ArrayRef { Arc::new(Int8Array::from(cells.to_vec())) };
     let options = |abstain, classes: &[&str]| SignalsOptions {
         abstain,
@@ -150,16 +145,8 @@ fn cells_mean_what_they_mean_in_one_file() {
     use AbstainConvention::{Detect, MinusOne, Missing, Signed, Zero};
     for (a, b, options) in [
         (reals(&[0.0, 1.0, f64::NAN]), whole(&[1, -1, 2]), options(MinusOne, &[])),
-        (
-            names(&[Some("spam"), None, Some("-1")]),
-            names(&[Some("ham"); 3]),
-            options(MinusOne, &[]),
-        ),
-        (
-            names(&[Some("b"), Some(" a "), Some("")]),
-            names(&[Some("a"); 3]),
-            options(MinusOne, &["b", "a", "c"]),
-        ),
+        (names(&[Some("spam"), None, Some("-1")]), names(&[Some("ham"); 3]), options(MinusOne, &[])),
+        (names(&[Some("b"), Some(" a "), Some("")]), names(&[Some("a"); 3]), options(MinusOne, &["b", "a", "c"])),
         (whole(&[3, 7, -1]), whole(&[7, 3, 3]), options(MinusOne, &["7", "3"])),
         (whole(&[1, 0, 2]), whole(&[2, 0, 1]), options(Zero, &[])),
         (whole(&[-1, 0, 1]), whole(&[1, 0, 1]), options(Signed, &[])),
@@ -269,8 +256,7 @@ fn bad_parts_are_named_and_nothing_is_written() {
     assert!(error.contains("part-001.parquet"), "{error}");
     assert!(!out.exists());
     let left = fs::read_dir(folder.path()).unwrap();
-    let left = left
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("partial"));
+    let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("partial"));
     assert_eq!(left.count(), 0);
     let error = write_labels_as_they_come(Path::new("labels.npz"), signals.classes(), |_| Ok(()));
     assert!(error.unwrap_err().to_string().contains("csv, tsv or parquet"));
@@ -326,8 +312,7 @@ fn counts_are_read_back_and_merged() {
         let error = read_counts(&path, &SignalsOptions::default()).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
-    let counted = CountedVotes::of(&signals)
-        .with_labelers(["a", "b", "c", "d", "count"].map(str::to_owned).to_vec());
+    let counted = CountedVotes::of(&signals).with_labelers(["a", "b", "c", "d", "count"].map(str::to_owned).to_vec());
     assert!(write_counts(&path, &counted.unwrap()).is_err());
 }
 

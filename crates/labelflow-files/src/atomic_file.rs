@@ -25,15 +25,10 @@ pub type AtomicWriter<'file> = BufWriter<&'file mut File>;
 /// assert_eq!(std::fs::read_to_string(&path)?, "done\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_atomically<T>(
-    path: &Path,
-    write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>,
-) -> io::Result<T> {
+pub fn write_atomically<T>(path: &Path, write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>) -> io::Result<T> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => {
-            write_through(&mut File::options().write(true).open(path)?, write)
-        }
+        Ok(metadata) if !metadata.is_file() => write_through(&mut File::options().write(true).open(path)?, write),
         Ok(_) => write_and_rename(&fs::canonicalize(path)?, write),
         Err(_) => write_and_rename(path, write),
     }
@@ -60,10 +55,7 @@ pub fn sync_folder(folder: &Path) {
     }
 }
 
-fn write_and_rename<T>(
-    path: &Path,
-    write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>,
-) -> io::Result<T> {
+fn write_and_rename<T>(path: &Path, write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>) -> io::Result<T> {
     let folder = folder_of(path);
     let mut temporary = create_temporary(path, folder)?;
     let value = write_through(temporary.as_file_mut(), write)?;
@@ -73,10 +65,7 @@ fn write_and_rename<T>(
     Ok(value)
 }
 
-fn write_through<T>(
-    file: &mut File,
-    write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>,
-) -> io::Result<T> {
+fn write_through<T>(file: &mut File, write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>) -> io::Result<T> {
     let mut writer = BufWriter::new(file);
     let value = write(&mut writer)?;
     writer.flush()?;

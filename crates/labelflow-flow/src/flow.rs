@@ -11,8 +11,8 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AffineMap, Bijection, Chain, ConditionerBank, Coupling, Initializer, Mapped, Mode,
-    PointCoupling, SecondLayerInit,
+    Activation, AffineMap, Bijection, Chain, ConditionerBank, Coupling, Initializer, Mapped, Mode, PointCoupling,
+    SecondLayerInit,
 };
 
 /// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
@@ -99,9 +99,7 @@ impl AffineFlowConfig {
     pub fn init(&self, seed: u64, device: &Device) -> Flow<AffineMap> {
         let mut init = Initializer::new(seed, device);
         let &Self { d_features, d_labels, d_hidden, n_steps, activation } = self;
-        let maps = (0..n_steps)
-            .map(|_| AffineMap::new(d_labels, d_hidden, activation, &mut init))
-            .collect();
+        let maps = (0..n_steps).map(|_| AffineMap::new(d_labels, d_hidden, activation, &mut init)).collect();
         let second = SecondLayerInit::FanIn;
         Flow::of_maps(maps, [d_features, d_hidden], second, activation, &mut init)
     }
@@ -200,12 +198,7 @@ impl<B: Bijection> Flow<B> {
     ///
     /// - noise: `[n_rows, d_labels]` from N(0, I), features: `[n_rows, d_features]`; of points, a row of features a cloud
     /// - returns: `[n_rows, d_labels]` and `[n_rows]`
-    pub fn sample_with_log_prob(
-        &self,
-        noise: Tensor<2>,
-        features: Tensor<2>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    pub fn sample_with_log_prob(&self, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Mapped {
         let (labels, log_det) = B::generate(self, noise.clone(), features, mode);
         (labels, standard_normal_log_prob(noise) - log_det)
     }

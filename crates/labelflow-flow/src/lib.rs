@@ -22,20 +22,16 @@ mod recording;
 mod state;
 
 pub use bijections::{
-    AffineMap, Bijection, Chain, Composed, Coupling, Mapped, Mode, N_AXES, PointCoupling,
-    bounded_scale, fold_inverse,
+    AffineMap, Bijection, Chain, Composed, Coupling, Mapped, Mode, N_AXES, PointCoupling, bounded_scale, fold_inverse,
 };
-pub use flow::{
-    AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob,
-};
+pub use flow::{AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob};
 pub use fused::release_buffers;
 pub use layers::{
-    Activation, ConditionerBank, Initializer, Linear, MOMENTUM, Normalization, PointLayer,
-    PointLayerConfig, PointNorm, SecondLayerInit, StatisticsRecorder, absorb, max_points,
+    Activation, ConditionerBank, Initializer, Linear, MOMENTUM, Normalization, PointLayer, PointLayerConfig, PointNorm,
+    SecondLayerInit, StatisticsRecorder, absorb, max_points,
 };
 pub use recording::{
-    NOT_RECORDED, PointGradients, PointTape, Recording, Slot, SlotKind, flat_batch_statistics,
-    flat_statistics, flat_weights, generate_with_tape, records, with_flat_statistics,
-    with_flat_weights,
+    NOT_RECORDED, PointGradients, PointTape, Recording, Slot, SlotKind, flat_batch_statistics, flat_statistics,
+    flat_weights, generate_with_tape, records, with_flat_statistics, with_flat_weights,
 };
 pub use state::{State, StateError, load_state, n_parameters, state};

@@ -5,8 +5,8 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
 use labelflow_flow::{
-    Activation, AffineFlowConfig, Bijection, Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode,
-    State, StatisticsRecorder, absorb, fold_inverse, load_state, state,
+    Activation, AffineFlowConfig, Bijection, Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode, State,
+    StatisticsRecorder, absorb, fold_inverse, load_state, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -106,8 +106,7 @@ fn pass(case: &Case, path: Path, device: &Device) -> Pass {
         }
     };
     let weights = random(9, [case.n_rows, case.d_labels], device);
-    let loss = (labels.clone() * weights).sum()
-        + (log_det.clone() * random(10, [case.n_rows], device)).sum();
+    let loss = (labels.clone() * weights).sum() + (log_det.clone() * random(10, [case.n_rows], device)).sum();
     let gradients = loss.backward();
     let mut collected = vec![
         ("noise".to_owned(), to_vec(noise.grad(&gradients).expect("noise has a gradient"))),
@@ -136,12 +135,7 @@ fn weight_gradients<M: Module>(flow: &M, gradients: &Gradients) -> Vec<(String, 
     }
     let mut collect = Collect { gradients, collected: Vec::new() };
     flow.visit(&mut collect);
-    collect
-        .collected
-        .into_iter()
-        .enumerate()
-        .map(|(index, gradient)| (format!("weight {index}"), gradient))
-        .collect()
+    collect.collected.into_iter().enumerate().map(|(index, gradient)| (format!("weight {index}"), gradient)).collect()
 }
 
 fn to_vec<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
@@ -207,17 +201,15 @@ fn fused_networks_equal_composed(dtype: FloatDType, tolerance: f64) {
                 let recorder = StatisticsRecorder::default();
                 let mode = Mode::Train(&recorder);
                 let (labels, log_det) = match path {
-                    Path::Fused => {
-                        Bijection::generate(&flow, noise.clone(), features.clone(), mode)
-                    }
+                    Path::Fused => Bijection::generate(&flow, noise.clone(), features.clone(), mode),
                     Path::Composed => {
                         let condition = flow.bank.composed(features.clone(), mode);
                         fold_inverse(&flow.chain.maps, noise.clone(), condition, mode)
                     }
                 };
                 let weights = random(9, [case.n_rows, config.d_labels], &device);
-                let loss = (labels.clone() * weights).sum()
-                    + (log_det.clone() * random(10, [case.n_rows], &device)).sum();
+                let loss =
+                    (labels.clone() * weights).sum() + (log_det.clone() * random(10, [case.n_rows], &device)).sum();
                 let gradients = loss.backward();
                 let mut all = vec![
                     ("labels".to_owned(), to_vec(labels.inner())),
@@ -228,27 +220,15 @@ fn fused_networks_equal_composed(dtype: FloatDType, tolerance: f64) {
                 all.extend(weight_gradients(&flow, &gradients));
                 all
             };
-            for ((what, fused), (_, composed)) in
-                pass(Path::Fused).into_iter().zip(pass(Path::Composed))
-            {
-                assert_close(
-                    &format!("{case:?}, {activation:?}: {what}"),
-                    &fused,
-                    &composed,
-                    tolerance,
-                );
+            for ((what, fused), (_, composed)) in pass(Path::Fused).into_iter().zip(pass(Path::Composed)) {
+                assert_close(&format!("{case:?}, {activation:?}: {what}"), &fused, &composed, tolerance);
             }
             let noise = random(11, [3, case.n_rows, config.d_labels], &device).inner();
             let features = random(12, [case.n_rows, case.d_features], &device).inner();
             let flow = flow.valid();
             let fused = to_vec(flow.samples(noise.clone(), features.clone()));
             let composed = to_vec(flow.composed_samples(noise, features));
-            assert_close(
-                &format!("{case:?}, {activation:?}: samples"),
-                &fused,
-                &composed,
-                tolerance,
-            );
+            assert_close(&format!("{case:?}, {activation:?}: samples"), &fused, &composed, tolerance);
         }
     }
 }

@@ -5,9 +5,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, N_AXES,
-    PointFlowConfig, State, StatisticsRecorder, absorb, load_state, n_parameters,
-    standard_normal_log_prob, state,
+    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, N_AXES, PointFlowConfig, State,
+    StatisticsRecorder, absorb, load_state, n_parameters, standard_normal_log_prob, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,24 +20,14 @@ macro_rules! for_every_flow {
     ($law:ident) => {{
         let device = f64_device();
         for d_labels in [2, 3, 10] {
-            let config = CouplingFlowConfig {
-                d_features: D_FEATURES,
-                d_labels,
-                d_hidden: D_HIDDEN,
-                n_steps: 2,
-            };
+            let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_steps: 2 };
             let flow = shaken(config.init(1, &device));
             $law(&format!("coupling flow, k = {d_labels}"), flow, d_labels);
         }
         for activation in [Activation::NormalizedSilu, Activation::Tanh, Activation::Relu] {
             for d_labels in [1, 3] {
-                let config = AffineFlowConfig {
-                    d_features: D_FEATURES,
-                    d_labels,
-                    d_hidden: D_HIDDEN,
-                    n_steps: 3,
-                    activation,
-                };
+                let config =
+                    AffineFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_steps: 3, activation };
                 let flow = shaken(config.init(1, &device));
                 $law(&format!("affine flow, {activation:?}, d = {d_labels}"), flow, d_labels);
             }
@@ -111,8 +100,8 @@ fn ln_abs_det(mut a: Vec<Vec<f64>>) -> f64 {
 /// The derivative of `f` at 0 from four points; its error is of the order of the step's fourth power.
 fn derivative(f: impl Fn(f64) -> Vec<f64>) -> Vec<f64> {
     let step = 1e-4;
-    let [near, far] = [step, 2.0 * step]
-        .map(|step| f(step).iter().zip(f(-step)).map(|(up, down)| up - down).collect::<Vec<f64>>());
+    let [near, far] =
+        [step, 2.0 * step].map(|step| f(step).iter().zip(f(-step)).map(|(up, down)| up - down).collect::<Vec<f64>>());
     near.iter().zip(&far).map(|(near, far)| (8.0 * near - far) / (12.0 * step)).collect()
 }
 
@@ -143,8 +132,7 @@ fn forward_undoes_inverse() {
         let noise = normal(101, 7 * d_labels);
         for mode in [Mode::Predict, Mode::Train(&recorder)] {
             let condition = flow.condition(features.clone(), mode);
-            let (labels, there) =
-                flow.chain.inverse(matrix(&noise, d_labels), condition.clone(), mode);
+            let (labels, there) = flow.chain.inverse(matrix(&noise, d_labels), condition.clone(), mode);
             let (back, home) = flow.chain.forward(labels, condition, mode);
             assert_close(name, &to_vec(back), &noise, 1e-10);
             assert_close(name, &to_vec(there + home), &[0.0; 7], 1e-10);
@@ -159,9 +147,7 @@ fn log_det_is_that_of_the_numerical_jacobian_of_each_row() {
         for row in 0..3 {
             let features = matrix(&normal(200 + row, D_FEATURES), D_FEATURES);
             let condition = flow.condition(features, Mode::Predict);
-            let inverse = |noise: &[f64]| {
-                flow.chain.inverse(matrix(noise, d_labels), condition.clone(), Mode::Predict)
-            };
+            let inverse = |noise: &[f64]| flow.chain.inverse(matrix(noise, d_labels), condition.clone(), Mode::Predict);
             let noise = normal(300 + row, d_labels);
             let numerical = ln_abs_det(jacobian(|noise| to_vec(inverse(noise).0), &noise));
             assert_close(name, &to_vec(inverse(&noise).1), &[numerical], 1e-6);
@@ -180,8 +166,7 @@ fn log_det_in_training_is_that_of_the_numerical_jacobian_of_the_batch() {
         let n_rows = 4;
         let features = matrix(&normal(400, n_rows * D_FEATURES), D_FEATURES);
         let condition = flow.condition(features, mode);
-        let inverse =
-            |noise: &[f64]| flow.chain.inverse(matrix(noise, d_labels), condition.clone(), mode);
+        let inverse = |noise: &[f64]| flow.chain.inverse(matrix(noise, d_labels), condition.clone(), mode);
         let noise = normal(401, n_rows * d_labels);
         let numerical = ln_abs_det(jacobian(|noise| to_vec(inverse(noise).0), &noise));
         let sum: f64 = to_vec(inverse(&noise).1).iter().sum();
@@ -195,8 +180,7 @@ fn log_prob_of_a_sample_is_the_one_it_came_with() {
     fn law<B: Bijection>(name: &str, flow: Flow<B>, d_labels: usize) {
         let features = matrix(&normal(500, 4 * D_FEATURES), D_FEATURES);
         let noise = matrix(&normal(501, 4 * d_labels), d_labels);
-        let (labels, log_prob) =
-            flow.sample_with_log_prob(noise.clone(), features.clone(), Mode::Predict);
+        let (labels, log_prob) = flow.sample_with_log_prob(noise.clone(), features.clone(), Mode::Predict);
         let sampled = flow.sample(noise, features.clone(), Mode::Predict);
         assert_close(name, &to_vec(labels.clone()), &to_vec(sampled), 1e-12);
         let again = flow.log_prob(labels, features, Mode::Predict);
@@ -230,8 +214,7 @@ fn gradients_are_those_of_central_differences() {
         let loss = |flow: &Flow<B>| {
             let recorder = StatisticsRecorder::default();
             let mode = Mode::Train(&recorder);
-            let (labels, log_prob) =
-                flow.sample_with_log_prob(noise.clone(), features.clone(), mode);
+            let (labels, log_prob) = flow.sample_with_log_prob(noise.clone(), features.clone(), mode);
             (labels.square().sum() + log_prob.sum()) / 6.0
         };
         let gradients = gradient_by_name(&flow, loss(&flow));
@@ -251,11 +234,7 @@ fn gradients_are_those_of_central_differences() {
                 let numerical = derivative(nudged)[0];
                 let difference = (gradient[i] - numerical).abs();
                 let scale = numerical.abs().max(1.0);
-                assert!(
-                    difference < 1e-5 * scale,
-                    "{name}, {name_of_weight}[{i}]: {} and {numerical}",
-                    gradient[i]
-                );
+                assert!(difference < 1e-5 * scale, "{name}, {name_of_weight}[{i}]: {} and {numerical}", gradient[i]);
             }
         }
         // A bias cancels in the normalisation after it: its gradient is zero, and may be left out.
@@ -268,10 +247,7 @@ fn gradients_are_those_of_central_differences() {
     for_every_flow!(law);
 }
 
-fn gradient_by_name<M: Module>(
-    module: &M,
-    loss: Tensor<1>,
-) -> std::collections::BTreeMap<String, Vec<f64>> {
+fn gradient_by_name<M: Module>(module: &M, loss: Tensor<1>) -> std::collections::BTreeMap<String, Vec<f64>> {
     use burn::module::{ModuleVisitor, Param};
     use burn::tensor::Gradients;
     struct Collect {
@@ -292,8 +268,7 @@ fn gradient_by_name<M: Module>(
             }
         }
     }
-    let mut collect =
-        Collect { path: Vec::new(), gradients: loss.backward(), by_name: Default::default() };
+    let mut collect = Collect { path: Vec::new(), gradients: loss.backward(), by_name: Default::default() };
     module.visit(&mut collect);
     collect.by_name
 }
@@ -308,15 +283,12 @@ fn running_statistics_move_a_tenth_towards_the_batch() {
         let recorder = StatisticsRecorder::default();
         let features = matrix(&normal(800, 6 * D_FEATURES), D_FEATURES);
         let noise = matrix(&normal(801, 6 * d_labels), d_labels);
-        let batch_mean =
-            to_vec(flow.bank.first.forward(features.clone().unsqueeze_dim(0)).mean_dim(1));
+        let batch_mean = to_vec(flow.bank.first.forward(features.clone().unsqueeze_dim(0)).mean_dim(1));
         flow.sample(noise, features, Mode::Train(&recorder));
         let n_before = state(&flow).len();
         let flow = absorb(flow, recorder, MOMENTUM);
-        let after: Vec<f64> =
-            state(&flow)["bank.norm.running_mean"].clone().try_to_vec().expect("f64");
-        let expected: Vec<f64> =
-            before.iter().zip(&batch_mean).map(|(b, m)| 0.9 * b + 0.1 * m).collect();
+        let after: Vec<f64> = state(&flow)["bank.norm.running_mean"].clone().try_to_vec().expect("f64");
+        let expected: Vec<f64> = before.iter().zip(&batch_mean).map(|(b, m)| 0.9 * b + 0.1 * m).collect();
         assert_close(name, &after, &expected, 1e-12);
         assert_eq!(state(&flow).len(), n_before);
     }
@@ -351,8 +323,7 @@ fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
     let recorder = StatisticsRecorder::default();
     let noise = normal(1, 200);
     let features = matrix(&normal(2, 100 * 30), 30);
-    let labels =
-        config.init(7, &device).sample(matrix(&noise, 2), features, Mode::Train(&recorder));
+    let labels = config.init(7, &device).sample(matrix(&noise, 2), features, Mode::Train(&recorder));
     let largest = to_vec(labels).iter().zip(&noise).map(|(y, z)| (y - z).abs()).fold(0.0, f64::max);
     assert!(largest < 1.5, "labels start near the noise, off by {largest} at most");
 }
@@ -370,20 +341,14 @@ fn parameters_are_as_many_as_the_paper_has() {
 fn an_affine_flow_is_a_gaussian() {
     let device = f64_device();
     for activation in [Activation::NormalizedSilu, Activation::Tanh, Activation::Relu] {
-        let config = AffineFlowConfig {
-            d_features: D_FEATURES,
-            d_labels: 1,
-            d_hidden: D_HIDDEN,
-            n_steps: 8,
-            activation,
-        };
+        let config =
+            AffineFlowConfig { d_features: D_FEATURES, d_labels: 1, d_hidden: D_HIDDEN, n_steps: 8, activation };
         let flow = shaken(config.init(1, &device));
         let features = matrix(&normal(800, 9 * D_FEATURES), D_FEATURES);
         let labels = matrix(&normal(801, 9), 1);
         let gaussian = flow.composed(features.clone(), Mode::Predict);
         let noise = (labels.clone() - gaussian.shift.clone()) / gaussian.scale.clone();
-        let expected =
-            standard_normal_log_prob(noise) - gaussian.log_scale.clone().squeeze_dim::<1>(1);
+        let expected = standard_normal_log_prob(noise) - gaussian.log_scale.clone().squeeze_dim::<1>(1);
         let log_prob = flow.log_prob(labels, features.clone(), Mode::Predict);
         assert_close(&format!("{activation:?}"), &to_vec(log_prob), &to_vec(expected), 1e-10);
         for scale in to_vec(gaussian.scale.clone()) {

@@ -5,8 +5,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig, State,
-    StatisticsRecorder, load_state, n_parameters, state,
+    Bijection, Flow, Initializer, Mode, N_AXES, PointCoupling, PointFlowConfig, State, StatisticsRecorder, load_state,
+    n_parameters, state,
 };
 
 fn f64_device() -> Device {
@@ -131,9 +131,7 @@ fn log_determinants_are_bounded() {
 fn a_cloud_hears_its_own_condition() {
     let flow = stirred(flow(2));
     let noise = waves(4 * 2 * N_AXES, 0.9);
-    let generate = |noise: &[f64], features: Tensor<2>| {
-        to_vec(flow.sample(points(noise), features, Mode::Predict))
-    };
+    let generate = |noise: &[f64], features: Tensor<2>| to_vec(flow.sample(points(noise), features, Mode::Predict));
     let both = generate(&noise, features(2));
     let half = noise.len() / 2;
     let first = generate(&noise[..half], features(2).narrow(0, 0, 1));
@@ -149,8 +147,7 @@ fn a_cloud_hears_its_own_condition() {
 fn prediction_uses_running_statistics() {
     let coupling = stirred(flow(1)).chain.maps.remove(0);
     let layer = coupling.second;
-    let input =
-        Tensor::<4>::from_data(TensorData::new(waves(2 * 3 * 5, 1.7), [2, 1, 3, 5]), &f64_device());
+    let input = Tensor::<4>::from_data(TensorData::new(waves(2 * 3 * 5, 1.7), [2, 1, 3, 5]), &f64_device());
     let found = to_vec(layer.forward(input.clone(), Mode::Predict));
     let product = layer.linear.forward(input.squeeze_dim::<3>(1));
     let expected = to_vec(layer.norm.unwrap().forward(product, Mode::Predict));
@@ -182,9 +179,8 @@ fn training_of_clouds_has_the_log_determinant_of_the_batch() {
         .collect();
     let mut numerical = 0.0;
     for column in 0..n {
-        let pivot = (column..n)
-            .max_by(|&a, &b| jacobian[a][column].abs().total_cmp(&jacobian[b][column].abs()))
-            .unwrap();
+        let pivot =
+            (column..n).max_by(|&a, &b| jacobian[a][column].abs().total_cmp(&jacobian[b][column].abs())).unwrap();
         jacobian.swap(column, pivot);
         numerical += jacobian[column][column].abs().ln();
         let top = jacobian[column].clone();
@@ -205,11 +201,8 @@ fn a_coupling_has_as_many_parameters_as_the_specification_says() {
     };
     assert_eq!(per_step(1), 3 * 189_826);
     assert_eq!(per_step(2) - per_step(1), 3 * 189_828);
-    let narrow = |d_features| {
-        n_parameters(
-            &PointFlowConfig { d_features, d_hidden: 64, n_steps: 8 }.init(0, &f64_device()),
-        )
-    };
+    let narrow =
+        |d_features| n_parameters(&PointFlowConfig { d_features, d_hidden: 64, n_steps: 8 }.init(0, &f64_device()));
     assert_eq!((narrow(128), narrow(512)), (1_410_120, 3_769_416));
 }
 
@@ -221,9 +214,8 @@ fn the_way_back_by_hand_is_that_of_autodiff() {
     for (n_clouds, n_points) in [(2, 7), (1, 3), (3, 1)] {
         let config = PointFlowConfig { d_features: 4, d_hidden: 5, n_steps: 2 };
         let flow = stirred(config.init(3, &device));
-        let tensor = |values: Vec<f64>, shape: [usize; 2]| {
-            Tensor::<2>::from_data(TensorData::new(values, shape), &device)
-        };
+        let tensor =
+            |values: Vec<f64>, shape: [usize; 2]| Tensor::<2>::from_data(TensorData::new(values, shape), &device);
         let noise = tensor(waves(n_clouds * n_points * 3, 1.1), [n_clouds * n_points, 3]);
         let weights = tensor(waves(n_clouds * n_points * 3, 0.77), [n_clouds * n_points, 3]);
         let features = tensor(waves(n_clouds * 4, 2.3), [n_clouds, 4]);
@@ -233,8 +225,7 @@ fn the_way_back_by_hand_is_that_of_autodiff() {
         let condition = flow.condition(features, mode).detach().require_grad();
 
         let (points, log_det) = flow.chain.inverse(noise.clone(), condition.clone(), mode);
-        let loss =
-            (points.clone() * weights.clone()).sum() + log_det.clone().sum() * log_det_weight;
+        let loss = (points.clone() * weights.clone()).sum() + log_det.clone().sum() * log_det_weight;
         let gradients = loss.backward();
         let expected_condition = condition.grad(&gradients).unwrap();
         let mut by_module = Gradient { gradients, parts: Vec::new() };
@@ -243,12 +234,8 @@ fn the_way_back_by_hand_is_that_of_autodiff() {
 
         let plain = flow.clone().valid();
         let recorder = StatisticsRecorder::default();
-        let (found_points, found_log_det, tape) = labelflow_flow::generate_with_tape(
-            &plain.chain.maps,
-            noise.inner(),
-            &condition.inner(),
-            &recorder,
-        );
+        let (found_points, found_log_det, tape) =
+            labelflow_flow::generate_with_tape(&plain.chain.maps, noise.inner(), &condition.inner(), &recorder);
         let found = tape.backward(&plain.chain.maps, weights.inner(), log_det_weight);
         let close = |name: &str, found: Vec<f64>, expected: Vec<f64>| {
             assert_eq!(found.len(), expected.len(), "{name}");

@@ -4,10 +4,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Numbers that headers should not say.
-const HUGE_TEXTS: [&str; 7] =
-    ["4294967295", "1000000000", "18446744073709551616", "-1", "1e308", "NaN", "0"];
-const HUGE_BYTES: [[u8; 8]; 4] =
-    [[0xff; 8], [0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0], [0, 0, 0, 0x40, 0, 0, 0, 0], [0; 8]];
+const HUGE_TEXTS: [&str; 7] = ["4294967295", "1000000000", "18446744073709551616", "-1", "1e308", "NaN", "0"];
+const HUGE_BYTES: [[u8; 8]; 4] = [[0xff; 8], [0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0], [0, 0, 0, 0x40, 0, 0, 0, 0], [0; 8]];
 
 /// A file with one to four faults; `others` are what parts may be taken from.
 pub fn damaged(bytes: &[u8], others: &[Vec<u8>], rng: &mut ChaCha8Rng) -> Vec<u8> {

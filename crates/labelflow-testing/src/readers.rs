@@ -6,8 +6,8 @@ use labelflow_clouds::files::{CloudOptions, read_clouds};
 use labelflow_clouds::shapes::{PartNetOptions, PartTree, read_partnet_shape, read_partnet_split};
 use labelflow_data::catalog::formats::{XlsSheet, read_arff, read_idx};
 use labelflow_data::inputs::{
-    SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules,
-    read_signals, read_task_truth, read_task_votes, read_values, read_wrench,
+    SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules, read_signals,
+    read_task_truth, read_task_votes, read_values, read_wrench,
 };
 use labelflow_data::texts::{KeywordLabelers, WordVectors, read_texts};
 use labelflow_weak::rows::Features;
@@ -55,24 +55,9 @@ pub const READERS: &[Reader] = &[
     Reader { name: "xls", file: "book.xls", read: xls, valid: workbook::valid },
     Reader { name: "idx", file: "images.gz", read: idx, valid: valid::idx },
     Reader { name: "wrench", file: "train.json", read: wrench, valid: valid::wrench },
-    Reader {
-        name: "wrench_classes",
-        file: "label.json",
-        read: wrench_classes,
-        valid: valid::wrench_classes,
-    },
-    Reader {
-        name: "partnet_tree",
-        file: "7/result.json",
-        read: partnet_tree,
-        valid: valid::partnet_tree,
-    },
-    Reader {
-        name: "partnet_split",
-        file: "split.json",
-        read: partnet_split,
-        valid: valid::partnet_split,
-    },
+    Reader { name: "wrench_classes", file: "label.json", read: wrench_classes, valid: valid::wrench_classes },
+    Reader { name: "partnet_tree", file: "7/result.json", read: partnet_tree, valid: valid::partnet_tree },
+    Reader { name: "partnet_split", file: "split.json", read: partnet_split, valid: valid::partnet_split },
     Reader {
         name: "partnet_points",
         file: "7/point_sample/pts-10000.txt",
@@ -82,12 +67,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "rules_toml", file: "rules.toml", read: rules, valid: valid::rules_toml },
     Reader { name: "rules_csv", file: "rules.csv", read: rules, valid: valid::rules_csv },
     Reader { name: "keywords", file: "keywords.toml", read: keywords, valid: valid::keywords },
-    Reader {
-        name: "word_vectors",
-        file: "vectors.txt",
-        read: word_vectors,
-        valid: valid::word_vectors,
-    },
+    Reader { name: "word_vectors", file: "vectors.txt", read: word_vectors, valid: valid::word_vectors },
     Reader { name: "ply", file: "cloud.ply", read: clouds, valid: valid::ply },
     Reader { name: "pcd", file: "cloud.pcd", read: clouds, valid: valid::pcd },
     Reader { name: "xyz", file: "cloud.xyz", read: clouds, valid: valid::xyz },
@@ -175,10 +155,7 @@ fn partnet_tree(path: &Path) {
     }
     let points = valid::partnet_points()[0].clone();
     let labels = b"1\n2\n".to_vec();
-    partnet(&beside(
-        path,
-        &[("point_sample/pts-10000.txt", points), ("point_sample/label-10000.txt", labels)],
-    ));
+    partnet(&beside(path, &[("point_sample/pts-10000.txt", points), ("point_sample/label-10000.txt", labels)]));
 }
 
 fn partnet_points(path: &Path) {

@@ -71,8 +71,7 @@ fn npy_of(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 
 pub(crate) fn npy() -> Vec<Vec<u8>> {
     let doubles: Vec<u8> = (0..6).flat_map(|value: u8| f64::from(value).to_le_bytes()).collect();
-    let halves: Vec<u8> =
-        [0x3c00_u16, 0x0001, 0x7bff].iter().flat_map(|v| v.to_be_bytes()).collect();
+    let halves: Vec<u8> = [0x3c00_u16, 0x0001, 0x7bff].iter().flat_map(|v| v.to_be_bytes()).collect();
     vec![
         npy_of("<f8", "(2, 3)", &doubles),
         npy_of("|i1", "(3, 2)", &[0, 1, 255, 1, 0, 0]),
@@ -150,9 +149,7 @@ tolerance = 50
 }
 
 pub(crate) fn rules_csv() -> Vec<Vec<u8>> {
-    texts(&[
-        "feature,threshold,above,below,name\nhour,25,190 +- 20,120,\nworkingday,1,,800 to 1200,w\n",
-    ])
+    texts(&["feature,threshold,above,below,name\nhour,25,190 +- 20,120,\nworkingday,1,,800 to 1200,w\n"])
 }
 
 pub(crate) fn keywords() -> Vec<Vec<u8>> {
@@ -206,16 +203,11 @@ pub(crate) fn cloud_csv() -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn off() -> Vec<Vec<u8>> {
-    texts(&[
-        "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n4 0 1 2 3 255 0 0\n",
-        "OFF 1 0 0\n1 2 3\n",
-    ])
+    texts(&["OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n4 0 1 2 3 255 0 0\n", "OFF 1 0 0\n1 2 3\n"])
 }
 
 pub(crate) fn obj() -> Vec<Vec<u8>> {
-    texts(&[
-        "# a mesh\no thing\nv 0 0 0\nv 1 0 0\nv 0 1 0 1.0\nvt 0 0\nvn 0 0 1\nf 1/1/1 2//1 -1\nf 1 2 3\n",
-    ])
+    texts(&["# a mesh\no thing\nv 0 0 0\nv 1 0 0\nv 0 1 0 1.0\nvt 0 0\nvn 0 0 1\nf 1/1/1 2//1 -1\nf 1 2 3\n"])
 }
 
 pub(crate) fn stl() -> Vec<Vec<u8>> {

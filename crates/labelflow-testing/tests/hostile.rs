@@ -36,17 +36,13 @@ fn valid_files_are_read() {
     assert_eq!((sheet.text(0, 0), sheet.number(1, 1)), (Some("abc"), Some(1e300)));
     assert!(labelflow_data::inputs::read_rules(&folder.path().join("rules.toml")).is_ok());
     assert!(labelflow_data::inputs::read_wrench(folder.path()).is_ok());
-    assert!(
-        labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok()
-    );
+    assert!(labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok());
 }
 
 #[cfg(unix)]
 #[test]
 fn damaged_files_within_limits() {
-    let script = format!(
-        "ulimit -v {MEMORY_LIMIT}; exec \"$0\" --ignored --exact --nocapture damaged_files"
-    );
+    let script = format!("ulimit -v {MEMORY_LIMIT}; exec \"$0\" --ignored --exact --nocapture damaged_files");
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new("sh")
         .args(["-c", &script])
@@ -57,8 +53,7 @@ fn damaged_files_within_limits() {
         .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {stdout}{stderr}", output.status);
     eprintln!("{}", stderr.trim());
 }

@@ -36,12 +36,7 @@ pub fn check_rows(what: &str, found: usize, expected: usize, others: &str) -> Re
 }
 
 /// Checks that something is about as many labelers and classes, in this order, as something else.
-pub fn check_labelers(
-    what: &str,
-    found: (usize, usize),
-    expected: (usize, usize),
-    others: &str,
-) -> Result<()> {
+pub fn check_labelers(what: &str, found: (usize, usize), expected: (usize, usize), others: &str) -> Result<()> {
     if found == expected {
         return Ok(());
     }

@@ -10,8 +10,7 @@ use labelflow_weak::label_models::{AnyLabelModel, Needs};
 fn table(page: &str, header: &str) -> Vec<Vec<String>> {
     let lines = page.lines().skip_while(|line| !line.starts_with(header)).skip(2);
     let rows = lines.take_while(|line| line.starts_with('|'));
-    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
-        .collect()
+    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
 #[test]

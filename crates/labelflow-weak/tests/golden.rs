@@ -1,8 +1,6 @@
 //! The same answers as published packages. `tools/golden_snorkel.py` wrote the files; their first line names the versions.
 
-use labelflow_weak::label_models::{
-    Abstentions, DawidSkene, FittedLabelModel, LabelModel, SnorkelLabelModel,
-};
+use labelflow_weak::label_models::{Abstentions, DawidSkene, FittedLabelModel, LabelModel, SnorkelLabelModel};
 use labelflow_weak::linear::LogisticRegression;
 use labelflow_weak::rows::SoftLabels;
 use labelflow_weak::votes::{Votes, WeakSignals};
@@ -33,11 +31,7 @@ fn signals(votes: &[Vec<i64>], n_classes: usize) -> WeakSignals {
 }
 
 #[track_caller]
-fn assert_near<'a>(
-    name: &str,
-    found: impl IntoIterator<Item = f64>,
-    expected: impl IntoIterator<Item = &'a f64>,
-) {
+fn assert_near<'a>(name: &str, found: impl IntoIterator<Item = f64>, expected: impl IntoIterator<Item = &'a f64>) {
     let mut found = found.into_iter();
     for (place, expected) in expected.into_iter().enumerate() {
         let found = found.next().expect("as many numbers as expected");

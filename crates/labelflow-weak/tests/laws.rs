@@ -1,8 +1,6 @@
 //! What every label model must do, one function a law.
 
-use labelflow_weak::label_models::{
-    AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, MajorityVote,
-};
+use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, MajorityVote};
 use labelflow_weak::labelers::{Bounds, LabelerErrors};
 use labelflow_weak::rows::SoftLabels;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
@@ -118,14 +116,9 @@ fn rows_are_distributions() {
 fn permuting_rows_permutes_the_labels() {
     let bytes = problem(1);
     let order = shuffled(bytes.nrows(), 11);
-    let (signals, permuted) =
-        (votes(bytes.clone(), N_CLASSES), votes(bytes.select(Axis(0), &order), N_CLASSES));
+    let (signals, permuted) = (votes(bytes.clone(), N_CLASSES), votes(bytes.select(Axis(0), &order), N_CLASSES));
     for_every_model(|name, model| {
-        assert_close(
-            name,
-            &model.label(&permuted),
-            model.label(&signals).values().select(Axis(0), &order),
-        );
+        assert_close(name, &model.label(&permuted), model.label(&signals).values().select(Axis(0), &order));
     });
 }
 
@@ -133,8 +126,7 @@ fn permuting_rows_permutes_the_labels() {
 fn permuting_labelers_changes_nothing() {
     let bytes = problem(2);
     let order = shuffled(N_SIGNALS, 12);
-    let (signals, permuted) =
-        (votes(bytes.clone(), N_CLASSES), votes(bytes.select(Axis(1), &order), N_CLASSES));
+    let (signals, permuted) = (votes(bytes.clone(), N_CLASSES), votes(bytes.select(Axis(1), &order), N_CLASSES));
     for_every_model(|name, model| {
         assert_close(name, &model.label(&permuted), model.label(&signals).values().to_owned());
     });
@@ -144,26 +136,24 @@ fn permuting_labelers_changes_nothing() {
 fn permuting_classes_permutes_the_columns() {
     let bytes = problem(3);
     let renamed = [2u8, 0, 1];
-    let permuted =
-        bytes.mapv(|vote| if vote == ABSTAIN { vote } else { renamed[usize::from(vote)] });
+    let permuted = bytes.mapv(|vote| if vote == ABSTAIN { vote } else { renamed[usize::from(vote)] });
     let (signals, permuted) = (votes(bytes, N_CLASSES), votes(permuted, N_CLASSES));
     for_every_model(|name, model| {
         // Column c of the permuted labels is the class that was renamed to c.
         let columns = [1, 2, 0];
-        assert_close(
-            name,
-            &model.label(&permuted),
-            model.label(&signals).values().select(Axis(1), &columns),
-        );
+        assert_close(name, &model.label(&permuted), model.label(&signals).values().select(Axis(1), &columns));
     });
 }
 
 #[test]
 fn unanimous_votes_give_that_label() {
     let truth: Vec<usize> = (0..60).map(|row| row * row % 7 % N_CLASSES).collect();
-    let bytes = Array2::from_shape_fn((60, 4), |(row, signal)| {
-        if (row + signal) % 3 == 0 { ABSTAIN } else { truth[row] as u8 }
-    });
+    let bytes = Array2::from_shape_fn(
+        (60, 4),
+        |(row, signal)| {
+            if (row + signal) % 3 == 0 { ABSTAIN } else { truth[row] as u8 }
+        },
+    );
     let signals = votes(bytes, N_CLASSES);
     for_every_model(|name, model| {
         // A vote of one labeler says nothing where that one abstains: unanimous others would not be heard. The variant
@@ -177,9 +167,7 @@ fn unanimous_votes_give_that_label() {
 #[test]
 fn the_same_input_gives_the_same_output() {
     let signals = votes(problem(4), N_CLASSES);
-    for_every_model(|name, model| {
-        assert_eq!(model.label(&signals), model.label(&signals), "{name}")
-    });
+    for_every_model(|name, model| assert_eq!(model.label(&signals), model.label(&signals), "{name}"));
 }
 
 #[test]
@@ -287,8 +275,7 @@ fn certain_probabilities_give_distributions() {
         // As large and as small as a probability gets, and what is next to that.
         let values = [0.0, 1.0, f32::MIN_POSITIVE, 1e-30, 1.0 - f32::EPSILON, f32::NAN];
         let n_values = if case % 2 == 0 { 2 } else { values.len() };
-        let mut class1 =
-            Array2::from_shape_simple_fn(shape, || values[rng.random_range(0..n_values)]);
+        let mut class1 = Array2::from_shape_simple_fn(shape, || values[rng.random_range(0..n_values)]);
         class1[[0, 0]] = 1.0;
         WeakSignals::from_class1_probabilities(class1).expect("probabilities")
     });

@@ -42,9 +42,7 @@ fn measure(n_rows: usize) {
     let training = TrainConfig { max_epochs: N_EPOCHS, ..TrainConfig::default() };
     let config = LabelFlowClassifier { training, ..LabelFlowClassifier::default() };
     let mut clock = Clock { last: Instant::now(), shortest: f64::INFINITY };
-    config
-        .fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() })
-        .unwrap();
+    config.fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() }).unwrap();
     let seconds = clock.shortest;
     let per_thousand = seconds * 1e6 / n_rows as f64;
     println!("| {n_rows} | {seconds:.2} | {per_thousand:.0} | {} |", peak_megabytes());

@@ -10,17 +10,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use labelflow::WeakSignals;
-use labelflow::label_models::{
-    DawidSkene, FittedLabelModel, FlyingSquid, LabelModel, MajorityVote, SnorkelLabelModel,
-};
+use labelflow::label_models::{DawidSkene, FittedLabelModel, FlyingSquid, LabelModel, MajorityVote, SnorkelLabelModel};
 use labelflow_data::inputs::{SignalsOptions, read_signals};
 
 fn main() {
     // Cargo adds `--bench`, which has no value.
-    let arguments: Vec<String> =
-        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let given: HashMap<&str, &str> =
-        arguments.chunks_exact(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let given: HashMap<&str, &str> = arguments.chunks_exact(2).map(|pair| (&*pair[0], &*pair[1])).collect();
     let (Some(votes), Some(model)) = (given.get("--votes"), given.get("--model")) else {
         panic!("expected --votes FILE.npy --model NAME, found {arguments:?}");
     };

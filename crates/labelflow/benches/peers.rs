@@ -15,10 +15,7 @@ use labelflow::learners::FitOptions;
 use labelflow::rows::LabelRange;
 use labelflow::rules::{Claim, Rule, RuleDataset};
 use labelflow::training::{BatchSize, DeviceKind, EpochEvent, Observer, Report, StopReason};
-use labelflow::{
-    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, WeakDataset,
-    WeakSignals,
-};
+use labelflow::{Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, WeakDataset, WeakSignals};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -76,9 +73,7 @@ fn classification(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
         ..LabelFlowClassifier::default()
     };
     let mut clock = Clock { last: Instant::now(), times: Vec::new() };
-    let fitted = config
-        .fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() })
-        .unwrap();
+    let fitted = config.fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() }).unwrap();
     let predict_ms = arguments.time_predictions(rng, |rows| {
         fitted.predict_proba(rows).unwrap();
     });
@@ -100,9 +95,7 @@ fn regression(arguments: &Arguments, rng: &mut ChaCha8Rng) -> Measured {
         ..LabelFlowRegressor::default()
     };
     let mut clock = Clock { last: Instant::now(), times: Vec::new() };
-    let fitted = config
-        .fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() })
-        .unwrap();
+    let fitted = config.fit_with(&dataset, FitOptions { observer: Some(&mut clock), ..FitOptions::default() }).unwrap();
     let predict_ms = arguments.time_predictions(rng, |rows| {
         fitted.predict(rows).unwrap();
     });

@@ -24,14 +24,10 @@ fn main() {
         let problem = &planted.problem;
         AverageRules.fit(&problem.train).unwrap().predict(&problem.test.features).unwrap()
     });
-    for (activation, name) in [
-        (Activation::Tanh, "tanh"),
-        (Activation::Relu, "relu"),
-        (Activation::NormalizedSilu, "norm"),
-    ] {
-        for (scaling, scaling_name) in
-            [(Scaling::Standardize, "standardize"), (Scaling::Range, "range")]
-        {
+    for (activation, name) in
+        [(Activation::Tanh, "tanh"), (Activation::Relu, "relu"), (Activation::NormalizedSilu, "norm")]
+    {
+        for (scaling, scaling_name) in [(Scaling::Standardize, "standardize"), (Scaling::Range, "range")] {
             for weight_decay in [0.0, 10.0, 30.0] {
                 let name = format!("{name}, {scaling_name}, weight decay {weight_decay}");
                 print_row(&name, |planted| {

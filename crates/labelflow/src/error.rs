@@ -76,10 +76,6 @@ impl Error {
 
     /// A file or folder that is not what it should be.
     pub fn format(path: &Path, expected: impl Display, found: impl Display) -> Self {
-        Self::Format {
-            path: path.to_owned(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
+        Self::Format { path: path.to_owned(), expected: expected.to_string(), found: found.to_string() }
     }
 }

@@ -38,8 +38,7 @@ mod gpus {
             }
             // Batches of 66 and of 67 rows.
             ways.extend([BatchSize::Full, BatchSize::Rows(70)].map(|batch_size| {
-                let start =
-                    TrainConfig { max_epochs: 20, learning_rate: 5e-3, ..Default::default() };
+                let start = TrainConfig { max_epochs: 20, learning_rate: 5e-3, ..Default::default() };
                 (gpu, TrainConfig { batch_size, ..start })
             }));
         }
@@ -47,9 +46,7 @@ mod gpus {
     }
 
     fn problem() -> PlantedGaussianProblem {
-        PlantedGaussian { n_rows: 200, n_classes: 3, seed: 3, ..PlantedGaussian::default() }
-            .generate()
-            .unwrap()
+        PlantedGaussian { n_rows: 200, n_classes: 3, seed: 3, ..PlantedGaussian::default() }.generate().unwrap()
     }
 
     fn worst_difference<'a>(pairs: impl Iterator<Item = (&'a f64, &'a f64)>) -> f64 {

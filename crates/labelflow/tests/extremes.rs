@@ -9,8 +9,7 @@ use labelflow::rows::LabelRange;
 use labelflow::rules::{Claim, Rule, RuleDataset};
 use labelflow::training::Batch;
 use labelflow::{
-    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset,
-    WeakSignals,
+    Bounds, Features, LabelFlowClassifier, LabelFlowRegressor, TrainConfig, Votes, WeakDataset, WeakSignals,
 };
 use ndarray::{Array2, Axis};
 use rand::{RngExt, SeedableRng};
@@ -67,14 +66,8 @@ fn regression(case: u64, n_rows: usize) -> labelflow::weak::Result<RuleDataset> 
     let (lower, upper) = [(0.0, 1.0), (-1e30, 1e30), (0.0, 1e-30)][rng.random_range(0..3)];
     let range = LabelRange::new(lower, upper)?;
     let at = |unit: f64| lower + unit * (upper - lower);
-    let mut rules =
-        Rule::on_both_sides("x0", 0.0, Claim::mean(at(0.75)), Claim::mean(at(0.25))).to_vec();
-    rules.extend(Rule::on_both_sides(
-        "x1",
-        0.0,
-        Claim::quantile(0.5, at(0.6)),
-        Claim::quantile(0.1, at(0.1)),
-    ));
+    let mut rules = Rule::on_both_sides("x0", 0.0, Claim::mean(at(0.75)), Claim::mean(at(0.25))).to_vec();
+    rules.extend(Rule::on_both_sides("x1", 0.0, Claim::quantile(0.5, at(0.6)), Claim::quantile(0.1, at(0.1))));
     RuleDataset::new(features, rules, Some(range))
 }
 
@@ -87,8 +80,7 @@ fn extreme_labels(n_rows: usize, d_labels: usize, largest: f32, rng: &mut ChaCha
 /// The violation and the largest entry of its gradient.
 fn violation(penalty: &Penalty, labels: &[f32], d_labels: usize, device: &Device) -> (f32, f32) {
     let shape = [labels.len() / d_labels, d_labels];
-    let labels =
-        Tensor::<2>::from_data(TensorData::new(labels.to_vec(), shape), device).require_grad();
+    let labels = Tensor::<2>::from_data(TensorData::new(labels.to_vec(), shape), device).require_grad();
     let violation = penalty.violation(&labels, &Batch::full());
     let gradients = violation.backward();
     let slopes = match labels.grad(&gradients) {
@@ -96,10 +88,7 @@ fn violation(penalty: &Penalty, labels: &[f32], d_labels: usize, device: &Device
         None => vec![0.0],
     };
     let largest =
-        slopes.iter().fold(
-            0.0,
-            |most: f32, slope| if slope.is_nan() { f32::NAN } else { most.max(slope.abs()) },
-        );
+        slopes.iter().fold(0.0, |most: f32, slope| if slope.is_nan() { f32::NAN } else { most.max(slope.abs()) });
     (violation.into_scalar(), largest)
 }
 
@@ -125,10 +114,8 @@ fn constraints() {
             above: 1.0,
             below: 0.0,
         });
-        let mut penalties: Vec<(Penalty, usize)> = configs
-            .iter()
-            .map(|config| (config.build(&dataset, &device).unwrap(), n_classes))
-            .collect();
+        let mut penalties: Vec<(Penalty, usize)> =
+            configs.iter().map(|config| (config.build(&dataset, &device).unwrap(), n_classes)).collect();
         if let Ok(rules) = regression(case, n_rows) {
             penalties.push((Penalty::new(Range::unit(), 1.0).unwrap(), 1));
             if let Some(means) = GroupMean::of_rules(&rules, &device).unwrap() {
@@ -146,18 +133,13 @@ fn constraints() {
                 let name = penalty.name();
                 assert!(violation >= 0.0, "{name}: {violation} at {largest}");
                 if largest <= 1e15 {
-                    assert!(
-                        violation.is_finite() && slope.is_finite(),
-                        "{name}: {violation}, {slope} at {largest}"
-                    );
+                    assert!(violation.is_finite() && slope.is_finite(), "{name}: {violation}, {slope} at {largest}");
                 }
                 n_cases += 1;
             }
         }
     }
-    eprintln!(
-        "constraints: {n_cases} cases: finite, with finite gradients, for labels up to 1e15; never NaN beyond"
-    );
+    eprintln!("constraints: {n_cases} cases: finite, with finite gradients, for labels up to 1e15; never NaN beyond");
 }
 
 #[test]
@@ -208,21 +190,16 @@ fn regressors() {
             training: TrainConfig { max_epochs: 4, ..TrainConfig::default() },
             ..LabelFlowRegressor::default()
         };
-        let labels =
-            config.fit(&dataset).and_then(|model| model.predict_distribution(dataset.features()));
+        let labels = config.fit(&dataset).and_then(|model| model.predict_distribution(dataset.features()));
         match labels {
             Ok(labels) => {
                 n_fitted += 1;
                 let (means, deviations) = (labels.mean(), labels.std());
                 let numbers = means.iter().chain(&deviations);
-                assert!(
-                    numbers.clone().all(|number| number.is_finite()),
-                    "case {case}: {means:?} {deviations:?}"
-                );
+                assert!(numbers.clone().all(|number| number.is_finite()), "case {case}: {means:?} {deviations:?}");
                 let range = dataset.range();
                 let slack = 1e-6 * range.width();
-                let is_inside =
-                    |mean: &f64| *mean >= range.lower() - slack && *mean <= range.upper() + slack;
+                let is_inside = |mean: &f64| *mean >= range.lower() - slack && *mean <= range.upper() + slack;
                 assert!(means.iter().all(is_inside), "case {case}: {means:?} outside {range:?}");
             }
             Err(error) => {

@@ -14,15 +14,11 @@ use labelflow::linear::StandardScaler;
 use labelflow::rows::Truth;
 use labelflow::storage::Checkpoint;
 use labelflow::training::{Batch, BatchSize, EpochEvent, Observer, Preset, StopReason};
-use labelflow::{
-    Bounds, Features, LabelFlowClassifier, TrainConfig, Votes, WeakDataset, WeakSignals,
-};
+use labelflow::{Bounds, Features, LabelFlowClassifier, TrainConfig, Votes, WeakDataset, WeakSignals};
 use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
 
 fn problem(n_rows: usize, n_classes: usize) -> PlantedGaussianProblem {
-    PlantedGaussian { n_rows, n_classes, n_signals: 5, seed: 3, ..PlantedGaussian::default() }
-        .generate()
-        .unwrap()
+    PlantedGaussian { n_rows, n_classes, n_signals: 5, seed: 3, ..PlantedGaussian::default() }.generate().unwrap()
 }
 
 fn dataset(problem: &PlantedGaussianProblem) -> WeakDataset {
@@ -72,8 +68,7 @@ fn mini_batches_end_at_the_same_accuracy() {
     let dataset = dataset(&problem);
     let full = small(200).fit(&dataset).unwrap();
     let batched = in_batches(small(60), 150).fit(&dataset).unwrap();
-    let [full, batched] =
-        [full, batched].map(|model| accuracy(&model, &problem.features, &problem.truth));
+    let [full, batched] = [full, batched].map(|model| accuracy(&model, &problem.features, &problem.truth));
     assert!((full - batched).abs() < 0.02, "full batch {full}, mini-batches {batched}");
 }
 
@@ -99,10 +94,7 @@ fn mini_batches_leave_the_statistics_of_all_rows() {
     let bank = &model.flow().bank;
     let rows = Tensor::<2>::from_data(rows, &bank.first.weight.val().device());
     let mean = bank.first.forward(rows.unsqueeze_dim(0)).mean_dim(1);
-    let worst: f32 = (mean - bank.norm.as_ref().expect("a normalisation").running_mean.val())
-        .abs()
-        .max()
-        .into_scalar();
+    let worst: f32 = (mean - bank.norm.as_ref().expect("a normalisation").running_mean.val()).abs().max().into_scalar();
     assert!(worst < 1e-5, "{worst}");
 }
 
@@ -129,20 +121,15 @@ fn a_resumed_run_ends_with_the_same_weights() {
     forgetful.training.betas = [0.5, 0.9];
     for config in [small(25), in_batches(small(25), 25), forgetful] {
         let mut keep = Keep { epoch: 11, kept: None };
-        let whole = config
-            .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
-            .unwrap();
+        let whole =
+            config.fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() }).unwrap();
         // Through a file, as a killed run would find it.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
         keep.kept.unwrap().save(&path).unwrap();
         let checkpoint = Checkpoint::load(&path).unwrap();
-        let resumed = config
-            .fit_with(
-                &dataset,
-                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
-            )
-            .unwrap();
+        let resumed =
+            config.fit_with(&dataset, FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() }).unwrap();
         assert_eq!(state(whole.flow()), state(resumed.flow()));
         assert_eq!(whole.report(), resumed.report());
     }
@@ -168,11 +155,8 @@ fn the_model_of_a_checkpoint_is_that_of_a_run_which_ended_there() {
     let dataset = dataset(&problem);
     for config in [small(25), in_batches(small(25), 25)] {
         let mut keep = Keep { epoch: 11, kept: None };
-        config
-            .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
-            .unwrap();
-        let then =
-            config.prepare(&dataset).unwrap().at_checkpoint(keep.kept.clone().unwrap()).unwrap();
+        config.fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() }).unwrap();
+        let then = config.prepare(&dataset).unwrap().at_checkpoint(keep.kept.clone().unwrap()).unwrap();
         let training = TrainConfig { max_epochs: 12, ..config.training.clone() };
         let ended = LabelFlowClassifier { training, ..config.clone() }.fit(&dataset).unwrap();
         assert_eq!(state(then.flow()), state(ended.flow()));
@@ -187,15 +171,9 @@ fn the_checkpoint_of_another_run_is_refused() {
     let problem = problem(40, 2);
     let dataset = dataset(&problem);
     let mut keep = Keep { epoch: 0, kept: None };
-    small(1)
-        .fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() })
-        .unwrap();
+    small(1).fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() }).unwrap();
     let other = LabelFlowClassifier { seed: 1, ..small(1) };
-    assert!(
-        other
-            .fit_with(&dataset, FitOptions { checkpoint: keep.kept, ..FitOptions::default() })
-            .is_err()
-    );
+    assert!(other.fit_with(&dataset, FitOptions { checkpoint: keep.kept, ..FitOptions::default() }).is_err());
 }
 
 #[test]
@@ -225,10 +203,7 @@ fn a_saved_model_predicts_the_same() {
     let folder = tempfile::tempdir().unwrap();
     model.save(folder.path()).unwrap();
     let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
-    assert_eq!(
-        model.predict_proba(&problem.features).unwrap(),
-        loaded.predict_proba(&problem.features).unwrap()
-    );
+    assert_eq!(model.predict_proba(&problem.features).unwrap(), loaded.predict_proba(&problem.features).unwrap());
     assert_eq!((model.report(), model.classes()), (loaded.report(), loaded.classes()));
     // Saving over it leaves the new one.
     let other = LabelFlowClassifier { seed: 9, ..small(5) }.fit(&dataset(&problem)).unwrap();
@@ -258,12 +233,10 @@ fn a_model_in_memory_is_the_same_and_what_is_none_is_told() {
 fn a_crash_between_the_two_renames_leaves_a_whole_model() {
     let problem = problem(40, 2);
     let folder = tempfile::tempdir().unwrap();
-    let [old, new] = [1, 2]
-        .map(|seed| LabelFlowClassifier { seed, ..small(2) }.fit(&dataset(&problem)).unwrap());
+    let [old, new] = [1, 2].map(|seed| LabelFlowClassifier { seed, ..small(2) }.fit(&dataset(&problem)).unwrap());
     let at = |name: &str| folder.path().join(name);
     new.save(folder.path()).unwrap();
-    let [new_model, new_weights] =
-        ["model.toml", "weights.safetensors"].map(|name| std::fs::read(at(name)).unwrap());
+    let [new_model, new_weights] = ["model.toml", "weights.safetensors"].map(|name| std::fs::read(at(name)).unwrap());
     old.save(folder.path()).unwrap();
     // Both new files are written, none is moved: the old model.
     std::fs::write(at("model.toml.new"), new_model).unwrap();
@@ -332,16 +305,11 @@ fn a_constraint_of_ones_own_is_heard() {
     let problem = problem(100, 2);
     let dataset = dataset(&problem);
     let config = LabelFlowClassifier {
-        constraints: vec![
-            ConstraintConfig::Range { weight: 10.0 },
-            ConstraintConfig::SumToOne { weight: 10.0 },
-        ],
+        constraints: vec![ConstraintConfig::Range { weight: 10.0 }, ConstraintConfig::SumToOne { weight: 10.0 }],
         ..small(300)
     };
     let share = |penalties: Vec<Penalty>| {
-        let model = config
-            .fit_with(&dataset, FitOptions { constraints: penalties, ..FitOptions::default() })
-            .unwrap();
+        let model = config.fit_with(&dataset, FitOptions { constraints: penalties, ..FitOptions::default() }).unwrap();
         model.predict_proba(&problem.features).unwrap().values().column(1).mean().unwrap()
     };
     let (without, with) = (share(Vec::new()), share(vec![Penalty::new(Rare, 100.0).unwrap()]));
@@ -361,20 +329,14 @@ fn group_means_in_a_configuration_are_heard() {
         below: 0.1,
     };
     let config = LabelFlowClassifier {
-        constraints: vec![
-            ConstraintConfig::Range { weight: 10.0 },
-            ConstraintConfig::SumToOne { weight: 10.0 },
-            rule,
-        ],
+        constraints: vec![ConstraintConfig::Range { weight: 10.0 }, ConstraintConfig::SumToOne { weight: 10.0 }, rule],
         ..small(400)
     };
     let model = config.fit(&dataset(&problem)).unwrap();
     let labels = model.predict_proba(&problem.features).unwrap();
     let mean = |above: bool| {
-        let members: Vec<f64> = (0..100)
-            .filter(|&row| (features[[row, 0]] >= 0.0) == above)
-            .map(|row| labels.values()[[row, 1]])
-            .collect();
+        let members: Vec<f64> =
+            (0..100).filter(|&row| (features[[row, 0]] >= 0.0) == above).map(|row| labels.values()[[row, 1]]).collect();
         members.iter().sum::<f64>() / members.len() as f64
     };
     assert!((mean(true) - 0.9).abs() < 0.2, "{}", mean(true));
@@ -400,10 +362,7 @@ fn a_loss_that_is_no_number_names_its_constraint() {
     let problem = problem(20, 2);
     let penalty = Penalty::new(NotANumber, 1.0).unwrap();
     let error = small(3)
-        .fit_with(
-            &dataset(&problem),
-            FitOptions { constraints: vec![penalty], ..FitOptions::default() },
-        )
+        .fit_with(&dataset(&problem), FitOptions { constraints: vec![penalty], ..FitOptions::default() })
         .unwrap_err();
     assert!(error.to_string().contains("not-a-number term is NaN at epoch 0"), "{error}");
 }
@@ -414,11 +373,7 @@ struct Stop(usize);
 impl Observer for Stop {
     fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<ControlFlow<StopReason>> {
         let done = event.record.epoch == self.0;
-        Ok(if done {
-            ControlFlow::Break(StopReason::Interrupted)
-        } else {
-            ControlFlow::Continue(())
-        })
+        Ok(if done { ControlFlow::Break(StopReason::Interrupted) } else { ControlFlow::Continue(()) })
     }
 }
 
@@ -426,9 +381,8 @@ impl Observer for Stop {
 fn the_reason_to_stop_is_told() {
     let problem = problem(40, 2);
     let dataset = dataset(&problem);
-    let stopped = small(10)
-        .fit_with(&dataset, FitOptions { observer: Some(&mut Stop(2)), ..FitOptions::default() })
-        .unwrap();
+    let stopped =
+        small(10).fit_with(&dataset, FitOptions { observer: Some(&mut Stop(2)), ..FitOptions::default() }).unwrap();
     assert_eq!(stopped.report().stop, StopReason::Interrupted);
     assert_eq!(stopped.report().history.len(), 3);
     assert_eq!(small(3).fit(&dataset).unwrap().report().stop, StopReason::MaxEpochs);
@@ -445,12 +399,8 @@ fn without_the_likelihood_its_weight_changes_nothing_else() {
     let config = LabelFlowClassifier { likelihood_weight: 0.0, ..small(30) };
     let model = config.fit(&dataset).unwrap();
     let with = small(30).fit(&dataset).unwrap();
-    let likelihood =
-        |model: &FittedLabelFlowClassifier| model.report().history[29].terms["likelihood"];
-    assert!(
-        likelihood(&with) < likelihood(&model),
-        "the likelihood term pulls when it has a weight"
-    );
+    let likelihood = |model: &FittedLabelFlowClassifier| model.report().history[29].terms["likelihood"];
+    assert!(likelihood(&with) < likelihood(&model), "the likelihood term pulls when it has a weight");
 }
 
 #[test]
@@ -471,7 +421,5 @@ fn settings_outside_their_range_are_refused() {
     assert!(with(&|c| c.training.betas = [0.9, 1.0]).contains("betas"));
     assert!(with(&|c| c.training.betas = [f64::NAN, 0.9]).contains("betas"));
     assert!(with(&|c| c.training.batch_size = BatchSize::Rows(1)).contains("batch_size"));
-    assert!(
-        with(&|c| c.constraints[0] = ConstraintConfig::Range { weight: -1.0 }).contains("range")
-    );
+    assert!(with(&|c| c.constraints[0] = ConstraintConfig::Range { weight: -1.0 }).contains("range"));
 }

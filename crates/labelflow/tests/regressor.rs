@@ -19,26 +19,18 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// Rows whose label is 50 + 10 (x0 + x1 / 2), with rules about the means above and below the middle of x0 and x1.
 fn problem(n_rows: usize, seed: u64) -> (RuleDataset, TrueValues) {
-    let values: Vec<f32> =
-        StandardNormal.sample_iter(ChaCha8Rng::seed_from_u64(seed)).take(3 * n_rows).collect();
+    let values: Vec<f32> = StandardNormal.sample_iter(ChaCha8Rng::seed_from_u64(seed)).take(3 * n_rows).collect();
     let features = Array2::from_shape_vec((n_rows, 3), values).unwrap();
     let label = |row: ndarray::ArrayView1<'_, f32>| 50.0 + 10.0 * f64::from(row[0] + 0.5 * row[1]);
     let truth: Vec<f64> = features.rows().into_iter().map(label).collect();
     let mut rules = Vec::new();
     for (column, name) in ["x0", "x1"].into_iter().enumerate() {
         let mean = |above: bool| {
-            let side =
-                features.column(column).iter().map(|&x| (x >= 0.0) == above).collect::<Vec<_>>();
-            let chosen =
-                truth.iter().zip(&side).filter(|(_, side)| **side).map(|(label, _)| *label);
+            let side = features.column(column).iter().map(|&x| (x >= 0.0) == above).collect::<Vec<_>>();
+            let chosen = truth.iter().zip(&side).filter(|(_, side)| **side).map(|(label, _)| *label);
             chosen.clone().sum::<f64>() / chosen.count() as f64
         };
-        rules.extend(Rule::on_both_sides(
-            name,
-            0.0,
-            Claim::mean(mean(true)),
-            Claim::mean(mean(false)),
-        ));
+        rules.extend(Rule::on_both_sides(name, 0.0, Claim::mean(mean(true)), Claim::mean(mean(false))));
     }
     let range = LabelRange::new(0.0, 100.0).unwrap();
     let dataset = RuleDataset::new(Features::new(features).unwrap(), rules, Some(range)).unwrap();
@@ -119,9 +111,7 @@ fn a_saved_model_predicts_the_same_and_is_not_taken_for_another() {
     );
     assert_eq!(loaded.range(), model.range());
     assert_eq!(loaded.report().history, model.report().history);
-    let error = labelflow::learners::FittedLabelFlowClassifier::load(folder.path())
-        .unwrap_err()
-        .to_string();
+    let error = labelflow::learners::FittedLabelFlowClassifier::load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("a model for classification, found one for regression"), "{error}");
 }
 
@@ -141,10 +131,7 @@ fn a_row_is_predicted_the_same_whatever_stands_beside_it() {
 struct EndAfter(usize, std::path::PathBuf);
 
 impl Observer for EndAfter {
-    fn observe(
-        &mut self,
-        event: EpochEvent<'_>,
-    ) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
+    fn observe(&mut self, event: EpochEvent<'_>) -> labelflow::Result<std::ops::ControlFlow<StopReason>> {
         (event.snapshot)().save(&self.1)?;
         Ok(match event.record.epoch + 1 == self.0 {
             true => std::ops::ControlFlow::Break(StopReason::Interrupted),
@@ -163,21 +150,11 @@ fn a_run_that_was_ended_goes_on_as_if_it_had_not_been() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
         config
-            .fit_with(
-                &dataset,
-                FitOptions {
-                    observer: Some(&mut EndAfter(5, path.clone())),
-                    ..FitOptions::default()
-                },
-            )
+            .fit_with(&dataset, FitOptions { observer: Some(&mut EndAfter(5, path.clone())), ..FitOptions::default() })
             .unwrap();
         let checkpoint = labelflow::storage::Checkpoint::load(&path).unwrap();
-        let resumed = config
-            .fit_with(
-                &dataset,
-                FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() },
-            )
-            .unwrap();
+        let resumed =
+            config.fit_with(&dataset, FitOptions { checkpoint: Some(checkpoint), ..FitOptions::default() }).unwrap();
         assert_eq!(
             resumed.predict_distribution(dataset.features()).unwrap(),
             whole.predict_distribution(dataset.features()).unwrap()

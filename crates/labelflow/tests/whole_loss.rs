@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
 use labelflow::constraints::ConstraintConfig;
-use labelflow::flow::{
-    Bijection, Coupling, CouplingFlowConfig, Flow, Mode, StatisticsRecorder, load_state, state,
-};
+use labelflow::flow::{Bijection, Coupling, CouplingFlowConfig, Flow, Mode, StatisticsRecorder, load_state, state};
 use labelflow::training::{Batch, Objective};
 use labelflow::{Bounds, Features, WeakDataset};
 use labelflow_data::synthetic::PlantedVotes;
@@ -32,8 +30,7 @@ fn wavy(n: usize, phase: f64) -> Vec<f64> {
 fn objective(n_classes: usize, device: &Device) -> Objective {
     let votes = PlantedVotes { n_rows: N_ROWS, n_signals: 4, n_classes, ..PlantedVotes::default() };
     let signals = votes.generate().unwrap().signals;
-    let features =
-        Features::new(Array2::from_shape_fn((N_ROWS, 1), |(row, _)| row as f32)).unwrap();
+    let features = Features::new(Array2::from_shape_fn((N_ROWS, 1), |(row, _)| row as f32)).unwrap();
     let bounds = Bounds::constant(0.1, &signals).unwrap();
     let dataset = WeakDataset::new(features, signals, bounds).unwrap();
     let mut constraints = ConstraintConfig::classification();
@@ -51,9 +48,8 @@ fn objective(n_classes: usize, device: &Device) -> Objective {
 
 fn loss(flow: &Flow<Coupling>, objective: &Objective, n_classes: usize) -> Tensor<1> {
     let device = f64_device();
-    let matrix = |values: Vec<f64>, columns: usize| {
-        Tensor::<2>::from_data(TensorData::new(values, [N_ROWS, columns]), &device)
-    };
+    let matrix =
+        |values: Vec<f64>, columns: usize| Tensor::<2>::from_data(TensorData::new(values, [N_ROWS, columns]), &device);
     let recorder = StatisticsRecorder::default();
     let (labels, log_prob) = flow.sample_with_log_prob(
         matrix(wavy(N_ROWS * n_classes, 0.3), n_classes),
@@ -85,8 +81,7 @@ fn gradients(flow: &Flow<Coupling>, loss: &Tensor<1>) -> BTreeMap<String, Vec<f6
 
 fn check(n_classes: usize) {
     let device = f64_device();
-    let config =
-        CouplingFlowConfig { d_features: D_FEATURES, d_labels: n_classes, d_hidden: 5, n_steps: 1 };
+    let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels: n_classes, d_hidden: 5, n_steps: 1 };
     let flow = config.init(1, &device);
     // Away from the start, where the last layers are nearly zero.
     let mut weights = state(&flow);
@@ -111,9 +106,8 @@ fn check(n_classes: usize) {
             value(&load_state(flow.clone(), nudged).unwrap())
         };
         let step = 1e-5;
-        let numerical = (8.0 * (nudged(step) - nudged(-step)) - nudged(2.0 * step)
-            + nudged(-2.0 * step))
-            / (12.0 * step);
+        let numerical =
+            (8.0 * (nudged(step) - nudged(-step)) - nudged(2.0 * step) + nudged(-2.0 * step)) / (12.0 * step);
         let difference = (gradient[at] - numerical).abs();
         assert!(
             difference < 1e-5 * numerical.abs().max(1.0),
@@ -156,8 +150,7 @@ fn the_likelihood_term_has_a_floor() {
     let features = Tensor::<2>::from_data([[0.1, 0.2], [0.3, -0.5], [1.0, 0.0]], &device);
     let recorder = StatisticsRecorder::default();
     let (labels, log_prob) = flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-    let objective =
-        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties: Vec::new() };
+    let objective = Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties: Vec::new() };
     let nll = objective.evaluate(&labels, log_prob, &Batch::full(), 0.0).loss;
     let nll = nll.into_data().try_to_vec::<f64>().unwrap()[0];
     assert!((nll - -3.7237).abs() < 1e-4, "{nll}");

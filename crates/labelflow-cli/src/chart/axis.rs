@@ -75,9 +75,7 @@ impl Axis {
         let share = match &self.scale {
             Scale::Linear { low, high, .. } => (value - low) / (high - low),
             Scale::Logarithmic { .. } if value <= 0.0 => 0.0,
-            Scale::Logarithmic { low, high } => {
-                (value.log10() - f64::from(*low)) / f64::from(high - low)
-            }
+            Scale::Logarithmic { low, high } => (value.log10() - f64::from(*low)) / f64::from(high - low),
             Scale::Names(names) => value / names.len().max(1) as f64,
         };
         share.clamp(0.0, 1.0)
@@ -210,25 +208,17 @@ mod tests {
             vec![f64::INFINITY, 1.0],
             vec![1.0, 1.0 + 1e-15],
         ] {
-            for axis in [
-                Axis::of_values("x", &values),
-                Axis::from_zero("x", &values),
-                Axis::of_magnitudes("x", &values),
-            ] {
+            for axis in
+                [Axis::of_values("x", &values), Axis::from_zero("x", &values), Axis::of_magnitudes("x", &values)]
+            {
                 let ticks = axis.ticks();
                 assert!((2..=12).contains(&ticks.len()), "{values:?}: {ticks:?}");
                 assert!(ticks.iter().all(|(place, _)| (0.0..=1.0).contains(place)), "{ticks:?}");
-                assert!(
-                    ticks.windows(2).all(|pair| pair[0].0 < pair[1].0),
-                    "{values:?}: {ticks:?}"
-                );
+                assert!(ticks.windows(2).all(|pair| pair[0].0 < pair[1].0), "{values:?}: {ticks:?}");
             }
         }
         assert_eq!(labels(&Axis::names("x", Vec::new())).len(), 0);
-        assert_eq!(
-            labels(&Axis::of_values("x", &[5.0])),
-            ["4.4", "4.6", "4.8", "5.0", "5.2", "5.4", "5.6"]
-        );
+        assert_eq!(labels(&Axis::of_values("x", &[5.0])), ["4.4", "4.6", "4.8", "5.0", "5.2", "5.4", "5.6"]);
     }
 
     #[test]

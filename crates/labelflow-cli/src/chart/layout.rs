@@ -49,8 +49,7 @@ pub(super) fn draw(chart: &Chart, with_title: bool) -> Drawing {
     let left = MARGIN + label_room(&chart.y) + widest(&ticks[1]) + GAP;
     let right = WIDTH - MARGIN - 10.0;
     // Names that do not fit side by side run upwards.
-    let is_upright = chart.x.has_names()
-        && widest(&ticks[0]) + 6.0 > (right - left) / ticks[0].len().max(1) as f64;
+    let is_upright = chart.x.has_names() && widest(&ticks[0]) + 6.0 > (right - left) / ticks[0].len().max(1) as f64;
     let plot = Plot { left, right, top: top + 4.0, bottom: top + 4.0 + chart.height };
     let below = if is_upright { widest(&ticks[0]) } else { LETTERS };
     draw_axes(chart, &plot, &ticks, is_upright, below, &mut shapes);
@@ -71,15 +70,7 @@ fn label_room(axis: &Axis) -> f64 {
 }
 
 fn text(at: [f64; 2], text: &str, ink: Ink, anchor: Anchor) -> Text {
-    Text {
-        at,
-        text: text.to_owned(),
-        size: LETTERS,
-        ink,
-        anchor,
-        is_upright: false,
-        is_bold: false,
-    }
+    Text { at, text: text.to_owned(), size: LETTERS, ink, anchor, is_upright: false, is_bold: false }
 }
 
 /// Draws as many keys a line as fit, and says where the next line would be.
@@ -177,9 +168,7 @@ fn spaced(ticks: &[(f64, String)], room: f64, needed: f64) -> impl Iterator<Item
 }
 
 fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
-    let at = |place: &[f64; 2]| {
-        [plot.x(chart.x.place(place[0])), plot.y(chart.y.place(place[1]), chart)]
-    };
+    let at = |place: &[f64; 2]| [plot.x(chart.x.place(place[0])), plot.y(chart.y.place(place[1]), chart)];
     let all = |points: &[[f64; 2]]| points.iter().map(at).collect::<Vec<_>>();
     match mark {
         Mark::Line { points, style } => {
@@ -195,8 +184,7 @@ fn draw_mark(chart: &Chart, plot: &Plot, mark: &Mark, shapes: &mut Vec<Shape>) {
         Mark::Bar { x, y, style, value } => {
             let (from, to) = (at(&[x[0], y[0]]), at(&[x[1], y[1]]));
             // A bar of nothing is still a line that can be found.
-            let thick =
-                |a: f64, b: f64| if (a - b).abs() < 1.0 { [a - 0.5, a + 0.5] } else { [a, b] };
+            let thick = |a: f64, b: f64| if (a - b).abs() < 1.0 { [a - 0.5, a + 0.5] } else { [a, b] };
             let points = rectangle(thick(from[0], to[0]), thick(from[1], to[1]));
             let (ink, value) = (Ink::Series(*style), Some(value.clone()));
             shapes.push(Shape::Area { points, ink, opacity: 1.0, value });

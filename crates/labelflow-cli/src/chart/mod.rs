@@ -164,10 +164,7 @@ impl Curve {
     /// The points that can be drawn.
     fn finite(&self) -> Self {
         let drawable = |place: &&[f64; 2]| place.iter().all(|number| number.abs() < axis::LARGEST);
-        Self {
-            name: self.name.clone(),
-            points: self.points.iter().filter(drawable).copied().collect(),
-        }
+        Self { name: self.name.clone(), points: self.points.iter().filter(drawable).copied().collect() }
     }
 }
 

@@ -69,8 +69,7 @@ impl Palette {
 
 /// Lengths of dashes and gaps. Five patterns and six colours: thirty series that differ.
 pub(super) fn dashes(style: usize) -> &'static [f32] {
-    const PATTERNS: [&[f32]; 5] =
-        [&[], &[7.0, 3.0], &[2.0, 2.5], &[9.0, 3.0, 2.0, 3.0], &[4.0, 4.0]];
+    const PATTERNS: [&[f32]; 5] = [&[], &[7.0, 3.0], &[2.0, 2.5], &[9.0, 3.0, 2.0, 3.0], &[4.0, 4.0]];
     PATTERNS[style % PATTERNS.len()]
 }
 
@@ -128,9 +127,7 @@ mod tests {
 
     #[test]
     fn many_series_differ_in_colour_or_dashes() {
-        let look = |style: usize| {
-            (Palette::Light.color(Ink::Series(style)), format!("{:?}", dashes(style)))
-        };
+        let look = |style: usize| (Palette::Light.color(Ink::Series(style)), format!("{:?}", dashes(style)));
         assert_eq!((0..30).map(look).collect::<HashSet<_>>().len(), 30);
     }
 }

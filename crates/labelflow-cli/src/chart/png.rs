@@ -4,9 +4,7 @@ use std::path::Path;
 
 use labelflow_clouds::pictures::stroke_letter;
 use labelflow_data::write_atomically;
-use tiny_skia::{
-    FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
-};
+use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
 use super::drawing::{Anchor, Shape, Text};
 use super::layout::draw;
@@ -37,8 +35,7 @@ pub(crate) fn write_png(path: &Path, chart: &Chart) -> labelflow_data::Result<()
 fn picture(chart: &Chart) -> Pixmap {
     let drawing = draw(chart, true);
     let [width, height] = [drawing.width, drawing.height].map(|side| (side as f32 * SCALE) as u32);
-    let mut picture =
-        Pixmap::new(width.max(1), height.max(1)).expect("charts have a small, positive size");
+    let mut picture = Pixmap::new(width.max(1), height.max(1)).expect("charts have a small, positive size");
     let [red, green, blue] = channels(Palette::Light.color(Ink::Paper));
     picture.fill(tiny_skia::Color::from_rgba8(red, green, blue, 255));
     for shape in &drawing.shapes {
@@ -87,8 +84,7 @@ fn draw_text(picture: &mut Pixmap, text: &Text, transform: Transform) {
         let letter = stroke_letter(sign);
         for line in letter.lines {
             // The letters stand on row 6 of their grid.
-            let place =
-                |[x, y]: [f32; 2]| [(width + x) * unit[0], (y - 6.0) * unit[1]].map(f64::from);
+            let place = |[x, y]: [f32; 2]| [(width + x) * unit[0], (y - 6.0) * unit[1]].map(f64::from);
             strokes.push(line.into_iter().map(place).collect::<Vec<_>>());
         }
         width += letter.width + SPACE;

@@ -41,9 +41,8 @@ fn shape_svg(shape: &Shape, place: SvgPlace) -> Markup {
         SvgPlace::File => Palette::Light.color(*ink).to_owned(),
     };
     // Marks are found by their class, and quiet ones are hidden by it.
-    let class = |value: &Option<String>, is_quiet: bool| {
-        value.as_ref().map(|_| if is_quiet { "mark quiet" } else { "mark" })
-    };
+    let class =
+        |value: &Option<String>, is_quiet: bool| value.as_ref().map(|_| if is_quiet { "mark quiet" } else { "mark" });
     html! {
         @match shape {
             Shape::Line { points, ink, width, dashes } => {
@@ -95,8 +94,7 @@ fn round(number: f64) -> f64 {
 
 /// Markup as text. Control characters, which XML has no place for, become blanks.
 pub(crate) fn printable(markup: Markup) -> String {
-    let is_unprintable =
-        |sign: char| (sign.is_control() && sign != '\n') || matches!(sign, '\u{fffe}' | '\u{ffff}');
+    let is_unprintable = |sign: char| (sign.is_control() && sign != '\n') || matches!(sign, '\u{fffe}' | '\u{ffff}');
     markup.into_string().replace(is_unprintable, " ")
 }
 
@@ -132,39 +130,18 @@ mod tests {
 
     /// One chart with every kind of mark.
     fn everything() -> Chart {
-        let mut chart = Chart::of_curves(
-            "c",
-            "A < B & \"C\"",
-            "x",
-            "y",
-            &[curve("<i>", [[0.0, 1.0], [2.0, 3.0]])],
-        );
+        let mut chart = Chart::of_curves("c", "A < B & \"C\"", "x", "y", &[curve("<i>", [[0.0, 1.0], [2.0, 3.0]])]);
         let value = "'</title>'".to_owned();
         chart.marks.extend([
             Mark::Guide { from: [0.0, 0.0], to: [1.0, 1.0] },
             Mark::Area { points: vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], style: 1 },
             Mark::Bar { x: [0.0, 1.0], y: [0.0, 2.0], style: 2, value: value.clone() },
-            Mark::Cell {
-                column: 0,
-                row: 0,
-                share: f64::NAN,
-                text: "1".to_owned(),
-                value: value.clone(),
-            },
+            Mark::Cell { column: 0, row: 0, share: f64::NAN, text: "1".to_owned(), value: value.clone() },
         ]);
         for style in 0..5 {
-            chart.marks.push(Mark::Point {
-                at: [1.0, 2.0],
-                style,
-                value: value.clone(),
-                is_quiet: false,
-            });
+            chart.marks.push(Mark::Point { at: [1.0, 2.0], style, value: value.clone(), is_quiet: false });
             let symbol = [Symbol::Line, Symbol::Point, Symbol::Bar][style % 3];
-            chart.legend.push(Key {
-                text: "\u{1}<b>".to_owned() + &"long ".repeat(style * 5),
-                style,
-                symbol,
-            });
+            chart.legend.push(Key { text: "\u{1}<b>".to_owned() + &"long ".repeat(style * 5), style, symbol });
         }
         chart
     }
@@ -174,13 +151,9 @@ mod tests {
         for place in [SvgPlace::Page, SvgPlace::File] {
             let svg = text(&everything(), place);
             assert_well_formed(&svg);
-            for part in [
-                "role=\"img\"",
-                "tabindex=\"0\"",
-                "<title id=\"c-title\">A &lt; B",
-                "<desc id=",
-                "class=\"mark\"",
-            ] {
+            for part in
+                ["role=\"img\"", "tabindex=\"0\"", "<title id=\"c-title\">A &lt; B", "<desc id=", "class=\"mark\""]
+            {
                 assert!(svg.contains(part), "no {part} in {svg}");
             }
             assert!(!svg.contains("<b>") && !svg.contains('\u{1}'));

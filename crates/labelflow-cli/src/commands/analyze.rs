@@ -49,9 +49,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if args.labels.is_some() {
         VoteInput::expect_in_memory(&args.signals, "labels")?;
     }
-    let input = VoteInput::read(&args.signals, &[], |n_signals, n_classes| {
-        model.bytes_per_pattern(n_signals, n_classes)
-    })?;
+    let input =
+        VoteInput::read(&args.signals, &[], |n_signals, n_classes| model.bytes_per_pattern(n_signals, n_classes))?;
     let pairs = args.pairs.then(|| input.counted_for("--pairs").map(labeler_pairs_of_counts));
     let pairs = pairs.transpose()?;
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
@@ -93,13 +92,9 @@ fn pairs_table(pairs: &[LabelerPair]) -> String {
 }
 
 fn write_csv(path: &Path, labelers: &[LabelerReport], classes: &[String]) -> anyhow::Result<()> {
-    let names = |of: &dyn Fn(&LabelerReport) -> String| {
-        ColumnValues::Names(labelers.iter().map(of).collect())
-    };
+    let names = |of: &dyn Fn(&LabelerReport) -> String| ColumnValues::Names(labelers.iter().map(of).collect());
     let shares = |of: &dyn Fn(&LabelerReport) -> Option<f64>| {
-        ColumnValues::Reals(
-            labelers.iter().map(|labeler| of(labeler).unwrap_or(f64::NAN)).collect(),
-        )
+        ColumnValues::Reals(labelers.iter().map(|labeler| of(labeler).unwrap_or(f64::NAN)).collect())
     };
     let n_votes = labelers.iter().map(|labeler| labeler.summary.n_votes as i64).collect();
     let columns = [

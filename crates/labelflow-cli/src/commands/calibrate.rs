@@ -59,8 +59,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     let truth = read_labels(&args.labels, model.classes())?;
     let context = || format!("{}, {}", args.features.display(), args.labels.display());
     let features = read_features(&args.features)?;
-    let features =
-        model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
+    let features = model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
     let judge = |model: &FittedLabelFlowClassifier| {
@@ -108,9 +107,8 @@ fn show(
     after: &ClassificationMetrics,
     model: &FittedLabelFlowClassifier,
 ) -> anyhow::Result<()> {
-    let row = |name: &str, show: &dyn Fn(&ClassificationMetrics) -> String| {
-        [name.to_owned(), show(before), show(after)]
-    };
+    let row =
+        |name: &str, show: &dyn Fn(&ClassificationMetrics) -> String| [name.to_owned(), show(before), show(after)];
     let rows = [
         row("accuracy %", &|metrics| percent(metrics.accuracy)),
         row("calibration error %", &|metrics| percent(metrics.ece)),

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use labelflow::evaluation::{
-    ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics,
-};
+use labelflow::evaluation::{ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics};
 use labelflow_data::inputs::{read_labels, read_values};
 
 use super::predict::{Model, classes, values};
@@ -101,10 +99,7 @@ impl Metrics for RegressionMetrics {
                 format!("{:.0} % intervals: labels held %", interval.level * 100.0),
                 percent(interval.coverage),
             ]);
-            rows.push([
-                format!("{:.0} % intervals: mean width", interval.level * 100.0),
-                show(interval.width),
-            ]);
+            rows.push([format!("{:.0} % intervals: mean width", interval.level * 100.0), show(interval.width)]);
         }
         output::print(&output::table(["metric", "value"], rows))
     }

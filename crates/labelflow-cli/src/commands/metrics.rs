@@ -103,11 +103,7 @@ fn measure(
 }
 
 /// UHD over the partial clouds that have completions; one without is an error.
-fn hausdorff(
-    frame: &Frame,
-    partials: &BTreeMap<String, PointCloud>,
-    groups: &Groups,
-) -> anyhow::Result<f64> {
+fn hausdorff(frame: &Frame, partials: &BTreeMap<String, PointCloud>, groups: &Groups) -> anyhow::Result<f64> {
     let (mut scanned, mut completed) = (Vec::new(), Vec::new());
     for (name, cloud) in partials {
         let Some(group) = groups.get(name) else {
@@ -126,8 +122,7 @@ fn pair_metrics(
 ) -> anyhow::Result<Option<PairMetrics>> {
     let (mut n_pairs, mut l1, mut l2, mut f_score) = (0usize, 0.0, 0.0, 0.0);
     for (name, group) in groups {
-        let (Some(reference), Some(cloud)) = (trees.get(name.as_str()), references.get(name))
-        else {
+        let (Some(reference), Some(cloud)) = (trees.get(name.as_str()), references.get(name)) else {
             continue;
         };
         let (low, high) = cloud.bounding_box();
@@ -181,8 +176,7 @@ impl Frame {
     }
 
     fn tree(&self, cloud: &PointCloud) -> anyhow::Result<NearestTree> {
-        let moved =
-            |point: &[f64; 3]| std::array::from_fn(|axis| (point[axis] - self.centre[axis]) as f32);
+        let moved = |point: &[f64; 3]| std::array::from_fn(|axis| (point[axis] - self.centre[axis]) as f32);
         let points = PointSet::new(cloud.points().iter().map(moved).collect())?;
         Ok(NearestTree::new(&points))
     }

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A number that says how good a system is.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Metric {
     /// In percent; more is better.
@@ -47,12 +45,8 @@ impl Metric {
             Self::Ece => "expected calibration error ± deviation, in percent",
             Self::Brier => "Brier score ± deviation",
             Self::LogLoss => "log loss ± deviation",
-            Self::SurestAccuracy => {
-                "accuracy on the most certain 80 % of rows ± deviation, in percent"
-            }
-            Self::SetCoverage => {
-                "coverage of prediction sets ± deviation, in percent; 90 is promised"
-            }
+            Self::SurestAccuracy => "accuracy on the most certain 80 % of rows ± deviation, in percent",
+            Self::SetCoverage => "coverage of prediction sets ± deviation, in percent; 90 is promised",
             Self::SetSize => "classes per prediction set ± deviation",
             Self::Rmse => "mean over runs of the root mean squared error ± deviation",
             Self::Mmd => "MMD × 10³: from complete shapes to completions",

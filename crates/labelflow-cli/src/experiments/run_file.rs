@@ -102,12 +102,7 @@ impl Expectation {
 
 impl FlowSettings {
     /// The settings of one run; what flags say takes the place of what the file says. Epochs of completion are those of each system.
-    pub(crate) fn of_run(
-        mut self,
-        run_seed: u64,
-        epochs: Option<usize>,
-        run_device: Option<DeviceKind>,
-    ) -> Self {
+    pub(crate) fn of_run(mut self, run_seed: u64, epochs: Option<usize>, run_device: Option<DeviceKind>) -> Self {
         let (seed, device) = match &mut self {
             Self::Classifier(LabelFlowClassifier { seed, device, training, .. })
             | Self::Regressor(LabelFlowRegressor { seed, device, training, .. }) => {
@@ -131,11 +126,7 @@ impl RunFile {
 
     /// What other systems of completion have otherwise than as published.
     pub(crate) fn system_tables(&self) -> SystemTables {
-        SystemTables {
-            codes: self.codes.clone(),
-            inversion: self.inversion.clone(),
-            transfer: self.transfer.clone(),
-        }
+        SystemTables { codes: self.codes.clone(), inversion: self.inversion.clone(), transfer: self.transfer.clone() }
     }
 
     pub(crate) fn flow_settings(&self) -> anyhow::Result<FlowSettings> {

@@ -25,15 +25,13 @@ impl Summary {
     /// Whether the mean is worse than what is expected.
     pub(crate) fn is_missed(&self) -> bool {
         let Expectation { at_least, at_most, .. } = self.expectation;
-        at_least.is_some_and(|least| self.value.0 < least)
-            || at_most.is_some_and(|most| self.value.0 > most)
+        at_least.is_some_and(|least| self.value.0 < least) || at_most.is_some_and(|most| self.value.0 > most)
     }
 
     fn verdict(&self) -> String {
         let limit = |sign: &str, limit: f64| format!("{sign} {}", self.metric.show(limit, limit));
         let Expectation { at_least, at_most, .. } = self.expectation;
-        let limits =
-            [at_least.map(|least| limit("≥", least)), at_most.map(|most| limit("≤", most))];
+        let limits = [at_least.map(|least| limit("≥", least)), at_most.map(|most| limit("≤", most))];
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         let limits = limits.join(", ");
         if self.is_missed() { format!("missed: {limits}") } else { limits }
@@ -87,9 +85,8 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
         if sets.len() < 2 || !metric.has_common_unit() {
             continue;
         }
-        let known = |number: fn(&Expectation) -> Option<f64>| {
-            mean_of_known(&sets, |summary| number(&summary.expectation))
-        };
+        let known =
+            |number: fn(&Expectation) -> Option<f64>| mean_of_known(&sets, |summary| number(&summary.expectation));
         let independent = known(|expectation| expectation.independent);
         let is_expected = known(|expectation| expectation.at_least).is_some();
         means.push(Summary {
@@ -117,8 +114,7 @@ fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
 pub(crate) fn table(summaries: &[Summary]) -> String {
     let mut metrics = grouped(summaries, |summary| summary.metric);
     metrics.sort_unstable_by_key(|(metric, _)| *metric);
-    let of_metric =
-        |(metric, summaries): &(Metric, Vec<&Summary>)| table_of_metric(summaries, metric.column());
+    let of_metric = |(metric, summaries): &(Metric, Vec<&Summary>)| table_of_metric(summaries, metric.column());
     let tables = metrics.iter().map(of_metric).chain(table_of_times(summaries));
     tables.collect::<Vec<_>>().join("\n\n")
 }
@@ -136,22 +132,11 @@ fn table_of_times(summaries: &[Summary]) -> Option<String> {
 }
 
 fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
-    let header = [
-        "set",
-        "system",
-        "runs",
-        name,
-        "paper",
-        "independent",
-        "ECE %",
-        "seconds per run",
-        "expected",
-    ];
+    let header = ["set", "system", "runs", name, "paper", "independent", "ECE %", "seconds per run", "expected"];
     let rows = summaries.iter().map(|summary| {
         let expectation = &summary.expectation;
         let with_deviation = |number: Option<f64>, deviation| {
-            number
-                .map_or_else(String::new, |number| summary.metric.with_deviation(number, deviation))
+            number.map_or_else(String::new, |number| summary.metric.with_deviation(number, deviation))
         };
         [
             summary.set.clone(),

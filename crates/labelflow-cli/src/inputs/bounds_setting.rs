@@ -43,9 +43,7 @@ impl BoundsSetting {
                 bail!("bounds: expected an error rate from 0 to 1, 'auto' or a file, found {bound}")
             }
             Self::Number(bound) => Bounds::constant(*bound, signals)?,
-            Self::Named(name) if name == "auto" => {
-                Self::note_auto(Bounds::auto(signals).context("bounds = auto")?)
-            }
+            Self::Named(name) if name == "auto" => Self::note_auto(Bounds::auto(signals).context("bounds = auto")?),
             Self::Named(path) => read_bounds(Path::new(path), signals)?,
         })
     }

@@ -41,8 +41,7 @@ pub(crate) fn fit_or_load(
         false => None,
     };
     let file = CheckpointFile { path: path.clone(), every: CHECKPOINT_EVERY };
-    let model =
-        learner.fit_with(dataset, start, &mut WithCheckpoints { watched: observer, file })?;
+    let model = learner.fit_with(dataset, start, &mut WithCheckpoints { watched: observer, file })?;
     let report = model.report();
     if report.stop == StopReason::Interrupted {
         // Kept as if it had ended, it would be taken for a whole one ever after.

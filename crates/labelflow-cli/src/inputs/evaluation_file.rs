@@ -53,12 +53,8 @@ pub(crate) fn read_evaluations(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
 }
 
 /// What each line of a file says.
-pub(crate) fn read_json_lines<T: DeserializeOwned>(
-    path: &Path,
-    expected: &str,
-) -> anyhow::Result<Vec<T>> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path, expected: &str) -> anyhow::Result<Vec<T>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let line = |(index, line): (usize, &str)| {
         let place = || format!("{}, line {}: expected {expected}", path.display(), index + 1);
         serde_json::from_str(line).with_context(place)
@@ -92,10 +88,7 @@ mod tests {
         write_evaluations(&path, &evaluations).unwrap();
         assert_eq!(read_evaluations(&path).unwrap(), evaluations);
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(
-            text,
-            "{\"epoch\":9,\"accuracy\":0.9,\"ece\":0.1}\n{\"epoch\":19,\"rmse\":2.5}\n"
-        );
+        assert_eq!(text, "{\"epoch\":9,\"accuracy\":0.9,\"ece\":0.1}\n{\"epoch\":19,\"rmse\":2.5}\n");
         std::fs::write(&path, text + "{\"epoch\":29}\n").unwrap();
         let error = read_evaluations(&path).unwrap_err().to_string();
         assert!(error.contains("line 3"), "{error}");

@@ -44,14 +44,6 @@ pub(crate) fn table(reports: &[LabelerReport], classes: &[String]) -> String {
             summary.accuracy.map(percent).unwrap_or_default(),
         ]
     });
-    let header = [
-        "labeler",
-        "polarity",
-        "coverage %",
-        "overlaps %",
-        "conflicts %",
-        "learned accuracy %",
-        "accuracy %",
-    ];
+    let header = ["labeler", "polarity", "coverage %", "overlaps %", "conflicts %", "learned accuracy %", "accuracy %"];
     output::table(header, rows)
 }

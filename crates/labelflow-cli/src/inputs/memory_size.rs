@@ -91,9 +91,7 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        for (text, bytes) in
-            [("512MB", 512_000_000), ("2 gb", 2_000_000_000), ("1.5GiB", 1_610_612_736), ("9B", 9)]
-        {
+        for (text, bytes) in [("512MB", 512_000_000), ("2 gb", 2_000_000_000), ("1.5GiB", 1_610_612_736), ("9B", 9)] {
             assert_eq!(text.parse(), Ok(MemorySize(bytes)));
         }
         for text in ["", "512", "MB", "-1GB", "0MB", "nanMB", "infGB", "1e30GB"] {

@@ -16,9 +16,9 @@ use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabeler
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
 use labelflow_data::inputs::{
-    AbstainConvention, LabelColumns, SignalsOptions, TaskVotesOptions, convention_doubt,
-    read_counts, read_labels, read_signals, read_task_truth, read_task_votes, read_wrench,
-    write_labels, write_labels_with_as_they_come, write_task_labels,
+    AbstainConvention, LabelColumns, SignalsOptions, TaskVotesOptions, convention_doubt, read_counts, read_labels,
+    read_signals, read_task_truth, read_task_votes, read_wrench, write_labels, write_labels_with_as_they_come,
+    write_task_labels,
 };
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
@@ -114,9 +114,7 @@ impl VoteInput {
             WrenchPart::Valid => (folder.valid, "valid.json"),
             WrenchPart::Test => (folder.test, "test.json"),
         };
-        let rows = rows.with_context(|| {
-            format!("{}: expected the file {name}, found no such file", path.display())
-        })?;
+        let rows = rows.with_context(|| format!("{}: expected the file {name}, found no such file", path.display()))?;
         Ok(Self { truth: rows.truth, ..Self::in_memory(&path.join(name), rows.signals) })
     }
 
@@ -162,19 +160,13 @@ impl VoteInput {
     /// The distinct rows of votes, or an error that says what `need` asks for.
     pub(crate) fn counted_for(&self, need: &str) -> anyhow::Result<&CountedVotes> {
         match &self.rows {
-            Rows::Memory { signals, counted, .. } => {
-                Ok(counted.get_or_init(|| CountedVotes::of(signals)))
-            }
+            Rows::Memory { signals, counted, .. } => Ok(counted.get_or_init(|| CountedVotes::of(signals))),
             Rows::Parts(parts) => parts.counted_for(need).with_context(|| self.place()),
         }
     }
 
     /// Fits a label model: to counted votes, to probabilities as they are, or to the names alone if it learns nothing.
-    pub(crate) fn fit(
-        &self,
-        model: &AnyLabelModel,
-        known: &KnownOfLabelers,
-    ) -> anyhow::Result<AnyFittedLabelModel> {
+    pub(crate) fn fit(&self, model: &AnyLabelModel, known: &KnownOfLabelers) -> anyhow::Result<AnyFittedLabelModel> {
         let example = self.example()?;
         let fitted = if model.ignores_votes() || example.probabilities().is_some() {
             model.fit(&example, known)
@@ -185,10 +177,7 @@ impl VoteInput {
     }
 
     /// Visits all rows in their order, in as many parts as they are read in.
-    pub(crate) fn visit(
-        &self,
-        mut visit: impl FnMut(&WeakSignals) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&WeakSignals) -> anyhow::Result<()>) -> anyhow::Result<()> {
         match &self.rows {
             Rows::Memory { signals, .. } => visit(signals),
             Rows::Parts(parts) => parts.stream.visit(visit),
@@ -222,11 +211,7 @@ impl VoteInput {
 
     /// What a row is called: a row, or a pattern.
     pub(crate) fn row_word(&self) -> &'static str {
-        if matches!(self.rows, Rows::Memory { are_distinct: true, .. }) {
-            "patterns"
-        } else {
-            "rows"
-        }
+        if matches!(self.rows, Rows::Memory { are_distinct: true, .. }) { "patterns" } else { "rows" }
     }
 
     /// For errors.
@@ -259,9 +244,7 @@ impl Parts {
         let parts = VoteParts::open(path)?;
         let n_signals = parts.labelers().len();
         let left = memory.left_to_work(n_signals, LEAST_BYTES)?;
-        let bytes = |named: &[String], n_values: usize| {
-            bytes_per_pattern(n_signals, most_classes(named, n_values))
-        };
+        let bytes = |named: &[String], n_values: usize| bytes_per_pattern(n_signals, most_classes(named, n_values));
         let stream = VoteStream::read(parts, options, |_, n_values| {
             let bytes = bytes_to_count(n_signals) + bytes(&options.classes, n_values);
             (left / bytes as u64) as usize

@@ -9,8 +9,7 @@ const STYLE: &str = include_str!("page.css");
 /// Keys that step through the marks of a chart, and the line that says their values.
 const SCRIPT: &str = include_str!("page.js");
 /// Whatever a name on the page may hold, nothing is loaded.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// A whole page.
 pub(crate) fn html(page: &Page) -> String {
@@ -96,8 +95,7 @@ fn details_html(summary: &str, table: &PageTable) -> Markup {
 }
 
 fn table_html(table: &PageTable) -> Markup {
-    let is_text: Vec<bool> =
-        (0..table.header.len()).map(|column| holds_text(table, column)).collect();
+    let is_text: Vec<bool> = (0..table.header.len()).map(|column| holds_text(table, column)).collect();
     let class = |column: usize| is_text.get(column).is_some_and(|is| *is).then_some("text");
     html! {
         // Who uses keys alone must be able to reach what is to be scrolled.
@@ -166,9 +164,7 @@ mod tests {
         assert!(!html.contains("<img"), "{html}");
         assert_eq!(html.matches("</script>").count(), 1);
         assert_eq!(html.matches("<script>").count(), 1);
-        assert!(html.contains(
-            "&lt;/script&gt;&lt;img src=x onerror=&quot;alert('1')&quot;&gt; &amp; more"
-        ));
+        assert!(html.contains("&lt;/script&gt;&lt;img src=x onerror=&quot;alert('1')&quot;&gt; &amp; more"));
     }
 
     #[test]

@@ -33,14 +33,8 @@ fn one(table: &ReportTable) -> String {
 }
 
 /// A line of the table; `show` gives what stands between dollar signs.
-fn line(
-    name: &str,
-    cells: &[Option<&ReportCell>],
-    show: impl Fn(&ReportCell) -> Option<String>,
-) -> String {
-    let cells = cells
-        .iter()
-        .map(|cell| cell.and_then(&show).map_or_else(String::new, |text| format!("${text}$")));
+fn line(name: &str, cells: &[Option<&ReportCell>], show: impl Fn(&ReportCell) -> Option<String>) -> String {
+    let cells = cells.iter().map(|cell| cell.and_then(&show).map_or_else(String::new, |text| format!("${text}$")));
     let cells: Vec<String> = cells.collect();
     format!("{name} & {} \\\\", cells.join(" & "))
 }

@@ -30,11 +30,7 @@ fn one(table: &ReportTable) -> String {
     text
 }
 
-fn line(
-    name: &str,
-    cells: &[Option<&ReportCell>],
-    show: impl Fn(&ReportCell) -> String,
-) -> Vec<String> {
+fn line(name: &str, cells: &[Option<&ReportCell>], show: impl Fn(&ReportCell) -> String) -> Vec<String> {
     let cells = cells.iter().map(|cell| cell.map_or_else(String::new, &show));
     std::iter::once(name.to_owned()).chain(cells).collect()
 }

@@ -107,15 +107,12 @@ impl ReportTable {
             true => self.cell(column, row),
             false => self.cell(row, column),
         };
-        rows.iter().map(move |row| {
-            (row.as_str(), columns.iter().map(|column| cell(row, column)).collect())
-        })
+        rows.iter().map(move |row| (row.as_str(), columns.iter().map(|column| cell(row, column)).collect()))
     }
 
     /// Coverage and width of the intervals of each dataset and system, of those whose labels have some.
     pub(crate) fn intervals(&self) -> Option<DataTable> {
-        let known: Vec<&ReportCell> =
-            self.cells.iter().filter(|cell| !cell.intervals.is_empty()).collect();
+        let known: Vec<&ReportCell> = self.cells.iter().filter(|cell| !cell.intervals.is_empty()).collect();
         let mut header = vec!["set".to_owned(), "system".to_owned()];
         for interval in &known.first()?.intervals {
             header.push(format!("{:.0} %: coverage", interval.level * 100.0));
@@ -153,12 +150,7 @@ pub(crate) fn tables(results: &[RunResult], systems: Option<&[String]>) -> Vec<R
     tables.filter(|table| !table.cells.is_empty()).collect()
 }
 
-fn table(
-    name: &str,
-    metric: Metric,
-    runs: &[&RunResult],
-    chosen: Option<&[String]>,
-) -> ReportTable {
+fn table(name: &str, metric: Metric, runs: &[&RunResult], chosen: Option<&[String]>) -> ReportTable {
     let runs = || runs.iter().copied();
     let mut systems: Vec<String> =
         grouped(runs(), |run| &run.system).into_iter().map(|(name, _)| name.clone()).collect();
@@ -207,9 +199,8 @@ fn cell(runs: &[&RunResult]) -> ReportCell {
 /// The intervals of runs, averaged level by level.
 fn mean_intervals(runs: &[&RunResult]) -> Vec<IntervalMetrics> {
     let n_levels = runs.iter().map(|run| run.intervals.len()).min().unwrap_or(0);
-    let mean = |level: usize, part: fn(&IntervalMetrics) -> f64| {
-        mean_and_deviation(runs, |run| part(&run.intervals[level])).0
-    };
+    let mean =
+        |level: usize, part: fn(&IntervalMetrics) -> f64| mean_and_deviation(runs, |run| part(&run.intervals[level])).0;
     let interval = |level: usize| IntervalMetrics {
         level: runs[0].intervals[level].level,
         coverage: mean(level, |interval| interval.coverage),
@@ -331,10 +322,8 @@ mod tests {
     #[test]
     fn markdown_has_a_line_for_the_paper() {
         let text = markdown(&tables(&results(), None));
-        let lines: Vec<String> = text
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
+        let lines: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(
             lines,
             [

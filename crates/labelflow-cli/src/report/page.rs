@@ -67,11 +67,7 @@ impl From<String> for PageCell {
 impl PageTable {
     pub(crate) fn new(caption: &str, data: DataTable) -> Self {
         let cells = |row: Vec<String>| row.into_iter().map(PageCell::from).collect();
-        Self {
-            caption: caption.to_owned(),
-            header: data.header,
-            rows: data.rows.into_iter().map(cells).collect(),
-        }
+        Self { caption: caption.to_owned(), header: data.header, rows: data.rows.into_iter().map(cells).collect() }
     }
 }
 
@@ -110,8 +106,7 @@ impl Page {
 
 /// Small letters, digits and hyphens: a name for a file on any system.
 fn slug(name: &str) -> String {
-    let sign =
-        |sign: char| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { '-' };
+    let sign = |sign: char| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { '-' };
     let text: String = name.chars().map(sign).take(60).collect();
     match text.trim_matches('-') {
         "" => "chart".to_owned(),

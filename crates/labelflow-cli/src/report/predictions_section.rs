@@ -21,10 +21,7 @@ const MOST_BAND: usize = 100;
 /// The rows that are listed.
 const N_ROWS: usize = 10;
 
-pub(crate) fn predictions_section(
-    predictions: &ClassPredictions,
-    truth: Option<&Truth>,
-) -> anyhow::Result<Section> {
+pub(crate) fn predictions_section(predictions: &ClassPredictions, truth: Option<&Truth>) -> anyhow::Result<Section> {
     let rows = Rows::new(predictions, truth);
     let mut figures = vec![
         Figure::new("rows", rows.certainty.len().to_string()),
@@ -35,8 +32,7 @@ pub(crate) fn predictions_section(
     if let Some(truth) = truth {
         let metrics = classification_metrics(&predictions.labels, truth)?;
         figures.push(Figure::new("accuracy", format!("{} %", percent(metrics.accuracy))));
-        figures
-            .push(Figure::new("expected calibration error", format!("{} %", percent(metrics.ece))));
+        figures.push(Figure::new("expected calibration error", format!("{} %", percent(metrics.ece))));
         figures.push(Figure::new("Brier score", format!("{:.4}", metrics.brier)));
         figures.push(Figure::new("log loss", format!("{:.4}", metrics.log_loss)));
     }
@@ -48,11 +44,7 @@ pub(crate) fn predictions_section(
 }
 
 /// The section of predictions of any kind.
-pub(super) fn section(
-    figures: Vec<Figure>,
-    charts: Vec<Chart>,
-    least_certain: DataTable,
-) -> Section {
+pub(super) fn section(figures: Vec<Figure>, charts: Vec<Chart>, least_certain: DataTable) -> Section {
     let title = "Least certain rows";
     let blocks = vec![
         Block::Figures(figures),
@@ -65,11 +57,7 @@ pub(super) fn section(
 
 /// A mean over the rows kept, for each share of rows that can be kept; `order` starts with the most certain one. Rows of the same
 /// certainty are kept or left out together.
-pub(super) fn mean_of_kept(
-    order: &[usize],
-    certainty: &[f64],
-    value: impl Fn(usize) -> f64,
-) -> Vec<[f64; 2]> {
+pub(super) fn mean_of_kept(order: &[usize], certainty: &[f64], value: impl Fn(usize) -> f64) -> Vec<[f64; 2]> {
     let mut total = 0.0;
     let mut points = Vec::new();
     for (index, &row) in order.iter().enumerate() {
@@ -96,9 +84,8 @@ impl Rows {
         let values = predictions.labels.values();
         let certainty = predicted.iter().enumerate().map(|(row, &class)| values[[row, class]]);
         let certainty = certainty.collect();
-        let is_right = truth.map(|truth| {
-            predicted.iter().zip(truth.labels()).map(|(guess, class)| guess == class).collect()
-        });
+        let is_right =
+            truth.map(|truth| predicted.iter().zip(truth.labels()).map(|(guess, class)| guess == class).collect());
         Self { predicted, certainty, is_right }
     }
 
@@ -112,12 +99,8 @@ impl Rows {
     }
 
     fn histogram(&self) -> Chart {
-        let counts: Vec<(f64, usize)> = self
-            .bins()
-            .iter()
-            .enumerate()
-            .map(|(bin, rows)| (bin as f64 * 10.0, rows.len()))
-            .collect();
+        let counts: Vec<(f64, usize)> =
+            self.bins().iter().enumerate().map(|(bin, rows)| (bin as f64 * 10.0, rows.len())).collect();
         histogram("predictions-certainty", "How certain labels are", "certainty, %", 10.0, &counts)
     }
 
@@ -128,19 +111,10 @@ impl Rows {
             let n_rows = members.len() as f64;
             let n_right = members.iter().filter(|&&row| is_right[row]).count();
             let accuracy = 100.0 * n_right as f64 / n_rows;
-            let certainty =
-                100.0 * members.iter().map(|&row| self.certainty[row]).sum::<f64>() / n_rows;
-            let value = format!(
-                "certainty {certainty:.1} %: accuracy {accuracy:.1} %, {} rows",
-                members.len()
-            );
+            let certainty = 100.0 * members.iter().map(|&row| self.certainty[row]).sum::<f64>() / n_rows;
+            let value = format!("certainty {certainty:.1} %: accuracy {accuracy:.1} %, {} rows", members.len());
             let left = bin as f64 * 10.0;
-            marks.push(Mark::Bar {
-                x: [left + 0.6, left + 9.4],
-                y: [0.0, accuracy],
-                style: 0,
-                value: value.clone(),
-            });
+            marks.push(Mark::Bar { x: [left + 0.6, left + 9.4], y: [0.0, accuracy], style: 0, value: value.clone() });
             marks.push(Mark::Point { at: [certainty, accuracy], style: 1, value, is_quiet: false });
             rows.push(vec![
                 format!("{left:.0} to {:.0}", left + 10.0),
@@ -160,10 +134,7 @@ impl Rows {
                 Key::new("accuracy in each bin", 0, Symbol::Bar),
                 Key::new("at the mean certainty", 1, Symbol::Point),
             ],
-            data: DataTable::new(
-                ["certainty, %", "rows", "mean certainty, %", "accuracy, %"],
-                rows,
-            ),
+            data: DataTable::new(["certainty, %", "rows", "mean certainty, %", "accuracy, %"], rows),
             ..Chart::new(name, "Reliability", description.to_owned(), axes)
         }
     }
@@ -176,8 +147,7 @@ impl Rows {
             let [low, high] = wilson(accuracy / 100.0, kept / 100.0 * order.len() as f64);
             ([kept, 100.0 * low], [kept, 100.0 * high])
         };
-        let (low, high): (Vec<_>, Vec<_>) =
-            evenly_chosen(&points, MOST_BAND).into_iter().map(band).unzip();
+        let (low, high): (Vec<_>, Vec<_>) = evenly_chosen(&points, MOST_BAND).into_iter().map(band).unzip();
         let band: Vec<[f64; 2]> = low.into_iter().chain(high.into_iter().rev()).collect();
         let heights: Vec<f64> = band.iter().map(|place| place[1]).collect();
         let curve = Curve { name: "accuracy".to_owned(), points };
@@ -197,8 +167,7 @@ fn wilson(share: f64, n_rows: f64) -> [f64; 2] {
     const Z: f64 = 1.959_964;
     let scale = 1.0 + Z * Z / n_rows;
     let middle = (share + Z * Z / (2.0 * n_rows)) / scale;
-    let half =
-        Z * (share * (1.0 - share) / n_rows + Z * Z / (4.0 * n_rows * n_rows)).sqrt() / scale;
+    let half = Z * (share * (1.0 - share) / n_rows + Z * Z / (4.0 * n_rows * n_rows)).sqrt() / scale;
     [(middle - half).max(0.0), (middle + half).min(1.0)]
 }
 
@@ -210,17 +179,9 @@ pub(super) fn by_descending(numbers: &[f64]) -> Vec<usize> {
 }
 
 /// Bars over bins of equal width: where each starts, and its rows.
-pub(super) fn histogram(
-    name: &str,
-    title: &str,
-    unit: &str,
-    width: f64,
-    counts: &[(f64, usize)],
-) -> Chart {
+pub(super) fn histogram(name: &str, title: &str, unit: &str, width: f64, counts: &[(f64, usize)]) -> Chart {
     let gap = 0.04 * width;
-    let range = |start: f64| {
-        format!("{} to {}", show_number(start, None), show_number(start + width, None))
-    };
+    let range = |start: f64| format!("{} to {}", show_number(start, None), show_number(start + width, None));
     let bar = |&(start, count): &(f64, usize)| Mark::Bar {
         x: [start + gap, start + width - gap],
         y: [0.0, count as f64],
@@ -230,9 +191,8 @@ pub(super) fn histogram(
     let ends: Vec<f64> = counts.iter().flat_map(|&(start, _)| [start, start + width]).collect();
     let heights: Vec<f64> = counts.iter().map(|&(_, count)| count as f64).collect();
     let largest = counts.iter().max_by_key(|(_, count)| *count);
-    let largest = largest.map_or_else(String::new, |&(start, count)| {
-        format!(" Most rows, {count}, are from {}.", range(start))
-    });
+    let largest =
+        largest.map_or_else(String::new, |&(start, count)| format!(" Most rows, {count}, are from {}.", range(start)));
     let rows = counts.iter().map(|&(start, count)| vec![range(start), count.to_string()]);
     let axes = [Axis::of_values(unit, &ends), Axis::from_zero("rows", &heights)];
     Chart {
@@ -256,8 +216,7 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
         let p = values.row(row);
         let others = (0..classes.len()).filter(|&class| class != rows.predicted[row]);
         let second = others.max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(rows.predicted[row]);
-        let name =
-            predictions.tasks.as_ref().map_or_else(|| row.to_string(), |tasks| tasks[row].clone());
+        let name = predictions.tasks.as_ref().map_or_else(|| row.to_string(), |tasks| tasks[row].clone());
         let mut cells = vec![
             name,
             classes[rows.predicted[row]].clone(),
@@ -269,9 +228,7 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
         cells
     };
     let mut header: Vec<String> =
-        ["row", "label", "certainty %", "next label", "its probability %"]
-            .map(str::to_owned)
-            .to_vec();
+        ["row", "label", "certainty %", "next label", "its probability %"].map(str::to_owned).to_vec();
     header.extend(truth.map(|_| "true label".to_owned()));
     DataTable { header, rows: order.iter().map(line).collect() }
 }
@@ -285,13 +242,7 @@ mod tests {
 
     /// Rows of two classes with these probabilities of the first.
     fn predictions(p: &[f64]) -> ClassPredictions {
-        let values =
-            Array2::from_shape_fn(
-                (p.len(), 2),
-                |(row, class)| {
-                    if class == 0 { p[row] } else { 1.0 - p[row] }
-                },
-            );
+        let values = Array2::from_shape_fn((p.len(), 2), |(row, class)| if class == 0 { p[row] } else { 1.0 - p[row] });
         ClassPredictions {
             labels: SoftLabels::new(values).unwrap(),
             classes: vec!["a".to_owned(), "b".to_owned()],
@@ -310,11 +261,7 @@ mod tests {
         let reliability = rows.reliability(&is_right).data.rows;
         assert_eq!(
             reliability,
-            [
-                ["50 to 60", "1", "60.0", "0.0"],
-                ["70 to 80", "1", "80.0", "100.0"],
-                ["80 to 90", "2", "90.0", "50.0"],
-            ]
+            [["50 to 60", "1", "60.0", "0.0"], ["70 to 80", "1", "80.0", "100.0"], ["80 to 90", "2", "90.0", "50.0"],]
         );
         // The two rows of certainty 0.9 are kept together.
         let kept = rows.selective_accuracy(&is_right).data.rows;

@@ -178,13 +178,7 @@ impl Pairs {
         Self { names, shares: chosen.iter().map(row).collect() }
     }
 
-    fn chart(
-        &self,
-        name: &str,
-        title: &str,
-        description: &str,
-        which: impl Fn(f64, f64) -> f64,
-    ) -> Chart {
+    fn chart(&self, name: &str, title: &str, description: &str, which: impl Fn(f64, f64) -> f64) -> Chart {
         let mut marks = Vec::new();
         let mut rows = Vec::new();
         let strongest = self.shares.iter().flatten().map(|&(both, differ)| which(both, differ));
@@ -280,8 +274,7 @@ mod tests {
     #[test]
     fn overlaps_and_conflicts_are_shares_of_all_rows() {
         let pairs = Pairs::new(&signals(), &[0, 1, 2]);
-        let both: Vec<Vec<f64>> =
-            pairs.shares.iter().map(|row| row.iter().map(|share| share.0).collect()).collect();
+        let both: Vec<Vec<f64>> = pairs.shares.iter().map(|row| row.iter().map(|share| share.0).collect()).collect();
         assert_eq!(both, [[1.0, 0.75, 0.5], [0.75, 0.75, 0.5], [0.5, 0.5, 0.5]]);
         let differ: Vec<f64> = pairs.shares[0].iter().map(|share| share.1).collect();
         assert_eq!(differ, [0.0, 0.5, 0.5]);
@@ -303,17 +296,11 @@ mod tests {
             tasks: None,
         };
         let table = conflict_table(&report).unwrap();
-        let rows: Vec<Vec<&str>> = table
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|cell| cell.text.as_str()).collect())
-            .collect();
+        let rows: Vec<Vec<&str>> =
+            table.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
         let [first, second, third] = [0, 1, 2].map(|index| signals.labelers()[index].as_str());
         let both = format!("{second}, {third}");
-        assert_eq!(
-            rows,
-            [vec!["3", "3", first, second, third, "2"], vec!["1", "2", first, &both, "–", "1"]]
-        );
+        assert_eq!(rows, [vec!["3", "3", first, second, third, "2"], vec!["1", "2", first, &both, "–", "1"]]);
         let accuracies = accuracy_chart(&report, &[0, 1, 2]).data.rows;
         assert_eq!(accuracies[0][1..], ["33.3", "50.0"]);
     }

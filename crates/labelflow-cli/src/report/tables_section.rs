@@ -23,9 +23,7 @@ pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
 
 fn numbers(table: &ReportTable) -> PageTable {
     let row = |(row, cells): (&str, Vec<Option<&ReportCell>>)| {
-        let cells = cells
-            .into_iter()
-            .map(|cell| cell.map_or_else(PageCell::default, |cell| shown(cell, table.metric)));
+        let cells = cells.into_iter().map(|cell| cell.map_or_else(PageCell::default, |cell| shown(cell, table.metric)));
         std::iter::once(PageCell::from(row.to_owned())).chain(cells).collect()
     };
     PageTable {
@@ -38,9 +36,5 @@ fn numbers(table: &ReportTable) -> PageTable {
 fn shown(cell: &ReportCell, metric: Metric) -> PageCell {
     let paper = cell.published(metric).map(|paper| format!("paper {paper}"));
     let error = cell.calibration_error.map(|error| format!("calibration error {error:.1} %"));
-    PageCell {
-        text: cell.shown(metric),
-        is_bold: cell.is_best,
-        remarks: paper.into_iter().chain(error).collect(),
-    }
+    PageCell { text: cell.shown(metric), is_bold: cell.is_best, remarks: paper.into_iter().chain(error).collect() }
 }

@@ -28,8 +28,7 @@ pub(crate) fn training_section(folders: &[ModelFolder]) -> Section {
         Block::Details { summary: "Settings".to_owned(), table: settings_table(folders) },
     ];
     blocks.extend(
-        features_table(folders)
-            .map(|table| Block::Details { summary: "Features and classes".to_owned(), table }),
+        features_table(folders).map(|table| Block::Details { summary: "Features and classes".to_owned(), table }),
     );
     Section { name: "training", title: "Training", blocks }
 }
@@ -75,13 +74,7 @@ fn history(folder: &ModelFolder, value: impl Fn(&EpochRecord) -> Option<f64>) ->
 fn evaluation_charts(folders: &[ModelFolder]) -> impl Iterator<Item = Chart> {
     let charts = [
         ("accuracy", "accuracy", 100.0, "Accuracy", "accuracy, %"),
-        (
-            "calibration-error",
-            "ece",
-            100.0,
-            "Expected calibration error",
-            "expected calibration error, %",
-        ),
+        ("calibration-error", "ece", 100.0, "Expected calibration error", "expected calibration error, %"),
         ("rmse", "rmse", 1.0, "Root mean squared error", "RMSE"),
     ];
     let charts = charts.into_iter().map(|(name, score, factor, title, unit)| {
@@ -93,17 +86,7 @@ fn evaluation_charts(folders: &[ModelFolder]) -> impl Iterator<Item = Chart> {
 }
 
 fn models_table(folders: &[ModelFolder]) -> PageTable {
-    let header = [
-        "model",
-        "task",
-        "epochs",
-        "ended",
-        "final loss",
-        "classes",
-        "features",
-        "seed",
-        "last evaluation",
-    ];
+    let header = ["model", "task", "epochs", "ended", "final loss", "classes", "features", "seed", "last evaluation"];
     let row = |folder: &ModelFolder| {
         let manifest = &folder.manifest;
         let loss = folder.history.last().map(|record| show_number(record.loss, None));
@@ -178,9 +161,6 @@ fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
         };
         vec![folder.name.clone(), classes, list(&manifest.features), manifest.labelflow.clone()]
     };
-    let data = DataTable::new(
-        ["model", "classes", "features", "labelflow version"],
-        folders.iter().map(row).collect(),
-    );
+    let data = DataTable::new(["model", "classes", "features", "labelflow version"], folders.iter().map(row).collect());
     (!folders.is_empty()).then(|| PageTable::new("Features and classes", data))
 }

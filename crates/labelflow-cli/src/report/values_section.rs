@@ -21,10 +21,7 @@ const N_ROWS: usize = 10;
 /// The most points of a scatter plot.
 const MOST_POINTS: usize = 400;
 
-pub(crate) fn values_section(
-    labels: &ValueLabels,
-    truth: Option<&TrueValues>,
-) -> anyhow::Result<Section> {
+pub(crate) fn values_section(labels: &ValueLabels, truth: Option<&TrueValues>) -> anyhow::Result<Section> {
     let show = |number: f64| show_number(number, None);
     let mut figures = vec![
         Figure::new("rows", labels.mean.len().to_string()),
@@ -58,8 +55,7 @@ fn calibration(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     let mut marks = vec![Mark::Guide { from: [0.0, 0.0], to: [100.0, 100.0] }];
     let mut rows = Vec::new();
     for (level, quantiles) in levels {
-        let below =
-            quantiles.iter().zip(truth.values()).filter(|(quantile, value)| value <= quantile);
+        let below = quantiles.iter().zip(truth.values()).filter(|(quantile, value)| value <= quantile);
         let share = 100.0 * below.count() as f64 / truth.n_rows() as f64;
         let value = format!("{share:.1} % of true values are below the {level:.0} % quantile");
         marks.push(Mark::Point { at: [level, share], style: 0, value, is_quiet: false });
@@ -88,8 +84,7 @@ fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
         rows.push(vec![row.to_string(), x, y]);
     }
     let (x, y) = ("predicted mean", "true value");
-    let description =
-        format!("Scatter plot of {} rows. On the diagonal a prediction is exact.", rows.len());
+    let description = format!("Scatter plot of {} rows. On the diagonal a prediction is exact.", rows.len());
     let axes = [Axis::of_values(x, &both), Axis::of_values(y, &both)];
     let title = "True values against predicted means";
     let chart = Chart::new("predictions-true-values", title, description, axes);
@@ -110,17 +105,14 @@ fn selective_error(labels: &ValueLabels, truth: &TrueValues) -> Chart {
 
 fn deviations(labels: &ValueLabels) -> Chart {
     let (low, high) =
-        labels.std.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &std| {
-            (low.min(std), high.max(std))
-        });
+        labels.std.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &std| (low.min(std), high.max(std)));
     let span = high - low;
     // All alike: one bar.
     let (n_bins, width) = match span > 1e-12 * high {
         true => (N_BINS, span / N_BINS as f64),
         false => (1, if high > 0.0 { high / 10.0 } else { 1.0 }),
     };
-    let mut counts: Vec<(f64, usize)> =
-        (0..n_bins).map(|bin| (low + bin as f64 * width, 0)).collect();
+    let mut counts: Vec<(f64, usize)> = (0..n_bins).map(|bin| (low + bin as f64 * width, 0)).collect();
     for std in &labels.std {
         let bin = (((std - low) / width) as usize).min(n_bins - 1);
         counts[bin].1 += 1;

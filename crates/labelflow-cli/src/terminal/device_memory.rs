@@ -42,8 +42,7 @@ mod tests {
     #[test]
     fn too_little_memory_is_an_error_and_other_panics_stay_panics() {
         silence();
-        let error =
-            guarded::<()>(|| panic!("reading: out of device memory allocating {} bytes", 9));
+        let error = guarded::<()>(|| panic!("reading: out of device memory allocating {} bytes", 9));
         assert!(error.unwrap_err().to_string().contains("too little free memory"));
         assert_eq!(guarded(|| Ok(3)).unwrap(), 3);
         let other = panic::catch_unwind(|| guarded::<()>(|| panic!("an index out of bounds")));

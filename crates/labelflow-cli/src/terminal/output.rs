@@ -10,10 +10,8 @@ use serde::Serialize;
 /// Prints lines to standard output; a closed pipe is an error that ends the program quietly.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.write_all(b"\n"))
-        .and_then(|()| stdout.flush());
+    let written =
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
     written.context("writing to standard output")
 }
 
@@ -37,10 +35,7 @@ pub(crate) fn report_error(error: &anyhow::Error) {
 }
 
 /// A table for people; the first column holds names, the others numbers.
-pub(crate) fn table<const N: usize>(
-    header: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-) -> String {
+pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     table_of(header.map(str::to_owned).to_vec(), rows.into_iter().map(Vec::from).collect())
 }
 

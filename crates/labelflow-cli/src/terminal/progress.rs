@@ -25,8 +25,8 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Self {
         interrupt::listen();
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} epochs, {eta} left, {msg}")
-            .expect("a valid template");
+        let style =
+            ProgressStyle::with_template("{bar:30} {pos}/{len} epochs, {eta} left, {msg}").expect("a valid template");
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let started = Instant::now();
         Self { bar: bar.with_style(style), started, last_line: started, is_silent: false }
@@ -78,8 +78,7 @@ impl Drop for Progress {
 
 /// A bar over independent runs.
 pub(crate) fn over_runs(n_runs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {elapsed}, {msg}")
-        .expect("a valid template");
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {elapsed}, {msg}").expect("a valid template");
     ProgressBar::new(n_runs as u64).with_style(style)
 }
 

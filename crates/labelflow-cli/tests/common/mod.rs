@@ -137,17 +137,12 @@ impl Sandbox {
 }
 
 /// The usual fit: quick, and with no remarks.
-pub(crate) const FIT: &str =
-    "fit run.toml --features features.csv --signals signals.csv --epochs 30 --out model";
+pub(crate) const FIT: &str = "fit run.toml --features features.csv --signals signals.csv --epochs 30 --out model";
 
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
@@ -196,9 +191,7 @@ impl Problem {
         let mut state = 1;
         let mut next = || {
             // The constants of MMIX; its high bits are random enough for this.
-            state = 6_364_136_223_846_793_005_u64
-                .wrapping_mul(state)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = 6_364_136_223_846_793_005_u64.wrapping_mul(state).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f32 / (1u32 << 24) as f32
         };
         let mut problem = Self { classes: Vec::new(), features: Vec::new(), votes: Vec::new() };

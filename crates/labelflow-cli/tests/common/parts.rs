@@ -39,12 +39,7 @@ pub(crate) fn vote_columns(path: &Path) -> Vec<(String, Vec<f64>)> {
     let signals = read_signals(path, &Default::default()).unwrap();
     let vote = |row: usize, signal: usize| signals.vote(row, signal).map_or(f64::NAN, |v| v as f64);
     let column = |signal: usize| (0..signals.n_rows()).map(|row| vote(row, signal)).collect();
-    signals
-        .labelers()
-        .iter()
-        .enumerate()
-        .map(|(signal, name)| (name.clone(), column(signal)))
-        .collect()
+    signals.labelers().iter().enumerate().map(|(signal, name)| (name.clone(), column(signal))).collect()
 }
 
 /// The largest memory of a command in kilobytes, and what it said.

@@ -128,11 +128,7 @@ pub(crate) const WRITERS: &[Writer] = &[
         old: "data synth chairs --rows 2 --out out/made",
         new: "data synth chairs --rows 2 --seed 1 --out out/made",
     },
-    Writer {
-        name: "data list",
-        old: "data list --json out/sets.json",
-        new: "data list --json out/sets.json",
-    },
+    Writer { name: "data list", old: "data list --json out/sets.json", new: "data list --json out/sets.json" },
     Writer { name: "man", old: "man --out out/man", new: "man --out out/man" },
     Writer {
         name: "fit over an old model",
@@ -144,11 +140,7 @@ pub(crate) const WRITERS: &[Writer] = &[
         old: "run shapes.toml --epochs 2 --models out/models --json out/runs.json",
         new: "run shapes.toml --epochs 12 --models out/models --json out/runs.json",
     },
-    Writer {
-        name: "demo",
-        old: "demo --epochs 3 --out out/demo",
-        new: "demo --epochs 3 --seed 1 --out out/demo",
-    },
+    Writer { name: "demo", old: "demo --epochs 3 --out out/demo", new: "demo --epochs 3 --seed 1 --out out/demo" },
 ];
 
 /// What the writers read.
@@ -166,10 +158,10 @@ pub(crate) fn sandbox_of_writers() -> Sandbox {
     let completer = COMPLETE.replace("--checkpoint-every 1", "--epochs 1 --out completer");
     sandbox.labelflow(&completer).succeeded();
     sandbox.labelflow("run experiment.toml --json results.json").succeeded();
-    let parts =
-        "data synth gaussian --rows 90 --features 3 --labelers 3 --rows-per-part 30 --out parts";
+    let parts = "data synth gaussian --rows 90 --features 3 --labelers 3 --rows-per-part 30 --out parts";
     sandbox.labelflow(parts).succeeded();
-    let fit = "fit run.toml --features parts/features --signals parts/signals --bounds 0.3 --epochs 2 --out parts-model";
+    let fit =
+        "fit run.toml --features parts/features --signals parts/signals --bounds 0.3 --epochs 2 --out parts-model";
     sandbox.labelflow(fit).succeeded();
     sandbox
 }

@@ -8,8 +8,8 @@ use labelflow::{Error, Result};
 
 use super::completer::CommonSettings;
 use crate::completers::{
-    CodeCompleter, Completer, CompletionDataset, CompletionLearner, FittedCompleter,
-    KnowledgeTransfer, PointCloudCompleter, ShapeInversion,
+    CodeCompleter, Completer, CompletionDataset, CompletionLearner, FittedCompleter, KnowledgeTransfer,
+    PointCloudCompleter, ShapeInversion,
 };
 
 /// Makes [`AnyCompletionLearner`] and [`AnyCompleter`] from the list of all completers.
@@ -226,9 +226,7 @@ fn no_completer(task: ModelTask) -> Error {
 fn merged(mut base: toml::Table, changes: &toml::Table) -> toml::Table {
     for (key, change) in changes {
         let value = match (base.remove(key), change) {
-            (Some(toml::Value::Table(inner)), toml::Value::Table(change)) => {
-                toml::Value::Table(merged(inner, change))
-            }
+            (Some(toml::Value::Table(inner)), toml::Value::Table(change)) => toml::Value::Table(merged(inner, change)),
             (_, change) => change.clone(),
         };
         base.insert(key.clone(), value);
@@ -242,8 +240,7 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_systems() {
-        let systems =
-            ["llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im", "shape-inversion", "kt-net"];
+        let systems = ["llf", "pcl2pcl", "mm-pcl2pcl", "mm-pcl2pcl-im", "shape-inversion", "kt-net"];
         assert_eq!(AnyCompletionLearner::systems(), systems);
         for system in systems {
             let learner = AnyCompletionLearner::of_system(system).unwrap();
@@ -258,9 +255,7 @@ mod tests {
     fn default_settings_are_changed_where_a_table_says() {
         let base = AnyCompletionLearner::of_system("mm-pcl2pcl").unwrap();
         let with = |changes: &str| base.with(&changes.parse().unwrap());
-        let AnyCompletionLearner::Codes(changed) =
-            with("d_noise = 3\nplayers.max_epochs = 5").unwrap()
-        else {
+        let AnyCompletionLearner::Codes(changed) = with("d_noise = 3\nplayers.max_epochs = 5").unwrap() else {
             panic!("codes");
         };
         assert_eq!((changed.d_noise, changed.players.max_epochs), (3, 5));

@@ -19,9 +19,7 @@ use crate::geometry::{Normalization, PointCloud, PointSet};
 pub type System<S> = (&'static str, fn() -> S);
 
 /// Settings from which a [`Completer`] is trained, and how it completes.
-pub trait CompletionLearner:
-    Clone + Debug + PartialEq + Serialize + DeserializeOwned + 'static
-{
+pub trait CompletionLearner: Clone + Debug + PartialEq + Serialize + DeserializeOwned + 'static {
     /// What is trained.
     type Networks: Module;
     /// How `model.toml` names its models.
@@ -219,11 +217,7 @@ pub trait Completer {
     /// The completions of each of several scans that lie in the frame of the shapes.
     ///
     /// They depend on the scan, the model and the options, not on what else is completed.
-    fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>>;
+    fn complete_all(&self, scans: &[PointSet], options: &CompletionOptions) -> Result<Vec<Vec<PointSet>>>;
 
     /// Several completions of a scan that lies in the frame of the shapes; a single one from [deterministic](Self::is_deterministic)
     /// models.

@@ -83,13 +83,7 @@ impl CompletionDataset {
         Ok((partial, self.shape(shape, n_points[1], rng)?))
     }
 
-    fn partial(
-        &self,
-        index: usize,
-        visit: u64,
-        n_points: usize,
-        rng: &mut impl Rng,
-    ) -> Result<PointSet> {
+    fn partial(&self, index: usize, visit: u64, n_points: usize, rng: &mut impl Rng) -> Result<PointSet> {
         match &self.partials {
             Partials::Scans(scans) => redrawn(&scans[index], n_points, rng),
             Partials::Cuts(shapes, seed) => {
@@ -100,12 +94,7 @@ impl CompletionDataset {
     }
 
     /// A complete cloud of one of the shapes.
-    pub(crate) fn shape(
-        &self,
-        index: usize,
-        n_points: usize,
-        rng: &mut impl Rng,
-    ) -> Result<PointSet> {
+    pub(crate) fn shape(&self, index: usize, n_points: usize, rng: &mut impl Rng) -> Result<PointSet> {
         redrawn(&self.shapes[index], n_points, rng)
     }
 

@@ -36,11 +36,7 @@ impl<L: CompletionLearner> Completer for FittedCompleter<L> {
         self.config.n_partial_points()
     }
 
-    fn complete_all(
-        &self,
-        scans: &[PointSet],
-        options: &CompletionOptions,
-    ) -> Result<Vec<Vec<PointSet>>> {
+    fn complete_all(&self, scans: &[PointSet], options: &CompletionOptions) -> Result<Vec<Vec<PointSet>>> {
         options.check_each("")?;
         L::complete_all(self, scans, options)
     }

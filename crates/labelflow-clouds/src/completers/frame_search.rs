@@ -109,19 +109,14 @@ impl FrameSearch {
     }
 
     /// The frame of a scan whose completions by a model fit best.
-    pub(crate) fn find<M: Completer + ?Sized>(
-        &self,
-        model: &M,
-        scan: &PointCloud,
-    ) -> Result<Normalization> {
+    pub(crate) fn find<M: Completer + ?Sized>(&self, model: &M, scan: &PointCloud) -> Result<Normalization> {
         self.check_each("")?;
         let own = Normalization::fit(scan, 1.0)?;
         let rng = &mut stream(self.seed, "frames", 0);
         // All candidates see the same points and the same noise: they differ by their frames alone.
         let points = redrawn(&own.apply(scan)?, model.n_partial_points(), rng)?;
         let whole = Candidate { radius: Normalization::SHAPE_RADIUS, middle: [0.0; 3] };
-        let mut candidates: Vec<Candidate> =
-            (1..self.n_candidates).map(|_| self.broad(rng)).chain([whole]).collect();
+        let mut candidates: Vec<Candidate> = (1..self.n_candidates).map(|_| self.broad(rng)).chain([whole]).collect();
         let mut tried: Vec<(f64, Candidate)> = Vec::new();
         for round in 0..self.n_rounds {
             if round > 0 {
@@ -142,16 +137,10 @@ impl FrameSearch {
     }
 
     /// What completions of a scan of radius 1 cost in each of these frames.
-    fn costs<M: Completer + ?Sized>(
-        &self,
-        model: &M,
-        points: &PointSet,
-        candidates: &[Candidate],
-    ) -> Result<Vec<f64>> {
+    fn costs<M: Completer + ?Sized>(&self, model: &M, points: &PointSet, candidates: &[Candidate]) -> Result<Vec<f64>> {
         let place = |Candidate { radius, middle }: &Candidate| {
-            let placed = |point: &[f32; 3]| {
-                std::array::from_fn(|axis| (f64::from(point[axis]) * radius + middle[axis]) as f32)
-            };
+            let placed =
+                |point: &[f32; 3]| std::array::from_fn(|axis| (f64::from(point[axis]) * radius + middle[axis]) as f32);
             Ok(PointSet::new(points.as_slice().iter().map(placed).collect())?)
         };
         let scans: Vec<PointSet> = candidates.iter().map(place).collect::<Result<_>>()?;

@@ -21,9 +21,7 @@ mod transfer;
 pub use any_completer::{AnyCompleter, AnyCompletionLearner};
 pub(crate) use codes::CodeNetwork;
 pub use codes::{CodeCompleter, FittedCodeCompleter};
-pub use completer::{
-    CommonSettings, Completer, CompletionLearner, CompletionOptions, LatentSource, System,
-};
+pub use completer::{CommonSettings, Completer, CompletionLearner, CompletionOptions, LatentSource, System};
 pub use completion_dataset::CompletionDataset;
 pub use fitted_completer::FittedCompleter;
 pub use flow::{CompletionTraining, FittedPointCloudCompleter, PointCloudCompleter};

@@ -56,11 +56,7 @@ impl ScanInput {
     }
 
     /// A completion with as many points as wanted, and with those of the scan if they are kept.
-    pub(crate) fn finished(
-        &mut self,
-        cloud: PointSet,
-        options: &CompletionOptions,
-    ) -> Result<PointSet> {
+    pub(crate) fn finished(&mut self, cloud: PointSet, options: &CompletionOptions) -> Result<PointSet> {
         let cloud = match options.n_points {
             Some(n_points) if n_points != cloud.len() => redrawn(&cloud, n_points, &mut self.rng)?,
             _ => cloud,

@@ -42,18 +42,11 @@ pub(crate) fn share_below_one(setting: &str, share: &f64) -> Result<()> {
 }
 
 /// What is checked only where it is given.
-pub(crate) fn if_given<T>(
-    check: impl Fn(&str, &T) -> Result<()>,
-) -> impl Fn(&str, &Option<T>) -> Result<()> {
+pub(crate) fn if_given<T>(check: impl Fn(&str, &T) -> Result<()>) -> impl Fn(&str, &Option<T>) -> Result<()> {
     move |setting, value| value.iter().try_for_each(|value| check(setting, value))
 }
 
 /// That a setting is as expected.
-pub(crate) fn is(
-    setting: &str,
-    expected: impl Display,
-    found: impl Display,
-    is_good: bool,
-) -> Result<()> {
+pub(crate) fn is(setting: &str, expected: impl Display, found: impl Display, is_good: bool) -> Result<()> {
     if is_good { Ok(()) } else { Err(Error::config(setting, expected, found)) }
 }

@@ -41,8 +41,7 @@ impl CloudContent {
         if faces.is_empty() {
             return Ok(cloud);
         }
-        sample_surface(&cloud, &faces, options.n_surface_points, options.seed)
-            .map_err(Error::in_file(path))
+        sample_surface(&cloud, &faces, options.n_surface_points, options.seed).map_err(Error::in_file(path))
     }
 
     /// Adds a polygon as triangles around its first corner.

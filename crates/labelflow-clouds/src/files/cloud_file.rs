@@ -143,8 +143,7 @@ pub fn read_clouds(path: &Path, options: &CloudOptions) -> Result<Vec<PointCloud
 }
 
 fn unknown(path: &Path) -> Error {
-    let known =
-        "a name ending in ply, pcd, xyz, txt, pts, csv, npy, npz, off, obj, stl, las or laz";
+    let known = "a name ending in ply, pcd, xyz, txt, pts, csv, npy, npz, off, obj, stl, las or laz";
     Error::content(path, known, "another one")
 }
 
@@ -190,8 +189,10 @@ pub fn write_cloud(path: &Path, cloud: &PointCloud) -> Result<()> {
         CloudFormat::Lines(kind) => write_point_lines(path, cloud, kind),
         CloudFormat::Off => write_off(path, cloud),
         CloudFormat::Obj => write_obj(path, cloud),
-        CloudFormat::Stl => Err(Error::content(path, "a format for points", "STL")
-            .with_hint("STL holds triangles; write ply, pcd or csv")),
+        CloudFormat::Stl => {
+            Err(Error::content(path, "a format for points", "STL")
+                .with_hint("STL holds triangles; write ply, pcd or csv"))
+        }
         CloudFormat::Array => write_array(path, cloud, ends_in("npz")),
         CloudFormat::Las => write_las(path, cloud),
     }
@@ -226,9 +227,7 @@ pub(crate) mod tests {
         let points = points.map(|point| point.map(f64::from)).collect();
         PointCloud::new(points)
             .and_then(|cloud| cloud.with_parts((0..40).map(|i| i % 7).collect()))
-            .and_then(|cloud| {
-                cloud.with_normals((0..40).map(|i| [0.1 * i as f32, 0.0, -1.0]).collect())
-            })
+            .and_then(|cloud| cloud.with_normals((0..40).map(|i| [0.1 * i as f32, 0.0, -1.0]).collect()))
             .and_then(|cloud| cloud.with_colors((0..40).map(|i| [i, 255 - i, 3]).collect()))
             .unwrap()
     }
@@ -269,9 +268,7 @@ pub(crate) mod tests {
     #[test]
     fn arrays_of_clouds() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, cloud) in
-            [("a.npy", utm_cloud()), ("a.npz", utm_cloud()), ("a.npz", full_cloud())]
-        {
+        for (name, cloud) in [("a.npy", utm_cloud()), ("a.npz", utm_cloud()), ("a.npz", full_cloud())] {
             let path = folder.path().join(name);
             write_cloud(&path, &cloud).unwrap();
             let read = read_cloud(&path).unwrap();

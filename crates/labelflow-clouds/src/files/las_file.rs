@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn one_point_and_millimetres_as_units() {
         let one = PointCloud::new(vec![[500_000_000.125, 5_000_000_000.25, -1.5]]).unwrap();
-        let scan = (0..200).map(f64::from).map(|step| {
-            [500_000_000.125 + 100.0 * step, 5_000_000_000.25 - 33.0 * step, 0.5 * step * step]
-        });
+        let scan = (0..200)
+            .map(f64::from)
+            .map(|step| [500_000_000.125 + 100.0 * step, 5_000_000_000.25 - 33.0 * step, 0.5 * step * step]);
         let scan = PointCloud::new(scan.collect()).unwrap();
         for name in ["a.las", "a.laz"] {
             for cloud in [&one, &scan] {

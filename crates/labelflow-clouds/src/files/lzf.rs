@@ -54,17 +54,13 @@ pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
         let three = [bytes[here], bytes[here + 1], bytes[here + 2], 0];
         let slot = u32::from_le_bytes(three).wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS);
         let before = std::mem::replace(&mut last_place[slot as usize], here);
-        let is_match = before < here
-            && here - before <= FARTHEST
-            && bytes[before..before + 3] == bytes[here..here + 3];
+        let is_match = before < here && here - before <= FARTHEST && bytes[before..before + 3] == bytes[here..here + 3];
         if !is_match {
             here += 1;
             continue;
         }
         let longest = (bytes.len() - here).min(LONGEST_COPY);
-        let length = (3..longest)
-            .find(|&length| bytes[before + length] != bytes[here + length])
-            .unwrap_or(longest);
+        let length = (3..longest).find(|&length| bytes[before + length] != bytes[here + length]).unwrap_or(longest);
         push_runs(&mut packed, &bytes[run_start..here]);
         let back = here - before - 1;
         if length < 9 {

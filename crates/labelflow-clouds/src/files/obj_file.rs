@@ -20,9 +20,8 @@ pub(crate) fn read_obj(path: &Path) -> Result<CloudContent> {
             Some(("f", rest)) => {
                 let n_vertices = content.points.len();
                 let corners = rest.split_ascii_whitespace().map(|word| {
-                    corner(word, n_vertices).ok_or_else(|| {
-                        unexpected(path, format!("a corner among {n_vertices} vertices"), word)
-                    })
+                    corner(word, n_vertices)
+                        .ok_or_else(|| unexpected(path, format!("a corner among {n_vertices} vertices"), word))
                 });
                 content.push_polygon(&corners.collect::<Result<Vec<u32>>>()?);
             }
@@ -42,9 +41,7 @@ fn corner(word: &str, n_vertices: usize) -> Option<u32> {
 
 /// Writes the points of a cloud as vertices.
 pub(crate) fn write_obj(path: &Path, cloud: &PointCloud) -> Result<()> {
-    write_atomically(path, |writer| {
-        cloud.points().iter().try_for_each(|[x, y, z]| writeln!(writer, "v {x} {y} {z}"))
-    })
+    write_atomically(path, |writer| cloud.points().iter().try_for_each(|[x, y, z]| writeln!(writer, "v {x} {y} {z}")))
 }
 
 #[cfg(test)]

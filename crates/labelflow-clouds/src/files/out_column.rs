@@ -36,9 +36,8 @@ pub(crate) fn normal_columns<'cloud>(
     cloud: &'cloud PointCloud,
     names: [&'static str; 3],
 ) -> impl Iterator<Item = OutColumn<'cloud>> {
-    let of = move |normals: &'cloud [[f32; 3]]| {
-        columns(names, ScalarType::Float(4), |index| normals[index].map(f64::from))
-    };
+    let of =
+        move |normals: &'cloud [[f32; 3]]| columns(names, ScalarType::Float(4), |index| normals[index].map(f64::from));
     cloud.normals().into_iter().flat_map(of).map(|column| OutColumn { is_short: true, ..column })
 }
 

@@ -12,9 +12,7 @@ use labelflow_data::{Error, Place, Result, write_atomically};
 
 use super::cloud_content::{CloudContent, PointColumns};
 use super::lzf::{compress, decompress};
-use super::out_column::{
-    OutColumn, coordinate_columns, normal_columns, part_column, write_binary, write_text,
-};
+use super::out_column::{OutColumn, coordinate_columns, normal_columns, part_column, write_binary, write_text};
 use super::scalar_type::ScalarType;
 use super::text::{LONGEST_LINE, cut_off, unexpected};
 use crate::geometry::PointCloud;
@@ -62,8 +60,7 @@ pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
         line.clear();
         read_line(path, &mut reader, &mut line, number)?;
         let text = String::from_utf8_lossy(&line).into_owned();
-        let refuse =
-            |expected: &str| unexpected(path, expected, text.trim_end()).at(Place::Line(number));
+        let refuse = |expected: &str| unexpected(path, expected, text.trim_end()).at(Place::Line(number));
         if line.is_empty() {
             return Err(refuse("a PCD header, which ends with a line 'DATA'"));
         }
@@ -95,12 +92,7 @@ pub(crate) fn read_pcd(path: &Path) -> Result<CloudContent> {
     unreachable!("the file ends before the numbers do")
 }
 
-fn read_line(
-    path: &Path,
-    reader: &mut impl BufRead,
-    line: &mut Vec<u8>,
-    number: u64,
-) -> Result<()> {
+fn read_line(path: &Path, reader: &mut impl BufRead, line: &mut Vec<u8>, number: u64) -> Result<()> {
     let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line);
     read.map_err(|source| text_error(path, source).at(Place::Line(number)))?;
     if line.len() as u64 == LONGEST_LINE {
@@ -216,12 +208,7 @@ impl<'layout> Rows<'layout> {
     }
 }
 
-fn read_ascii(
-    path: &Path,
-    reader: &mut impl BufRead,
-    layout: &Layout,
-    header_lines: u64,
-) -> Result<CloudContent> {
+fn read_ascii(path: &Path, reader: &mut impl BufRead, layout: &Layout, header_lines: u64) -> Result<CloudContent> {
     let mut rows = Rows::new(layout);
     let (mut line, mut row) = (Vec::new(), Vec::new());
     let mut n_read = 0;
@@ -271,11 +258,9 @@ fn read_binary(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<C
 fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
     let refuse = |expected: &str, found: String| cut_off(path, expected, found);
     let mut sizes = [0; 8];
-    reader
-        .read_exact(&mut sizes)
-        .map_err(|_| refuse("two sizes after the header", "no such".into()))?;
-    let [packed, unpacked] = [&sizes[..4], &sizes[4..]]
-        .map(|bytes| u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))));
+    reader.read_exact(&mut sizes).map_err(|_| refuse("two sizes after the header", "no such".into()))?;
+    let [packed, unpacked] =
+        [&sizes[..4], &sizes[4..]].map(|bytes| u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))));
     if Some(unpacked) != layout.n_points.checked_mul(layout.n_bytes as u64) {
         let expected = format!("{} points of {} bytes", layout.n_points, layout.n_bytes);
         return Err(refuse(&expected, format!("{unpacked} bytes")));
@@ -285,16 +270,15 @@ fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Resu
     if bytes.len() as u64 != packed {
         return Err(refuse(&format!("{packed} compressed bytes"), bytes.len().to_string()));
     }
-    let bytes = decompress(&bytes, unpacked as usize)
-        .ok_or_else(|| refuse("compressed points", "damaged ones".into()))?;
+    let bytes =
+        decompress(&bytes, unpacked as usize).ok_or_else(|| refuse("compressed points", "damaged ones".into()))?;
     let n_points = layout.n_points as usize;
     let mut rows = Rows::new(layout);
     let mut row = vec![0.0; layout.n_numbers];
     for point in 0..n_points {
         // Field after field: all points of the first one, then all of the next.
-        let start = |field: &Field, item: usize| {
-            field.byte * n_points + (point * field.count + item) * field.stored.size()
-        };
+        let start =
+            |field: &Field, item: usize| field.byte * n_points + (point * field.count + item) * field.stored.size();
         layout.read_numbers(&bytes, start, &mut row);
         rows.push(&row);
     }
@@ -310,9 +294,7 @@ pub fn write_pcd(path: &Path, cloud: &PointCloud, encoding: PcdEncoding) -> Resu
         return Err(Error::config("encoding", expected, n_bytes));
     }
     write_atomically(path, |writer| {
-        let list = |item: &dyn Fn(&OutColumn<'_>) -> String| {
-            columns.iter().map(item).collect::<Vec<_>>().join(" ")
-        };
+        let list = |item: &dyn Fn(&OutColumn<'_>) -> String| columns.iter().map(item).collect::<Vec<_>>().join(" ");
         let kind = |stored| if matches!(stored, ScalarType::Float(_)) { "F" } else { "U" };
         writeln!(writer, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7")?;
         writeln!(writer, "FIELDS {}", list(&|column| column.name.to_owned()))?;
@@ -364,8 +346,7 @@ mod tests {
     use crate::files::cloud_file::tests::{full_cloud, read_bytes, utm_cloud};
     use crate::files::read_cloud;
 
-    const ENCODINGS: [PcdEncoding; 3] =
-        [PcdEncoding::Ascii, PcdEncoding::Binary, PcdEncoding::Compressed];
+    const ENCODINGS: [PcdEncoding; 3] = [PcdEncoding::Ascii, PcdEncoding::Binary, PcdEncoding::Compressed];
 
     #[test]
     fn every_encoding_keeps_every_bit() {

@@ -94,8 +94,7 @@ fn read_header(path: &Path, reader: &mut impl BufRead) -> Result<(PlyEncoding, V
         bytes.clear();
         limited.read_until(b'\n', &mut bytes).map_err(|source| Error::read(path, source))?;
         let line = String::from_utf8_lossy(&bytes);
-        let refuse =
-            |expected: &str| unexpected(path, expected, line.trim_end()).at(Place::Line(number));
+        let refuse = |expected: &str| unexpected(path, expected, line.trim_end()).at(Place::Line(number));
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["ply"] if number == 1 => {}
@@ -142,17 +141,10 @@ fn parse_type(name: &str) -> Option<ScalarType> {
     TYPES.into_iter().find(|(names, _)| names.contains(&name)).map(|(_, stored)| stored)
 }
 
-fn read_vertices(
-    values: &mut Values<'_>,
-    element: &Element,
-    content: &mut CloudContent,
-) -> Result<()> {
+fn read_vertices(values: &mut Values<'_>, element: &Element, content: &mut CloudContent) -> Result<()> {
     let properties = &element.properties;
-    let find = |name: &&str| {
-        properties
-            .iter()
-            .position(|one| one.length.is_none() && one.name.eq_ignore_ascii_case(name))
-    };
+    let find =
+        |name: &&str| properties.iter().position(|one| one.length.is_none() && one.name.eq_ignore_ascii_case(name));
     let columns = PointColumns::named(
         |names| names.iter().find_map(find),
         ["nx", "ny", "nz"],
@@ -195,11 +187,7 @@ struct Values<'path> {
 
 impl Values<'_> {
     /// Reads an element, item by item: its index, the numbers of its properties (0 for lists), and the corners if it is a face.
-    fn visit(
-        &mut self,
-        element: &Element,
-        mut visit: impl FnMut(u64, &[f64], &[u32]) -> Result<()>,
-    ) -> Result<()> {
+    fn visit(&mut self, element: &Element, mut visit: impl FnMut(u64, &[f64], &[u32]) -> Result<()>) -> Result<()> {
         if element.properties.is_empty() {
             return Ok(());
         }
@@ -310,8 +298,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cloud.ply");
         for cloud in [full_cloud(), utm_cloud()] {
-            for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian]
-            {
+            for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian] {
                 write_ply(&path, &cloud, encoding).unwrap();
                 assert_eq!(read_cloud(&path).unwrap(), cloud, "{encoding:?}");
             }
@@ -338,10 +325,7 @@ mod tests {
         assert!((mean - 0.5).abs() < 0.02, "{mean}");
         let bad = text.replace("4 0 1 2 3", "3 0 1 9");
         let error = read_bytes("a.ply", bad.as_bytes()).unwrap_err().to_string();
-        assert!(
-            error.contains("expected faces between the 4 vertices, found the index 9"),
-            "{error}"
-        );
+        assert!(error.contains("expected faces between the 4 vertices, found the index 9"), "{error}");
     }
 
     fn message(bytes: &[u8]) -> String {
@@ -359,10 +343,7 @@ mod tests {
         let mut billion = header(1_000_000_000, "binary_little_endian").into_bytes();
         billion.extend([0; 30]);
         let error = message(&billion);
-        assert!(
-            error.contains("expected 1000000000 of 'vertex', as the header says, found 2 whole"),
-            "{error}"
-        );
+        assert!(error.contains("expected 1000000000 of 'vertex', as the header says, found 2 whole"), "{error}");
         assert!(message(header(3, "ascii").as_bytes()).contains("found 0 whole ones"));
         assert!(message(header(0, "ascii").as_bytes()).contains("at least one point"));
         let nan = format!("{}0 nan 0\n", header(1, "ascii"));

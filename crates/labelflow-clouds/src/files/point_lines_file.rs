@@ -11,9 +11,7 @@ use std::path::Path;
 use labelflow_data::{Error, Result, write_atomically};
 
 use super::cloud_content::{CloudContent, PointColumns};
-use super::out_column::{
-    OutColumn, all_columns, color_columns, coordinate_columns, row, write_text,
-};
+use super::out_column::{OutColumn, all_columns, color_columns, coordinate_columns, row, write_text};
 use super::text::{PART, cut_off, unexpected, visit_text};
 use crate::geometry::PointCloud;
 
@@ -29,9 +27,7 @@ pub(crate) enum LinesKind {
 }
 
 fn of_names(words: &[&str]) -> Option<PointColumns> {
-    let find = |names: &[&str]| {
-        words.iter().position(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
-    };
+    let find = |names: &[&str]| words.iter().position(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)));
     let colors: [&[&str]; 3] = [&["red", "r"], &["green", "g"], &["blue", "b"]];
     PointColumns::named(find, ["nx", "ny", "nz"], colors, &["label", "part", "class"])
 }
@@ -72,8 +68,7 @@ pub(crate) fn read_point_lines(path: &Path, kind: LinesKind) -> Result<CloudCont
         numbers.clear();
         for word in &words {
             let number = word.parse::<f64>().map_err(|_| {
-                unexpected(path, "a number", word)
-                    .with_hint("a first line of names needs x, y and z among them")
+                unexpected(path, "a number", word).with_hint("a first line of names needs x, y and z among them")
             })?;
             numbers.push(number);
         }
@@ -95,12 +90,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-fn push(
-    path: &Path,
-    content: &mut CloudContent,
-    columns: &PointColumns,
-    numbers: &[f64],
-) -> Result<()> {
+fn push(path: &Path, content: &mut CloudContent, columns: &PointColumns, numbers: &[f64]) -> Result<()> {
     let PointColumns { point, normal, color, part } = *columns;
     let places = [Some(point), normal, color].into_iter().flatten().flatten().chain(part);
     if let Some(missing) = places.into_iter().find(|&place| place >= numbers.len()) {

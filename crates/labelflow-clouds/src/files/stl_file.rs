@@ -65,8 +65,7 @@ fn read_binary(path: &Path, start: &[u8], mut reader: impl Read) -> Result<Cloud
             _ => Error::read(path, source),
         })?;
         let corners = bytes[12..48].as_chunks::<4>().0;
-        let numbers: Vec<f64> =
-            corners.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect();
+        let numbers: Vec<f64> = corners.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect();
         content.points.extend(numbers.as_chunks::<3>().0);
         let Ok(n) = u32::try_from(content.points.len()) else {
             return Err(Error::content(path, "fewer than 2³² corners", "more"));

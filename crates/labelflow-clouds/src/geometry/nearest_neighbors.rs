@@ -40,8 +40,7 @@ impl NearestTree {
         let mut found: Vec<Neighbor> = Vec::new();
         let mut waiting = vec![Visit { n_blocks: self.blocks.len(), ..Visit::default() }];
         while let Some(here) = waiting.pop() {
-            let farthest =
-                found.get(n_wanted - 1).map_or(f32::INFINITY, |one| one.squared_distance);
+            let farthest = found.get(n_wanted - 1).map_or(f32::INFINITY, |one| one.squared_distance);
             if here.distance > farthest {
                 continue;
             }

@@ -149,9 +149,7 @@ impl NearestTree {
     /// Every `n`-th point in the order of the tree, so that they lie all over the shape; at most `n_wanted`.
     pub fn sketch(&self, n_wanted: usize) -> Self {
         let stride = self.len().div_ceil(n_wanted.max(1));
-        let point = |index: usize| {
-            std::array::from_fn(|axis| self.blocks[index / BLOCK].0[axis][index % BLOCK])
-        };
+        let point = |index: usize| std::array::from_fn(|axis| self.blocks[index / BLOCK].0[axis][index % BLOCK]);
         let points: Vec<[f32; 3]> = (0..self.len()).step_by(stride).map(point).collect();
         Self::new(&PointSet::new(points).expect("points of a tree are good points"))
     }
@@ -174,8 +172,7 @@ impl NearestTree {
             }
             while here.n_blocks > 1 {
                 let (left, right) = self.halves(here, &bounds);
-                let (near, far) =
-                    if right.distance < left.distance { (right, left) } else { (left, right) };
+                let (near, far) = if right.distance < left.distance { (right, left) } else { (left, right) };
                 if far.distance < farthest {
                     waiting[n_waiting] = far;
                     n_waiting += 1;
@@ -200,8 +197,7 @@ impl NearestTree {
             distance: self.boxes[node].squared_distance(bounds),
         };
         let left = visit(whole.node + 1, whole.first_block, n_left);
-        let right =
-            visit(whole.node + 2 * n_left, whole.first_block + n_left, whole.n_blocks - n_left);
+        let right = visit(whole.node + 2 * n_left, whole.first_block + n_left, whole.n_blocks - n_left);
         (left, right)
     }
 }
@@ -215,9 +211,7 @@ fn split(points: &[[f32; 3]], order: &mut [u32], boxes: &mut [Bounds]) {
     }
     let axis = boxes[0].longest_side();
     let key = |index: u32| points[index as usize][axis];
-    order.select_nth_unstable_by(n_left * BLOCK, |&a, &b| {
-        key(a).total_cmp(&key(b)).then_with(|| a.cmp(&b))
-    });
+    order.select_nth_unstable_by(n_left * BLOCK, |&a, &b| key(a).total_cmp(&key(b)).then_with(|| a.cmp(&b)));
     let is_large = order.len() >= LARGE;
     let (left, right) = order.split_at_mut(n_left * BLOCK);
     let (left_boxes, right_boxes) = boxes[1..].split_at_mut(2 * n_left - 1);
@@ -284,8 +278,7 @@ impl Bounds {
     #[inline(always)]
     fn squared_distance(&self, other: &Self) -> f32 {
         let gap = |axis: usize| {
-            let (above, below) =
-                (self.low[axis] - other.high[axis], other.low[axis] - self.high[axis]);
+            let (above, below) = (self.low[axis] - other.high[axis], other.low[axis] - self.high[axis]);
             let gap = if above > below { above } else { below };
             if gap > 0.0 { gap } else { 0.0 }
         };
@@ -315,8 +308,7 @@ pub(crate) mod tests {
     /// Random points in a box, every third of them given twice.
     pub(crate) fn random_points(n: usize, seed: u64) -> PointSet {
         let rng = &mut shape_stream(seed, "points", "test");
-        let mut points: Vec<[f32; 3]> =
-            (0..n).map(|_| std::array::from_fn(|_| rng.random_range(-0.5..0.5))).collect();
+        let mut points: Vec<[f32; 3]> = (0..n).map(|_| std::array::from_fn(|_| rng.random_range(-0.5..0.5))).collect();
         (3..n).step_by(3).for_each(|index| points[index] = points[index - 1]);
         PointSet::new(points).unwrap()
     }
@@ -348,9 +340,7 @@ pub(crate) mod tests {
         let (queries, targets) = (random_points(20_000, 1), random_points(LARGE + 5, 2));
         let run = |n_threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-            pool.install(|| {
-                NearestTree::new(&targets).squared_distances(&NearestTree::new(&queries))
-            })
+            pool.install(|| NearestTree::new(&targets).squared_distances(&NearestTree::new(&queries)))
         };
         let one = run(1);
         assert_eq!(one, run(3));

@@ -89,17 +89,15 @@ impl Normalization {
 
     /// The points of a cloud in this frame. Differences are taken in double precision.
     pub fn apply(&self, cloud: &PointCloud) -> Result<PointSet> {
-        let moved = |point: &[f64; 3]| {
-            std::array::from_fn(|axis| ((point[axis] - self.center[axis]) * self.scale) as f32)
-        };
+        let moved =
+            |point: &[f64; 3]| std::array::from_fn(|axis| ((point[axis] - self.center[axis]) * self.scale) as f32);
         PointSet::new(cloud.points().iter().map(moved).collect())
     }
 
     /// Points of this frame where the cloud was.
     pub fn undo(&self, points: &PointSet) -> Result<PointCloud> {
-        let moved = |point: &[f32; 3]| {
-            std::array::from_fn(|axis| f64::from(point[axis]) / self.scale + self.center[axis])
-        };
+        let moved =
+            |point: &[f32; 3]| std::array::from_fn(|axis| f64::from(point[axis]) / self.scale + self.center[axis]);
         PointCloud::new(points.as_slice().iter().map(moved).collect())
     }
 }
@@ -118,8 +116,7 @@ mod tests {
 
     #[test]
     fn the_box_is_centred_and_the_radius_is_reached() {
-        let cloud =
-            PointCloud::new(vec![[1.0, 2.0, 3.0], [4.0, -2.0, 3.0], [2.0, 2.0, 9.0]]).unwrap();
+        let cloud = PointCloud::new(vec![[1.0, 2.0, 3.0], [4.0, -2.0, 3.0], [2.0, 2.0, 9.0]]).unwrap();
         let points = Normalization::fit(&cloud, 1.0).unwrap().apply(&cloud).unwrap();
         let (mut low, mut high, mut radius) = ([f32::MAX; 3], [f32::MIN; 3], 0f32);
         for point in points.as_slice() {

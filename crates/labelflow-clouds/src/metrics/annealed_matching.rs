@@ -44,11 +44,7 @@ impl AnnealedMatching {
     }
 
     /// [`between`](Self::between), with every move told: from which point, to which one, and how much.
-    fn watched(
-        first: &PointSet,
-        second: &PointSet,
-        mut tell: impl FnMut(usize, usize, f64),
-    ) -> Result<Self> {
+    fn watched(first: &PointSet, second: &PointSet, mut tell: impl FnMut(usize, usize, f64)) -> Result<Self> {
         let (first, second) = (first.as_slice(), second.as_slice());
         if first.len() != second.len() || first.len() > MOST {
             let expected = format!("as many points in both, at most {MOST}");
@@ -56,12 +52,7 @@ impl AnnealedMatching {
             return Err(Error::data("clouds to be matched", expected, found));
         }
         let n = first.len();
-        let mut matching = Self {
-            cost: 0.0,
-            given: vec![0.0; n],
-            taken: vec![0.0; n],
-            gradient: vec![[0.0; 3]; n],
-        };
+        let mut matching = Self { cost: 0.0, given: vec![0.0; n], taken: vec![0.0; n], gradient: vec![[0.0; 3]; n] };
         let (mut left, mut free) = (vec![1.0; n], vec![1.0; n]);
         for level in (-1..=7).rev().map(|exponent| -(4f64.powi(exponent))).chain([0.0]) {
             let weight = |a: &[f32; 3], b: &[f32; 3]| (level * squared_distance(a, b)).exp();
@@ -120,8 +111,7 @@ mod tests {
 
     #[test]
     fn masses_are_at_most_one_and_nearly_all_is_moved() {
-        let matching =
-            AnnealedMatching::between(&random_points(120, 1), &random_points(120, 2)).unwrap();
+        let matching = AnnealedMatching::between(&random_points(120, 1), &random_points(120, 2)).unwrap();
         for masses in [&matching.given, &matching.taken] {
             assert!(masses.iter().all(|&mass| mass <= 1.0 + 1e-6));
             let total: f64 = masses.iter().sum();
@@ -155,9 +145,7 @@ mod tests {
         const N: usize = 12;
         let (a, b) = (random_points(N, 3), random_points(N, 4));
         let mut plan = [[0.0; N]; N];
-        let matching =
-            AnnealedMatching::watched(&a, &b, |row, column, moved| plan[row][column] += moved)
-                .unwrap();
+        let matching = AnnealedMatching::watched(&a, &b, |row, column, moved| plan[row][column] += moved).unwrap();
         let wide = |points: &PointSet| -> Vec<[f64; 3]> {
             points.as_slice().iter().map(|point| point.map(f64::from)).collect()
         };
@@ -193,9 +181,11 @@ mod tests {
         let start = AnnealedMatching::between(&a, &b).unwrap().mean_cost();
         for _ in 0..20 {
             let slopes = AnnealedMatching::between(&a, &b).unwrap().gradient;
-            let moved = a.as_slice().iter().zip(&slopes).map(|(point, slope)| {
-                std::array::from_fn(|axis| point[axis] - 0.25 * slope[axis] as f32)
-            });
+            let moved = a
+                .as_slice()
+                .iter()
+                .zip(&slopes)
+                .map(|(point, slope)| std::array::from_fn(|axis| point[axis] - 0.25 * slope[axis] as f32));
             a = PointSet::new(moved.collect()).unwrap();
         }
         let end = AnnealedMatching::between(&a, &b).unwrap().mean_cost();

@@ -64,11 +64,7 @@ fn means(queries: &NearestTree, targets: &NearestTree) -> (f64, f64) {
 }
 
 /// The squared sum alone, or nothing if it is above `limit`; the same value as [`Chamfer::squared_sum`].
-pub(super) fn squared_sum_up_to(
-    first: &NearestTree,
-    second: &NearestTree,
-    limit: f64,
-) -> Option<f64> {
+pub(super) fn squared_sum_up_to(first: &NearestTree, second: &NearestTree, limit: f64) -> Option<f64> {
     let there = second.mean_squared_up_to(first, 0.0, limit)?;
     first.mean_squared_up_to(second, there, limit)
 }
@@ -108,10 +104,7 @@ mod tests {
         assert_eq!(squared_sum_up_to(&same(&a), &same(&b), distance), Some(distance));
         assert_eq!(squared_sum_up_to(&same(&a), &same(&b), distance.next_down()), None);
         let doubled = |point: [f32; 3]| point.map(|value| 2.0 * value);
-        assert_relative_eq!(
-            Chamfer::between(&moved(&a, doubled), &moved(&b, doubled)).squared_sum(),
-            4.0 * distance
-        );
+        assert_relative_eq!(Chamfer::between(&moved(&a, doubled), &moved(&b, doubled)).squared_sum(), 4.0 * distance);
         let turned = |[x, y, z]: [f32; 3]| [0.6 * x - 0.8 * y + 1.0, 0.8 * x + 0.6 * y, z - 2.0];
         assert_relative_eq!(
             Chamfer::between(&moved(&a, turned), &moved(&b, turned)).squared_sum(),
@@ -119,10 +112,6 @@ mod tests {
             max_relative = 1e-5
         );
         let twice = tree([a.as_slice(), a.as_slice()].concat());
-        assert_relative_eq!(
-            Chamfer::between(&twice, &same(&b)).squared_sum(),
-            distance,
-            max_relative = 1e-12
-        );
+        assert_relative_eq!(Chamfer::between(&twice, &same(&b)).squared_sum(), distance, max_relative = 1e-12);
     }
 }

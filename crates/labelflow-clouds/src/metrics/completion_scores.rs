@@ -5,9 +5,7 @@ use std::fmt;
 use labelflow_weak::Result;
 
 use crate::geometry::NearestTree;
-use crate::metrics::{
-    SamplingFloor, minimum_matching_distance, mutual_difference, unidirectional_hausdorff,
-};
+use crate::metrics::{SamplingFloor, minimum_matching_distance, mutual_difference, unidirectional_hausdorff};
 
 /// By what tables multiply MMD.
 pub const MMD_UNIT: f64 = 1e3;
@@ -49,8 +47,7 @@ impl CompletionScores {
         let groups = || completions.iter().map(AsRef::as_ref);
         let all: Vec<NearestTree> = groups().flatten().cloned().collect();
         let ones: Vec<NearestTree> = groups().map(|group| group[0].clone()).collect();
-        let mean =
-            |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / completions.len() as f64;
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / completions.len() as f64;
         let (n_partial, n_points) = (partials[0].len(), all[0].len());
         let floor_of = |group: &[NearestTree]| match group.len() {
             0 | 1 => 0.0,
@@ -92,8 +89,7 @@ mod tests {
         let at = |x: f32| NearestTree::new(&PointSet::new(vec![[x, 0.0, 0.0]]).unwrap());
         let floor = SamplingFloor::from_area(0.0).unwrap();
         let completions = [vec![at(0.3), at(0.1)]];
-        let scores =
-            CompletionScores::measure(&[at(0.0)], &[at(0.0)], &completions, floor).unwrap();
+        let scores = CompletionScores::measure(&[at(0.0)], &[at(0.0)], &completions, floor).unwrap();
         assert_eq!(
             scores.to_string(),
             "MMD ×10³ 20.00 (one completion each 180.00), TMD ×10² 16.00 (floor 0.00), UHD ×10² 20.00 (floor 0.00)"

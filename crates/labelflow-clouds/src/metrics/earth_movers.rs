@@ -59,13 +59,8 @@ pub(super) fn squared_distance(a: &[f32; 3], b: &[f32; 3]) -> f64 {
 /// assert_eq!(exact_earth_movers_distance(&a, &b, MovingCost::Distance)?, 0.5);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
-pub fn exact_earth_movers_distance(
-    first: &PointSet,
-    second: &PointSet,
-    cost: MovingCost,
-) -> Result<f64> {
-    check_sizes(first, second, MOST_EXACT)
-        .map_err(|error| error.with_hint("resample them, or take the auction"))?;
+pub fn exact_earth_movers_distance(first: &PointSet, second: &PointSet, cost: MovingCost) -> Result<f64> {
+    check_sizes(first, second, MOST_EXACT).map_err(|error| error.with_hint("resample them, or take the auction"))?;
     let (first, second) = (first.as_slice(), second.as_slice());
     let n = first.len();
     let costs = Array2::from_shape_fn((n, n), |(a, b)| -cost.between(first[a], second[b]));
@@ -147,11 +142,9 @@ mod tests {
     fn a_shift_costs_its_square() {
         let points = random_points(64, 1);
         let shifted = moved(&points, [0.1, 0.0, 0.0]);
-        let exact =
-            exact_earth_movers_distance(&points, &shifted, MovingCost::SquaredDistance).unwrap();
+        let exact = exact_earth_movers_distance(&points, &shifted, MovingCost::SquaredDistance).unwrap();
         assert!((exact - 0.01).abs() < 1e-6, "{exact}");
-        let auction =
-            auction_earth_movers_distance(&points, &shifted, MovingCost::SquaredDistance, 1e-6);
+        let auction = auction_earth_movers_distance(&points, &shifted, MovingCost::SquaredDistance, 1e-6);
         let auction = auction.unwrap();
         assert!((auction - 0.01).abs() < 3e-6, "{auction}");
     }
@@ -164,10 +157,7 @@ mod tests {
                 let exact = exact_earth_movers_distance(&a, &b, cost).unwrap();
                 for tolerance in [0.1, 1e-3, 1e-6] {
                     let found = auction_earth_movers_distance(&a, &b, cost, tolerance).unwrap();
-                    assert!(
-                        (0.0..=tolerance).contains(&(found - exact + 1e-12)),
-                        "{found} {exact}"
-                    );
+                    assert!((0.0..=tolerance).contains(&(found - exact + 1e-12)), "{found} {exact}");
                 }
             }
         }
@@ -194,10 +184,7 @@ mod tests {
         assert!(error.to_string().contains("found 3 and 4"), "{error}");
         assert!(auction_earth_movers_distance(&a, &a, MovingCost::Distance, 0.0).is_err());
         let one = random_points(1, 0);
-        assert_eq!(
-            auction_earth_movers_distance(&one, &one, MovingCost::Distance, 1.0).unwrap(),
-            0.0
-        );
+        assert_eq!(auction_earth_movers_distance(&one, &one, MovingCost::Distance, 1.0).unwrap(), 0.0);
         let large = random_points(2049, 0);
         assert!(exact_earth_movers_distance(&large, &large, MovingCost::Distance).is_err());
     }

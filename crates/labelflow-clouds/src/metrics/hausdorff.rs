@@ -70,8 +70,7 @@ where
     check_completions(partials.len(), completions, 1)?;
     let mean_of = |(partial, completions): (&NearestTree, &S)| {
         let completions = completions.as_ref();
-        completions.iter().map(|completion| hausdorff(partial, completion)).sum::<f64>()
-            / completions.len() as f64
+        completions.iter().map(|completion| hausdorff(partial, completion)).sum::<f64>() / completions.len() as f64
     };
     let means: Vec<f64> = partials.par_iter().zip(completions).map(mean_of).collect();
     Ok(means.iter().sum::<f64>() / means.len() as f64)
@@ -128,8 +127,7 @@ mod tests {
         for scale in [1.0f32, 2.0] {
             let partials = [tree(&[[0.0; 3]]), tree(&[[0.0; 3]])];
             let at = |x: f32| tree(&[[scale * x, 0.0, 0.0]]);
-            let score =
-                unidirectional_hausdorff(&partials, &[vec![at(1.0), at(3.0)], vec![at(4.0)]]);
+            let score = unidirectional_hausdorff(&partials, &[vec![at(1.0), at(3.0)], vec![at(4.0)]]);
             assert_eq!(score.unwrap(), 3.0 * f64::from(scale));
         }
     }

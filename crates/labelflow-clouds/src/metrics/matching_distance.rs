@@ -27,30 +27,20 @@ pub struct MatchingDistance {
 }
 
 /// The distance of each reference to its nearest generated cloud.
-pub fn minimum_matching_distance(
-    references: &[NearestTree],
-    generated: &[NearestTree],
-) -> Result<MatchingDistance> {
+pub fn minimum_matching_distance(references: &[NearestTree], generated: &[NearestTree]) -> Result<MatchingDistance> {
     for (what, clouds) in [("references", references), ("generated clouds", generated)] {
         if clouds.is_empty() {
             return Err(Error::data(what, "at least one cloud", "none"));
         }
     }
-    let sketches: Vec<NearestTree> =
-        generated.par_iter().map(|cloud| cloud.sketch(SKETCH)).collect();
-    let nearest: Vec<(usize, f64)> = references
-        .par_iter()
-        .map(|reference| nearest_cloud(reference, generated, &sketches))
-        .collect();
+    let sketches: Vec<NearestTree> = generated.par_iter().map(|cloud| cloud.sketch(SKETCH)).collect();
+    let nearest: Vec<(usize, f64)> =
+        references.par_iter().map(|reference| nearest_cloud(reference, generated, &sketches)).collect();
     let mean = nearest.iter().map(|(_, distance)| distance).sum::<f64>() / nearest.len() as f64;
     Ok(MatchingDistance { mean, nearest })
 }
 
-fn nearest_cloud(
-    reference: &NearestTree,
-    generated: &[NearestTree],
-    sketches: &[NearestTree],
-) -> (usize, f64) {
+fn nearest_cloud(reference: &NearestTree, generated: &[NearestTree], sketches: &[NearestTree]) -> (usize, f64) {
     let sketch = reference.sketch(SKETCH);
     let mut candidates: Vec<(f64, usize)> = sketches
         .iter()
@@ -92,8 +82,7 @@ mod tests {
         let (references, generated) = (clouds(20, 0), clouds(60, 1000));
         let found = minimum_matching_distance(&references, &generated).unwrap();
         for (reference, &(index, distance)) in references.iter().zip(&found.nearest) {
-            let all =
-                generated.iter().map(|cloud| Chamfer::between(reference, cloud).squared_sum());
+            let all = generated.iter().map(|cloud| Chamfer::between(reference, cloud).squared_sum());
             let all: Vec<f64> = all.collect();
             let least = all.iter().copied().reduce(f64::min).unwrap();
             assert_eq!((distance, all[index]), (least, least));
@@ -113,9 +102,8 @@ mod tests {
     #[test]
     fn more_clouds_never_raise_it() {
         let (references, generated) = (clouds(6, 0), clouds(30, 300));
-        let means: Vec<f64> = [3, 10, 30]
-            .map(|n| minimum_matching_distance(&references, &generated[..n]).unwrap().mean)
-            .to_vec();
+        let means: Vec<f64> =
+            [3, 10, 30].map(|n| minimum_matching_distance(&references, &generated[..n]).unwrap().mean).to_vec();
         assert!(means.is_sorted_by(|a, b| a >= b), "{means:?}");
         assert!(minimum_matching_distance(&references, &[]).is_err());
         assert!(minimum_matching_distance(&[], &generated).is_err());

@@ -150,8 +150,7 @@ mod tests {
     #[test]
     fn names_cannot_become_markup() {
         let name = r#"</script><!--<script>alert("1")</script>&{{scans}}'.ply"#;
-        let scan =
-            CompletedScan { name: name.into(), ..scan_of_furniture(FurnitureCategory::Lamp, 0, 1) };
+        let scan = CompletedScan { name: name.into(), ..scan_of_furniture(FurnitureCategory::Lamp, 0, 1) };
         let page = cloud_page(&[scan]).unwrap();
         assert_eq!(read_back(&page)[0]["name"], name);
         assert_eq!(page.matches("</script>").count(), TEMPLATE.matches("</script>").count());

@@ -152,10 +152,8 @@ mod tests {
 
     #[test]
     fn rows_of_tiles_in_their_colours() {
-        let scans = [
-            scan_of_furniture(FurnitureCategory::Chair, 0, 3),
-            scan_of_furniture(FurnitureCategory::Lamp, 1, 12),
-        ];
+        let scans =
+            [scan_of_furniture(FurnitureCategory::Chair, 0, 3), scan_of_furniture(FurnitureCategory::Lamp, 1, 12)];
         let canvas = drawn(&scans).unwrap();
         assert_eq!(canvas.width, GAP + 12 * (SIDE + GAP), "ten completions at most");
         assert_eq!(canvas.height, GAP + 2 * (SIDE + 2 * LINE + GAP));
@@ -186,8 +184,7 @@ mod tests {
     #[test]
     fn single_points_and_far_places() {
         let one = PointCloud::new(vec![[5e8, 5e9, 1.0]]).unwrap();
-        let scan =
-            CompletedScan { name: "…".into(), input: one, completions: vec![], truth: None };
+        let scan = CompletedScan { name: "…".into(), input: one, completions: vec![], truth: None };
         let canvas = drawn(std::slice::from_ref(&scan)).unwrap();
         assert!(!marks(&canvas, 0, 0).is_empty());
         let large = PointCloud::new(vec![[-1e300; 3], [1e300; 3]]).unwrap();

@@ -45,8 +45,7 @@ impl View {
         let (mut least, mut most) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         for corner in 0..8 {
             let is_low = |axis: usize| corner >> axis & 1 == 0;
-            let (seen, _) =
-                seen(std::array::from_fn(|axis| if is_low(axis) { low } else { high }[axis]));
+            let (seen, _) = seen(std::array::from_fn(|axis| if is_low(axis) { low } else { high }[axis]));
             for axis in 0..2 {
                 least[axis] = least[axis].min(seen[axis]);
                 most[axis] = most[axis].max(seen[axis]);
@@ -89,14 +88,7 @@ impl Tile {
     }
 
     /// Draws points as balls of one colour, `lead` nearer than they are.
-    pub(crate) fn draw(
-        &mut self,
-        points: &[[f32; 3]],
-        radius: f32,
-        view: &View,
-        color: Rgb,
-        lead: f32,
-    ) {
+    pub(crate) fn draw(&mut self, points: &[[f32; 3]], radius: f32, view: &View, color: Rgb, lead: f32) {
         let (side, half) = (self.side as f32, self.side as f32 / 2.0);
         let range = |middle: f32| {
             let first = (middle - radius).ceil().max(0.0) as usize;
@@ -106,8 +98,7 @@ impl Tile {
             let (at, nearness) = seen(point);
             let x = half + (at[0] - view.middle[0]) * view.scale;
             let y = half - (at[1] - view.middle[1]) * view.scale;
-            for (row, column) in range(y).flat_map(|row| range(x).map(move |column| (row, column)))
-            {
+            for (row, column) in range(y).flat_map(|row| range(x).map(move |column| (row, column))) {
                 let (dx, dy) = (column as f32 - x, row as f32 - y);
                 let left = radius * radius - dx * dx - dy * dy;
                 let pixel = row * self.side + column;
@@ -139,8 +130,7 @@ impl Tile {
 
     fn shaded(&self, background: Rgb) -> Vec<Rgb> {
         let drawn = || self.nearness.iter().copied().filter(|value| value.is_finite());
-        let (far, near) =
-            (drawn().fold(f32::INFINITY, f32::min), drawn().fold(f32::NEG_INFINITY, f32::max));
+        let (far, near) = (drawn().fold(f32::INFINITY, f32::min), drawn().fold(f32::NEG_INFINITY, f32::max));
         let shaded = |pixel: usize| {
             let nearness = self.nearness[pixel];
             if !nearness.is_finite() {
@@ -190,9 +180,8 @@ mod tests {
         let pixels = drawn(points);
         let marked = pixels.iter().enumerate().filter(|(_, color)| **color != [255; 3]);
         let places: Vec<usize> = marked.map(|(index, _)| index).collect();
-        let mean = |of: fn(usize) -> usize| {
-            places.iter().map(|&place| of(place) as f32).sum::<f32>() / places.len() as f32
-        };
+        let mean =
+            |of: fn(usize) -> usize| places.iter().map(|&place| of(place) as f32).sum::<f32>() / places.len() as f32;
         (mean(|place| place % SIDE), mean(|place| place / SIDE))
     }
 
@@ -211,10 +200,7 @@ mod tests {
         // Twice the same place on the tile, since the second lies on the line from the eye to the first.
         let back = [0.0f32; 3];
         let front = [TURN.1 * TILT.0 * 0.2, TILT.1 * 0.2, TURN.0 * TILT.0 * 0.2];
-        for order in [
-            [(back, [0, 0, 200]), (front, [200, 0, 0])],
-            [(front, [200, 0, 0]), (back, [0, 0, 200])],
-        ] {
+        for order in [[(back, [0, 0, 200]), (front, [200, 0, 0])], [(front, [200, 0, 0]), (back, [0, 0, 200])]] {
             let view = View::new([-0.3; 3], [0.3; 3], SIDE);
             let mut tile = Tile::new(SIDE);
             order.iter().for_each(|(point, color)| tile.draw(&[*point], 9.0, &view, *color, 0.0));

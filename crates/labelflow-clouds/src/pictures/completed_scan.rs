@@ -69,11 +69,7 @@ pub(crate) mod tests {
     use crate::shapes::{Furniture, FurnitureCategory};
 
     /// A synthetic chair, table or lamp with one part left, and completions of it.
-    pub(crate) fn scan_of_furniture(
-        category: FurnitureCategory,
-        index: usize,
-        n_completions: u64,
-    ) -> CompletedScan {
+    pub(crate) fn scan_of_furniture(category: FurnitureCategory, index: usize, n_completions: u64) -> CompletedScan {
         let model = Furniture { category, seed: 0 }.model("test", index).unwrap();
         let depth = category.part_depth();
         let shape = model.shape(depth).unwrap();
@@ -83,8 +79,7 @@ pub(crate) mod tests {
             PointCloud::new(points).unwrap()
         };
         let whole = shape.points().as_slice().iter().zip(shape.parts());
-        let seen =
-            whole.clone().filter(|&(_, &of_point)| of_point == part).map(|(&point, _)| point);
+        let seen = whole.clone().filter(|&(_, &of_point)| of_point == part).map(|(&point, _)| point);
         let completions = (0..n_completions)
             .map(|sample| model.complete(depth, &[part], sample, 2048).unwrap())
             .map(|points| cloud(points.as_slice().to_vec()));
@@ -109,10 +104,7 @@ pub(crate) mod tests {
         assert_eq!(frame.center(), [500_000_004.0, 0.0, 3.0]);
         assert_eq!(frame.scale(), 0.1);
         assert_eq!(scan.clouds(1).len(), 3);
-        let far = CompletedScan {
-            completions: vec![cloud([f64::MAX; 3]), cloud([-f64::MAX; 3])],
-            ..scan
-        };
+        let far = CompletedScan { completions: vec![cloud([f64::MAX; 3]), cloud([-f64::MAX; 3])], ..scan };
         assert!(far.frame(2).is_err());
     }
 

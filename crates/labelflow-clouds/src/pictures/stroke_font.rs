@@ -162,8 +162,7 @@ impl Canvas {
             let left = x + index as f32 * ADVANCE;
             let pixel = |place: [f32; 2]| [left + place[0] * UNIT, y + place[1] * UNIT];
             for line in grid_lines(sign) {
-                line.windows(2)
-                    .for_each(|ends| self.draw_line(pixel(ends[0]), pixel(ends[1]), color));
+                line.windows(2).for_each(|ends| self.draw_line(pixel(ends[0]), pixel(ends[1]), color));
             }
         }
     }
@@ -175,8 +174,7 @@ impl Canvas {
         };
         for row in range(1, self.height) {
             for column in range(0, self.width) {
-                let cover =
-                    (PEN + 0.5 - distance([column as f32, row as f32], from, to)).clamp(0.0, 1.0);
+                let cover = (PEN + 0.5 - distance([column as f32, row as f32], from, to)).clamp(0.0, 1.0);
                 let pixel = &mut self.pixels[row * self.width + column];
                 *pixel = std::array::from_fn(|channel| {
                     let old = f32::from(pixel[channel]);
@@ -217,14 +215,8 @@ mod tests {
         for sign in signs.chars() {
             for line in lines(sign).split(' ') {
                 assert!(line.len() % 2 == 0 && line.len() >= 4, "{sign}");
-                assert!(
-                    line.bytes().step_by(2).all(|column| (b'0'..=b'4').contains(&column)),
-                    "{sign}"
-                );
-                assert!(
-                    line.bytes().skip(1).step_by(2).all(|row| (b'0'..=b'8').contains(&row)),
-                    "{sign}"
-                );
+                assert!(line.bytes().step_by(2).all(|column| (b'0'..=b'4').contains(&column)), "{sign}");
+                assert!(line.bytes().skip(1).step_by(2).all(|row| (b'0'..=b'8').contains(&row)), "{sign}");
             }
         }
     }

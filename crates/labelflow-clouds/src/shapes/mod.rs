@@ -7,14 +7,11 @@ mod partnet_folder;
 mod shape_set;
 mod surface_sampling;
 
-pub use furniture::{
-    Furniture, FurnitureCategory, FurnitureModel, FurnitureSizes, write_furniture,
-};
+pub use furniture::{Furniture, FurnitureCategory, FurnitureModel, FurnitureSizes, write_furniture};
 pub use part_tree::PartTree;
 pub use partnet_arrays::{ArrayParts, PartNetArrays, read_partnet_arrays};
 pub use partnet_folder::{
-    DroppedShape, PartNetOptions, PartNetShapes, read_partnet, read_partnet_shape,
-    read_partnet_split,
+    DroppedShape, PartNetOptions, PartNetShapes, read_partnet, read_partnet_shape, read_partnet_split,
 };
 pub use shape_set::{ShapeProblem, ShapeSet};
 pub use surface_sampling::sample_surface;

@@ -111,8 +111,7 @@ mod tests {
         assert_eq!(chain.merged(1).unwrap()[&4], 4);
         assert_eq!(group(0, vec![group(1, vec![leaf(2)])]).merged(1), None);
         assert_eq!(leaf(0).merged(2), None);
-        let deep =
-            (1..7).fold(group(100, vec![leaf(101), leaf(102)]), |tree, id| group(id, vec![tree]));
+        let deep = (1..7).fold(group(100, vec![leaf(101), leaf(102)]), |tree, id| group(id, vec![tree]));
         assert_eq!(deep.merged(1), None);
     }
 

@@ -46,11 +46,7 @@ settings! {
 }
 
 /// Reads a split (`train`, `val` or `test`) of the folder, in the frame of radius 0.5.
-pub fn read_partnet_arrays(
-    folder: &Path,
-    split: &str,
-    options: &PartNetArrays,
-) -> Result<PartNetShapes> {
+pub fn read_partnet_arrays(folder: &Path, split: &str, options: &PartNetArrays) -> Result<PartNetShapes> {
     if !["train", "val", "test"].contains(&split) {
         return Err(Error::config("split", "train, val or test", format!("'{split}'")));
     }
@@ -81,8 +77,7 @@ pub fn read_partnet_arrays(
             let expected = format!("row {row} of split {split}");
             return Err(Error::content(&folder.join("index.tsv"), expected, "no such line"));
         };
-        let mut drop =
-            |reason: String| shapes.dropped.push(DroppedShape { id: id.clone(), reason });
+        let mut drop = |reason: String| shapes.dropped.push(DroppedShape { id: id.clone(), reason });
         if *residual > options.largest_residual {
             drop(format!("its boxes miss the points by {residual}"));
             continue;
@@ -187,8 +182,7 @@ mod tests {
         assert_eq!(shapes.shapes[0].points().as_slice()[0], [0.5, 0.0, 0.0]);
         let dropped: Vec<&str> = shapes.dropped.iter().map(|shape| shape.id.as_str()).collect();
         assert_eq!(dropped, ["b", "c"]);
-        let ids: Vec<String> =
-            read(ArrayParts::Boxes).shapes.iter().map(|shape| shape.id().to_owned()).collect();
+        let ids: Vec<String> = read(ArrayParts::Boxes).shapes.iter().map(|shape| shape.id().to_owned()).collect();
         assert_eq!(ids, ["a", "b"]);
     }
 

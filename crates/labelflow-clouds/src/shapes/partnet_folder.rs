@@ -85,13 +85,8 @@ pub fn read_partnet_split(path: &Path) -> Result<Vec<String>> {
 
 /// Reads the shapes with these ids from the folder that has one folder for each. Shapes of a single part are dropped, with a reason;
 /// a missing or damaged file is an error.
-pub fn read_partnet(
-    data: &Path,
-    ids: &[String],
-    options: &PartNetOptions,
-) -> Result<PartNetShapes> {
-    let read: Result<Vec<_>> =
-        ids.par_iter().map(|id| read_partnet_shape(data, id, options)).collect();
+pub fn read_partnet(data: &Path, ids: &[String], options: &PartNetOptions) -> Result<PartNetShapes> {
+    let read: Result<Vec<_>> = ids.par_iter().map(|id| read_partnet_shape(data, id, options)).collect();
     let mut shapes = PartNetShapes::default();
     for (id, read) in ids.iter().zip(read?) {
         match read {
@@ -116,10 +111,8 @@ pub fn read_partnet_shape(
         return Err(Error::config("anno_id", "the name of a folder", format!("'{id}'")));
     }
     let folder = data.join(id);
-    let drop =
-        |reason: &str| Ok(Err(DroppedShape { id: id.to_owned(), reason: reason.to_owned() }));
-    let Some(merged) = PartTree::read(&folder.join("result.json"))?.merged(options.part_depth)
-    else {
+    let drop = |reason: &str| Ok(Err(DroppedShape { id: id.to_owned(), reason: reason.to_owned() }));
+    let Some(merged) = PartTree::read(&folder.join("result.json"))?.merged(options.part_depth) else {
         return drop("its tree has one part only");
     };
     let (points_path, labels_path) = find_sample(&folder.join("point_sample"))?;
@@ -144,8 +137,7 @@ pub fn read_partnet_shape(
     } else {
         Normalization::fit(&cloud, Normalization::SHAPE_RADIUS)
     };
-    let points =
-        frame.and_then(|frame| frame.apply(&cloud)).map_err(Error::in_file(&points_path))?;
+    let points = frame.and_then(|frame| frame.apply(&cloud)).map_err(Error::in_file(&points_path))?;
     let shape = Shape::new(id, points, parts?).map_err(Error::in_file(&points_path))?;
     if shape.present_parts().len() < 2 {
         return drop("all its points belong to one part");
@@ -155,12 +147,10 @@ pub fn read_partnet_shape(
 
 fn find_sample(folder: &Path) -> Result<(PathBuf, PathBuf)> {
     let paths = SAMPLES.map(|(points, labels)| (folder.join(points), folder.join(labels)));
-    paths.into_iter().find(|(points, labels)| points.is_file() && labels.is_file()).ok_or_else(
-        || {
-            let expected = "points such as ply-10000.ply and labels such as label-10000.txt";
-            Error::content(folder, expected, "no such files")
-        },
-    )
+    paths.into_iter().find(|(points, labels)| points.is_file() && labels.is_file()).ok_or_else(|| {
+        let expected = "points such as ply-10000.ply and labels such as label-10000.txt";
+        Error::content(folder, expected, "no such files")
+    })
 }
 
 /// Whether a shape is centred and fills the unit ball.
@@ -202,7 +192,8 @@ mod tests {
         let single = r#"[{"id": 0, "name": "lamp", "text": ""}]"#;
         write_shape(data.path(), "10", single, points, "0\n0\n0\n0\n");
         let split = data.path().join("Chair.test.json");
-        fs::write(&split, r#"[{"anno_id": "7", "model_id": "x"}, {"anno_id": 8}, {"anno_id": 9}, {"anno_id": 10}]"#).unwrap();
+        fs::write(&split, r#"[{"anno_id": "7", "model_id": "x"}, {"anno_id": 8}, {"anno_id": 9}, {"anno_id": 10}]"#)
+            .unwrap();
         let ids = read_partnet_split(&split).unwrap();
         let read = read_partnet(data.path(), &ids, &PartNetOptions::default()).unwrap();
         // The empty part 'chair_seat' does not disturb.

@@ -6,9 +6,7 @@ use labelflow_data::Result;
 use rayon::prelude::*;
 
 use crate::geometry::Shape;
-use crate::shapes::{
-    Furniture, FurnitureCategory, FurnitureSizes, PartNetArrays, read_partnet_arrays,
-};
+use crate::shapes::{Furniture, FurnitureCategory, FurnitureSizes, PartNetArrays, read_partnet_arrays};
 
 /// A set of shapes by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +74,7 @@ impl ShapeSet {
     }
 
     /// Loads or makes the shapes, at most so many to train on and to test on.
-    pub fn load(
-        self,
-        data: &Path,
-        n_train: Option<usize>,
-        n_test: Option<usize>,
-    ) -> Result<ShapeProblem> {
+    pub fn load(self, data: &Path, n_train: Option<usize>, n_test: Option<usize>) -> Result<ShapeProblem> {
         let furniture = match self {
             Self::Furniture(category) => Some(Furniture { category, seed: 0 }),
             Self::PartNetChair => None,

@@ -25,12 +25,7 @@ use crate::geometry::PointCloud;
 /// assert_eq!(cloud.normals().map(|normals| normals[0]), Some([0.0, 0.0, 1.0]));
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
-pub fn sample_surface(
-    vertices: &PointCloud,
-    faces: &[[u32; 3]],
-    n_points: usize,
-    seed: u64,
-) -> Result<PointCloud> {
+pub fn sample_surface(vertices: &PointCloud, faces: &[[u32; 3]], n_points: usize, seed: u64) -> Result<PointCloud> {
     if n_points == 0 {
         return Err(Error::config("n_surface_points", "at least 1", 0));
     }
@@ -54,9 +49,7 @@ pub fn sample_surface(
         let [origin, to_second, to_third] = triangle(corners, &faces[face])?;
         let (root, v) = (rng.random::<f64>().sqrt(), rng.random::<f64>());
         let (second, third) = (root * (1.0 - v), root * v);
-        points.push(std::array::from_fn(|axis| {
-            origin[axis] + second * to_second[axis] + third * to_third[axis]
-        }));
+        points.push(std::array::from_fn(|axis| origin[axis] + second * to_second[axis] + third * to_third[axis]));
         let normal = cross(to_second, to_third);
         let size = length(normal);
         normals.push(normal.map(|value| (value / size) as f32));
@@ -99,14 +92,8 @@ mod tests {
 
     fn two_triangles() -> PointCloud {
         // The second one has three times the area of the first, and lies in the plane z = 1.
-        let corners = vec![
-            [0.0, 0.0, 0.0],
-            [1.0, 0.0, 0.0],
-            [0.0, 1.0, 0.0],
-            [0.0, 0.0, 1.0],
-            [3.0, 0.0, 1.0],
-            [0.0, 1.0, 1.0],
-        ];
+        let corners =
+            vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
         PointCloud::new(corners).unwrap().with_parts(vec![0, 0, 0, 1, 1, 1]).unwrap()
     }
 
@@ -122,8 +109,7 @@ mod tests {
         let again = sample_surface(&two_triangles(), &[[0, 1, 2], [3, 4, 5]], 10_000, 1).unwrap();
         assert_eq!(cloud, again);
         // The mean of a triangle is its centre of mass.
-        let mean: f64 = cloud.points().iter().filter(|p| p[2] == 1.0).map(|p| p[0]).sum::<f64>()
-            / on_second as f64;
+        let mean: f64 = cloud.points().iter().filter(|p| p[2] == 1.0).map(|p| p[0]).sum::<f64>() / on_second as f64;
         assert!((mean - 1.0).abs() < 0.04, "{mean}");
     }
 

@@ -43,8 +43,7 @@ pub(crate) struct Scores {
 /// MMD of one completion a test scan, that of copies of the scans, and TMD of four completions, or of one where there are no others.
 pub(crate) fn scores(model: &impl Completer, n_points: usize) -> Scores {
     let test = chairs("test", 24);
-    let scans: Vec<PointSet> =
-        test.iter().map(|shape| partial(shape, model.n_partial_points())).collect();
+    let scans: Vec<PointSet> = test.iter().map(|shape| partial(shape, model.n_partial_points())).collect();
     let references: Vec<NearestTree> = test
         .iter()
         .map(|shape| {
@@ -58,8 +57,7 @@ pub(crate) fn scores(model: &impl Completer, n_points: usize) -> Scores {
     let completions: Vec<Vec<NearestTree>> =
         completions.iter().map(|group| group.iter().map(NearestTree::new).collect()).collect();
     let ones: Vec<NearestTree> = completions.iter().map(|group| group[0].clone()).collect();
-    let matching =
-        |clouds: &[NearestTree]| minimum_matching_distance(&references, clouds).unwrap().mean;
+    let matching = |clouds: &[NearestTree]| minimum_matching_distance(&references, clouds).unwrap().mean;
     let scores = Scores {
         matching: matching(&ones),
         copied: matching(&copies),

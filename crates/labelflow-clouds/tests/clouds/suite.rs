@@ -7,8 +7,7 @@ use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::storage::{Checkpoint, ModelTask};
 use labelflow::training::StopReason;
 use labelflow_clouds::completers::{
-    AnyCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions,
-    FittedCompleter,
+    AnyCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCompleter,
 };
 use labelflow_clouds::geometry::PointSet;
 
@@ -32,11 +31,7 @@ fn files(model: &impl SavedModel, folder: &Path) -> Vec<(std::ffi::OsString, Vec
 
 /// Runs that are resumed after any of their epochs, so in any stage and between stages, end with the same bits; a run of other settings
 /// takes no checkpoint of this one.
-pub(crate) fn goes_on_after_any_epoch<L: CompletionLearner>(
-    config: &L,
-    other: &L,
-    n_epochs: usize,
-) {
+pub(crate) fn goes_on_after_any_epoch<L: CompletionLearner>(config: &L, other: &L, n_epochs: usize) {
     let (dataset, folder) = (dataset(), tempfile::tempdir().unwrap());
     let path = folder.path().join("checkpoint.safetensors");
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));

@@ -8,9 +8,7 @@ use labelflow_files::Sha256;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::sets::labelled_texts::WORD_VECTOR_FILES;
-use crate::catalog::{
-    BoundsFrom, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate, simulate_rules,
-};
+use crate::catalog::{BoundsFrom, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate, simulate_rules};
 use crate::{Error, Result};
 
 /// A dataset of the catalog.
@@ -65,12 +63,7 @@ pub struct CatalogFile {
 
 impl CatalogFile {
     /// A file that is hashed as it is.
-    pub(crate) const fn new(
-        path: &'static str,
-        url: &'static str,
-        sha256: &'static str,
-        bytes: u64,
-    ) -> Self {
+    pub(crate) const fn new(path: &'static str, url: &'static str, sha256: &'static str, bytes: u64) -> Self {
         Self { path, url, sha256, bytes, checksum: Checksum::File, other_sha256: &[] }
     }
 
@@ -189,9 +182,7 @@ impl CatalogEntry {
     fn load_classes(&self, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
         match self.load {
             Loader::Classes(load) => load(dir, seed, options),
-            Loader::ClassTable(read, columns) => {
-                simulate(&read(dir)?, columns, seed, options.bounds)
-            }
+            Loader::ClassTable(read, columns) => simulate(&read(dir)?, columns, seed, options.bounds),
             Loader::ValueTable(..) => Err(self.other_kind("classes", "real values")),
         }
     }
@@ -209,9 +200,7 @@ impl CatalogEntry {
     }
 
     fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
-        let is_needed = |file: &&CatalogFile| {
-            options.word_vectors.is_none() || !WORD_VECTOR_FILES.contains(file)
-        };
+        let is_needed = |file: &&CatalogFile| options.word_vectors.is_none() || !WORD_VECTOR_FILES.contains(file);
         let mut needed = self.files.iter().filter(is_needed);
         match needed.find(|file| !dir.join(file.path).is_file()) {
             None => Ok(()),
@@ -390,11 +379,9 @@ mod tests {
     #[test]
     fn names_are_found_and_near_names_suggested() {
         assert_eq!(find("sms-rules").unwrap().counts.n_classes, 2);
-        for (typed, meant) in [
-            ("brest-cancer", "breast-cancer"),
-            ("fashion", "fashion-mnist-dvk"),
-            ("Wine_Quality", "wine-quality"),
-        ] {
+        for (typed, meant) in
+            [("brest-cancer", "breast-cancer"), ("fashion", "fashion-mnist-dvk"), ("Wine_Quality", "wine-quality")]
+        {
             let error = find(typed).unwrap_err().to_string();
             assert!(error.contains("did you mean"), "{error}");
             assert!(error.contains(meant), "{error}");
@@ -435,9 +422,7 @@ mod tests {
         assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
         let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
         assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
-        assert!(
-            catalog().iter().all(|entry| entry.is_regression() == (entry.counts.n_classes == 0))
-        );
+        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.counts.n_classes == 0)));
     }
 
     #[test]

@@ -60,8 +60,7 @@ pub fn diabetes() -> ValueTable {
     let names = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"];
     let text = unpacked(DIABETES);
     let cells = text.split_ascii_whitespace();
-    let values: Vec<f32> =
-        cells.map(|cell| cell.parse().expect("the embedded cells are numbers")).collect();
+    let values: Vec<f32> = cells.map(|cell| cell.parse().expect("the embedded cells are numbers")).collect();
     let values = Array2::from_shape_vec((values.len() / names.len(), names.len()), values)
         .expect("the embedded rows are equally long");
     let target = unpacked(DIABETES_TARGET);
@@ -85,13 +84,11 @@ fn parse(text: &str, names: Vec<String>) -> (Features, Vec<usize>) {
     let mut labels = Vec::new();
     for line in text.lines() {
         let (row, label) = line.rsplit_once(',').expect("the embedded rows have many fields");
-        values.extend(
-            row.split(',').map(|cell| cell.parse::<f32>().expect("the embedded cells are numbers")),
-        );
+        values.extend(row.split(',').map(|cell| cell.parse::<f32>().expect("the embedded cells are numbers")));
         labels.push(label.parse::<f64>().expect("the embedded labels are numbers") as usize);
     }
-    let values = Array2::from_shape_vec((labels.len(), names.len()), values)
-        .expect("the embedded rows are equally long");
+    let values =
+        Array2::from_shape_vec((labels.len(), names.len()), values).expect("the embedded rows are equally long");
     let features = Features::with_names(values, names).expect("the embedded numbers are finite");
     (features, labels)
 }

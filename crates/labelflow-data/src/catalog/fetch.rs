@@ -30,12 +30,7 @@ fn fetch_with(agent: &ureq::Agent, entry: &CatalogEntry, dir: &Path) -> Result<V
     entry.files.iter().map(|file| fetch_file(agent, entry, file, dir)).collect()
 }
 
-fn fetch_file(
-    agent: &ureq::Agent,
-    entry: &CatalogEntry,
-    file: &CatalogFile,
-    dir: &Path,
-) -> Result<PathBuf> {
+fn fetch_file(agent: &ureq::Agent, entry: &CatalogEntry, file: &CatalogFile, dir: &Path) -> Result<PathBuf> {
     let path = dir.join(file.path);
     if file_state(file, &path)? == FileState::Good {
         return Ok(path);
@@ -44,10 +39,7 @@ fn fetch_file(
     let refuse = |reason: String| Error::Network {
         address: address.to_owned(),
         reason,
-        hint: format!(
-            "point --data or LABELFLOW_DATA to a folder that holds a copy as {}",
-            file.path
-        ),
+        hint: format!("point --data or LABELFLOW_DATA to a folder that holds a copy as {}", file.path),
     };
     if file.url.is_empty() {
         return Err(refuse("no publisher has it in this form".to_owned()));
@@ -148,10 +140,7 @@ mod tests {
             checksum: Checksum::File,
             other_sha256: &[],
         };
-        CatalogEntry {
-            files: Box::leak(Box::new([file])),
-            ..crate::catalog::find("breast-cancer").unwrap().clone()
-        }
+        CatalogEntry { files: Box::leak(Box::new([file])), ..crate::catalog::find("breast-cancer").unwrap().clone() }
     }
 
     /// An agent that talks to this machine whatever proxy the environment names.

@@ -16,8 +16,8 @@ mod split;
 
 #[cfg(feature = "catalog")]
 pub use catalog_entry::{
-    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions,
-    catalog, check, find, load, load_rules,
+    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions, catalog, check, find,
+    load, load_rules,
 };
 #[cfg(feature = "catalog")]
 pub use fetch::fetch;

@@ -110,8 +110,8 @@ pub fn measure_rules(table: &ValueTable, features: &[&str]) -> Result<Vec<Rule>>
     let mut rules = Vec::with_capacity(2 * features.len());
     for &feature in features {
         let column = table.features.column(feature)?;
-        let threshold = mean(table.features.values().column(column).iter().map(|&x| f64::from(x)))
-            .expect("a table has rows");
+        let threshold =
+            mean(table.features.values().column(column).iter().map(|&x| f64::from(x))).expect("a table has rows");
         // The claims are not known before the regions are.
         let unknown = Claim::mean(f64::NAN);
         for rule in Rule::on_both_sides(feature, threshold, unknown, unknown) {
@@ -146,8 +146,7 @@ mod tests {
         let truth = TrueValues::new(vec![10.0, 20.0, 60.0]).unwrap();
         let table = ValueTable::new(features.unwrap(), truth).unwrap();
         let rules = measure_rules(&table, &["a", "constant"]).unwrap();
-        let at_least =
-            |feature: &str, threshold| Region::AtLeast { feature: feature.to_owned(), threshold };
+        let at_least = |feature: &str, threshold| Region::AtLeast { feature: feature.to_owned(), threshold };
         let below = Region::Below { feature: "a".to_owned(), threshold: 3.0 };
         assert_eq!(
             rules,

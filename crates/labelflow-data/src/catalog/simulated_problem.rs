@@ -141,18 +141,12 @@ impl LabelledTable {
 /// assert_eq!(problem.n_rows(), 569);
 /// # Ok::<(), labelflow_data::Error>(())
 /// ```
-pub fn simulate(
-    table: &LabelledTable,
-    columns: &[usize],
-    seed: u64,
-    bounds: BoundsFrom,
-) -> Result<WeakProblem> {
+pub fn simulate(table: &LabelledTable, columns: &[usize], seed: u64, bounds: BoundsFrom) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
     split.check()?;
     let features = scaled_by_seen(&table.features, &split)?;
     let scaled = LabelledTable { features, ..table.clone() };
-    let [train, simulation, test] =
-        [&split.train, &split.simulation, &split.test].map(|rows| scaled.select_rows(rows));
+    let [train, simulation, test] = [&split.train, &split.simulation, &split.test].map(|rows| scaled.select_rows(rows));
     simulate_parts(train, simulation, test, columns, bounds)
 }
 
@@ -193,9 +187,7 @@ pub(crate) fn simulate_parts(
             q.index_axis_mut(Axis(1), signal).assign(&p);
         }
         let names = columns.iter().map(|&column| part.features.names()[column].clone());
-        let signals = WeakSignals::from_probabilities(q)?
-            .with_labelers(names.collect())?
-            .with_classes(part.classes)?;
+        let signals = WeakSignals::from_probabilities(q)?.with_labelers(names.collect())?.with_classes(part.classes)?;
         Ok(EvaluatedRows { features: part.features, signals, truth: part.truth })
     };
     let (train, simulation, test) = (evaluated(train)?, evaluated(simulation)?, evaluated(test)?);
@@ -237,8 +229,7 @@ mod tests {
         let n_rows = (parts[0].nrows() + parts[1].nrows()) as f32;
         for column in 0..30 {
             let sum: f32 = parts.iter().map(|part| part.column(column).sum()).sum();
-            let squares: f32 =
-                parts.iter().map(|part| part.column(column).mapv(|x| x * x).sum()).sum();
+            let squares: f32 = parts.iter().map(|part| part.column(column).mapv(|x| x * x).sum()).sum();
             assert_abs_diff_eq!(sum / n_rows, 0.0, epsilon = 1e-4);
             assert_abs_diff_eq!(squares / n_rows, 1.0, epsilon = 1e-3);
         }
@@ -246,13 +237,11 @@ mod tests {
 
     #[test]
     fn bounds_are_soft_errors_of_the_chosen_rows() {
-        let (paper, code) =
-            (problem(0, BoundsFrom::Simulation), problem(0, BoundsFrom::TrainOracle));
+        let (paper, code) = (problem(0, BoundsFrom::Simulation), problem(0, BoundsFrom::TrainOracle));
         let simulation = paper.simulation.as_ref().unwrap();
-        for (problem, signals, truth) in [
-            (&paper, &simulation.signals, &simulation.truth),
-            (&code, code.train.signals(), &code.train_truth),
-        ] {
+        for (problem, signals, truth) in
+            [(&paper, &simulation.signals, &simulation.truth), (&code, code.train.signals(), &code.train_truth)]
+        {
             let bounds = problem.train.bounds().values();
             let n_rows = truth.n_rows() as f64;
             let error: f64 = (0..truth.n_rows())

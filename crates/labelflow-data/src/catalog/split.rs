@@ -50,8 +50,7 @@ impl Split {
 
     /// Refuses to go on with a part that has no rows.
     pub(crate) fn check(&self) -> Result<()> {
-        let parts =
-            [("train", &self.train), ("simulation", &self.simulation), ("test", &self.test)];
+        let parts = [("train", &self.train), ("simulation", &self.simulation), ("test", &self.test)];
         let Some((empty, _)) = parts.iter().find(|(_, rows)| rows.is_empty()) else {
             return Ok(());
         };

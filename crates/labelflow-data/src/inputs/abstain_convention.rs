@@ -84,11 +84,9 @@ impl AbstainConvention {
     pub(crate) fn check_probabilities(self) -> Result<()> {
         match self {
             Self::MinusOne | Self::Missing | Self::Detect => Ok(()),
-            Self::Zero | Self::Signed => Err(Error::config(
-                "abstain",
-                "minus_one or missing, since the signals are probabilities",
-                self.name(),
-            )),
+            Self::Zero | Self::Signed => {
+                Err(Error::config("abstain", "minus_one or missing, since the signals are probabilities", self.name()))
+            }
         }
     }
 
@@ -153,9 +151,8 @@ impl AbstainConvention {
         if self != Self::Detect {
             return Ok(self);
         }
-        let usages = DETECTED.iter().filter_map(|&convention| {
-            Some((convention, usage(convention, values.clone(), n_named)?))
-        });
+        let usages =
+            DETECTED.iter().filter_map(|&convention| Some((convention, usage(convention, values.clone(), n_named)?)));
         let mut fitting = usages.filter(|(_, usage)| usage.n_voted >= 2).collect::<Vec<_>>();
         if fitting.iter().any(|(_, usage)| usage.last == n_named) {
             fitting.retain(|(_, usage)| usage.last == n_named);
@@ -185,8 +182,7 @@ impl AbstainConvention {
         n_named: usize,
     ) -> Option<String> {
         let other = DETECTED.into_iter().find(|&other| {
-            other != self
-                && usage(other, values.clone(), n_named).is_some_and(|usage| usage.n_voted >= 2)
+            other != self && usage(other, values.clone(), n_named).is_some_and(|usage| usage.n_voted >= 2)
         })?;
         let marked = match other {
             Self::Zero => "0 abstains and classes count from 1",
@@ -307,9 +303,7 @@ mod tests {
             (3.0, [Nothing, Class(2), Nothing, Nothing]),
             (f32::INFINITY, [Nothing; 4]),
         ] {
-            for (convention, expected) in
-                [(MinusOne, minus_one), (Zero, zero), (Missing, missing), (Signed, signed)]
-            {
+            for (convention, expected) in [(MinusOne, minus_one), (Zero, zero), (Missing, missing), (Signed, signed)] {
                 assert_eq!(convention.read(value, 3), expected, "{value} as {}", convention.name());
             }
         }
@@ -355,9 +349,7 @@ mod tests {
 
     #[test]
     fn advice_names_a_setting_that_fits() {
-        let advice = |convention: AbstainConvention, values: &[f32], n_named| {
-            convention.advice(values.iter(), n_named)
-        };
+        let advice = |convention: AbstainConvention, values: &[f32], n_named| convention.advice(values.iter(), n_named);
         let zero = advice(AbstainConvention::MinusOne, &[0.0, 1.0, 2.0], 2).unwrap();
         assert!(zero.contains("abstain = \"zero\""), "{zero}");
         let native = advice(AbstainConvention::Zero, &[-1.0, 0.0, 2.0], 3).unwrap();

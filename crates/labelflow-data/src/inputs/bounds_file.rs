@@ -23,9 +23,7 @@ pub fn read_bounds(path: &Path, signals: &WeakSignals) -> Result<Bounds> {
     let table = TableFile::open(path, &ARRAY_NAMES)?;
     let bounds = if table.array().is_some() {
         let expected = format!("[{n_signals}] or [{n_signals}, {n_classes}]");
-        table.check_shape(&expected, |shape| {
-            shape == [n_signals] || shape == [n_signals, n_classes]
-        })?;
+        table.check_shape(&expected, |shape| shape == [n_signals] || shape == [n_signals, n_classes])?;
         let values = table.numbers::<f64>(&table.columns())??;
         values.broadcast(shape).expect("a column for all classes or one each").to_owned()
     } else {
@@ -36,18 +34,14 @@ pub fn read_bounds(path: &Path, signals: &WeakSignals) -> Result<Bounds> {
 
 fn read_table(table: &TableFile, signals: &WeakSignals) -> Result<Array2<f64>> {
     let required_column = |name: &str| {
-        table.required_column(name).map_err(|error| {
-            error.with_hint(
-                "bounds have the columns labeler and bound, or labeler and one per class",
-            )
-        })
+        table
+            .required_column(name)
+            .map_err(|error| error.with_hint("bounds have the columns labeler and bound, or labeler and one per class"))
     };
     let labeler = required_column(LABELER)?;
     let columns = match table.column(BOUND) {
         Some(column) => vec![column; signals.n_classes()],
-        None => {
-            signals.classes().iter().map(|class| required_column(class)).collect::<Result<_>>()?
-        }
+        None => signals.classes().iter().map(|class| required_column(class)).collect::<Result<_>>()?,
     };
     let labelers = table.name_codes(&[labeler], &mut NameCodes::of(signals.labelers()))?;
     let values = table.numbers::<f64>(&columns)??;

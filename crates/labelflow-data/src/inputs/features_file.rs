@@ -32,8 +32,7 @@ pub fn read_features(path: &Path) -> Result<Features> {
 }
 
 /// Advice about columns of text.
-pub(crate) const NOT_FEATURES: &str =
-    "drop columns that are not features, or replace text by numbers";
+pub(crate) const NOT_FEATURES: &str = "drop columns that are not features, or replace text by numbers";
 /// Advice about cells without a number.
 pub(crate) const MISSING_VALUES: &str = "fill or drop missing values first";
 
@@ -55,9 +54,8 @@ pub fn write_features(path: &Path, features: &Features) -> Result<()> {
         _ => {
             let columns = features.names().iter().zip(values.columns()).map(|(name, column)| {
                 // Through text, so that 0.1 is written as 0.1 and not as the double nearest to the float.
-                let values = column.iter().map(|value| {
-                    value.to_string().parse().expect("a printed number can be parsed")
-                });
+                let values =
+                    column.iter().map(|value| value.to_string().parse().expect("a printed number can be parsed"));
                 Column::new(name, ColumnValues::Reals(values.collect()))
             });
             write_columns(path, &columns.collect::<Vec<_>>())

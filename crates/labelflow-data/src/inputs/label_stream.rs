@@ -95,9 +95,7 @@ pub fn write_labels_with_as_they_come<T, E: From<Error>>(
         false => ColumnValues::Integers(Vec::new()),
     };
     let empty = label_columns(first, classes, columns, LabelRows::of(&none))?;
-    write_table_as_it_comes(path, &empty, |table| {
-        produce(&mut LabelStream { classes, columns, table })
-    })
+    write_table_as_it_comes(path, &empty, |table| produce(&mut LabelStream { classes, columns, table }))
 }
 
 impl LabelStream<'_, '_> {
@@ -145,9 +143,7 @@ fn label_columns(
     if !has_label.is_empty() {
         check_length("has_label", has_label.len(), labels)?;
     }
-    let name = |(row, class): (usize, usize)| {
-        has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone())
-    };
+    let name = |(row, class): (usize, usize)| has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone());
     let names = labels.argmax().into_iter().enumerate().map(name).collect();
     let first = Column::new(if wanted.tasks { "task" } else { "row" }, first);
     let mut columns = vec![first, Column::new("label", ColumnValues::SomeNames(names))];
@@ -157,9 +153,7 @@ fn label_columns(
     if wanted.sets {
         let sets = extras.sets.unwrap_or_default();
         check_length("sets", sets.len(), labels)?;
-        let names = |set: &Vec<usize>| {
-            set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|")
-        };
+        let names = |set: &Vec<usize>| set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|");
         columns.push(Column::new("set", ColumnValues::Names(sets.iter().map(names).collect())));
     }
     if wanted.agreement {

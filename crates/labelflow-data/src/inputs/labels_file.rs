@@ -6,8 +6,7 @@ use labelflow_weak::rows::{SoftLabels, Truth};
 use ndarray::Array2;
 
 use super::label_stream::{
-    LabelColumns, LabelExtras, LabelRows, check_classes, check_length,
-    write_labels_with_as_they_come,
+    LabelColumns, LabelExtras, LabelRows, check_classes, check_length, write_labels_with_as_they_come,
 };
 use crate::tables::cells::{NameCodes, shown_number};
 use crate::tables::columns::refuse_npy;
@@ -30,11 +29,7 @@ pub fn read_labels(path: &Path, classes: &[String]) -> Result<Truth> {
 }
 
 /// The labels in a column of a table, none of which may be missing.
-pub(crate) fn labels_in_column(
-    table: &TableFile,
-    column: usize,
-    classes: &[String],
-) -> Result<Truth> {
+pub(crate) fn labels_in_column(table: &TableFile, column: usize, classes: &[String]) -> Result<Truth> {
     let mut names_error = None;
     if !classes.is_empty() {
         match table.name_codes(&[column], &mut NameCodes::of(classes)) {
@@ -48,9 +43,9 @@ pub(crate) fn labels_in_column(
             Err(error) => names_error = Some(error),
         }
     }
-    let values = table.numbers::<f64>(&[column])?.map_err(|error| {
-        names_error.unwrap_or_else(|| error.with_hint("name the classes to read names"))
-    })?;
+    let values = table
+        .numbers::<f64>(&[column])?
+        .map_err(|error| names_error.unwrap_or_else(|| error.with_hint("name the classes to read names")))?;
     /// More classes than this in a file of labels are a mistake, such as a column of row numbers.
     const N_MOST: usize = 255;
     let n_most = if classes.is_empty() { N_MOST } else { classes.len() };
@@ -88,12 +83,7 @@ pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Res
 }
 
 /// Writes soft labels as [`write_labels`] does, with more columns.
-pub fn write_labels_with(
-    path: &Path,
-    labels: &SoftLabels,
-    classes: &[String],
-    extras: LabelExtras<'_>,
-) -> Result<()> {
+pub fn write_labels_with(path: &Path, labels: &SoftLabels, classes: &[String], extras: LabelExtras<'_>) -> Result<()> {
     match Format::of(path)? {
         Format::Npz => {
             check_classes(labels, classes)?;
@@ -102,11 +92,7 @@ pub fn write_labels_with(
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let columns = LabelColumns {
-        sets: extras.sets.is_some(),
-        agreement: extras.agreement.is_some(),
-        tasks: false,
-    };
+    let columns = LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some(), tasks: false };
     write_labels_with_as_they_come(path, classes, columns, |out| {
         out.push_rows(LabelRows { extras, ..LabelRows::of(labels) })
     })
@@ -134,12 +120,7 @@ fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> R
 
 /// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::inputs::read_task_votes), to csv, tsv or parquet: as
 /// [`write_labels`] does, but with the names of the tasks in a column `task` instead of row numbers.
-pub fn write_task_labels(
-    path: &Path,
-    tasks: &[String],
-    labels: &SoftLabels,
-    classes: &[String],
-) -> Result<()> {
+pub fn write_task_labels(path: &Path, tasks: &[String], labels: &SoftLabels, classes: &[String]) -> Result<()> {
     let columns = LabelColumns { tasks: true, ..LabelColumns::default() };
     write_labels_with_as_they_come(path, classes, columns, |out| out.push_tasks(tasks, labels))
 }
@@ -175,18 +156,10 @@ mod tests {
     fn bad_labels_are_named() {
         for (text, classes, expected) in [
             ("a,b\n0,1\n", &[][..], "one column or a column 'label'"),
-            (
-                "label\n0\n-1\n",
-                &[],
-                "line 3, column 'label': expected a class from 0 to 254, found -1",
-            ),
+            ("label\n0\n-1\n", &[], "line 3, column 'label': expected a class from 0 to 254, found -1"),
             ("label,x\n0,1\n,1\n", &[], "line 3, column 'label'"),
             ("label\nham\nspam\n", &[], "name the classes"),
-            (
-                "label\nham\negg\n",
-                &["ham", "spam"],
-                "line 3, column 'label': expected one of ham, spam, found 'egg'",
-            ),
+            ("label\nham\negg\n", &["ham", "spam"], "line 3, column 'label': expected one of ham, spam, found 'egg'"),
             ("label,x\nham,1\n,1\n", &["ham", "spam"], "expected a label, found none"),
             ("label\n0\n0.5\n", &[], "found 0.5"),
             ("label\n", &[], "at least one row"),

@@ -89,11 +89,7 @@ fn read_archive(path: &Path) -> Result<Predictions> {
     if let Some(array) = NpyArray::read_named(path, "proba")? {
         let &[n_rows, n_classes @ 2..=255] = array.shape() else {
             let found = format!("{:?}", array.shape());
-            return Err(Error::content(
-                path,
-                "an array of shape [n_rows, 2 to 255 classes]",
-                found,
-            ));
+            return Err(Error::content(path, "an array of shape [n_rows, 2 to 255 classes]", found));
         };
         let p = array.numbers::<f64>().into_shape_with_order([n_rows, n_classes]);
         let labels = soft_labels(path, p.expect("as many as the shape says"), Place::row)?;
@@ -123,11 +119,7 @@ fn soft_labels(path: &Path, p: Array2<f64>, place: impl Fn(usize) -> Place) -> R
     Ok(SoftLabels::normalized(p))
 }
 
-fn value_labels(
-    path: &Path,
-    columns: Vec<Vec<f64>>,
-    place: impl Fn(usize) -> Place,
-) -> Result<Predictions> {
+fn value_labels(path: &Path, columns: Vec<Vec<f64>>, place: impl Fn(usize) -> Place) -> Result<Predictions> {
     let n_rows = columns[0].len();
     for (name, column) in VALUES.iter().zip(&columns) {
         if column.len() != n_rows {
@@ -182,13 +174,8 @@ mod tests {
     fn written_values_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let column = |shift: f64| vec![1.0 + shift, 2.0 + shift];
-        let labels = ValueLabels {
-            mean: column(0.0),
-            std: column(0.5),
-            q05: column(-1.0),
-            q50: column(0.1),
-            q95: column(1.0),
-        };
+        let labels =
+            ValueLabels { mean: column(0.0), std: column(0.5), q05: column(-1.0), q50: column(0.1), q95: column(1.0) };
         for extension in ["csv", "parquet", "npz"] {
             let path = folder.path().join("labels").with_extension(extension);
             write_value_labels(&path, &labels).unwrap();

@@ -155,9 +155,9 @@ impl SavedLabelModel {
             return Err(Error::content(place, EXPECTED, "one that was changed: its hash differs"));
         }
         let Contents { labelers, classes, fitted, .. } = contents;
-        fitted.check(labelers.len(), classes.len()).map_err(|error| {
-            Error::content(place, EXPECTED, format!("one at odds with itself: {error}"))
-        })?;
+        fitted
+            .check(labelers.len(), classes.len())
+            .map_err(|error| Error::content(place, EXPECTED, format!("one at odds with itself: {error}")))?;
         Ok(Self { fitted, labelers, classes })
     }
 
@@ -168,11 +168,8 @@ impl SavedLabelModel {
         if names == self.labelers {
             return Ok(signals.clone());
         }
-        let places: Vec<Option<usize>> = self
-            .labelers
-            .iter()
-            .map(|labeler| names.iter().position(|name| name == labeler))
-            .collect();
+        let places: Vec<Option<usize>> =
+            self.labelers.iter().map(|labeler| names.iter().position(|name| name == labeler)).collect();
         if names.len() == self.labelers.len() && places.iter().all(Option::is_none) {
             return signals.clone().with_labelers(self.labelers.clone());
         }
@@ -187,9 +184,7 @@ impl SavedLabelModel {
                 let bytes = votes.bytes().select(Axis(1), &places);
                 WeakSignals::from_votes(Votes::from_bytes(bytes, votes.n_classes())?)?
             }
-            SignalValues::Probabilities(p) => {
-                WeakSignals::from_probabilities(p.select(Axis(1), &places))?
-            }
+            SignalValues::Probabilities(p) => WeakSignals::from_probabilities(p.select(Axis(1), &places))?,
         };
         moved.with_labelers(self.labelers.clone())?.with_classes(signals.classes().to_vec())
     }
@@ -372,10 +367,7 @@ mod tests {
         let of = |columns: &[usize], names: &[&str]| {
             let bytes = votes.bytes().select(Axis(1), columns);
             let names = names.iter().map(|&name| name.to_owned()).collect();
-            WeakSignals::from_votes(Votes::from_bytes(bytes, 2).unwrap())
-                .unwrap()
-                .with_labelers(names)
-                .unwrap()
+            WeakSignals::from_votes(Votes::from_bytes(bytes, 2).unwrap()).unwrap().with_labelers(names).unwrap()
         };
         let predict = |signals: &WeakSignals| model.predict_proba(signals);
         assert_eq!(predict(&of(&[2, 0, 1], &["c", "a", "b"])).unwrap(), labels);
@@ -383,9 +375,6 @@ mod tests {
         // None of the names: by place.
         assert_eq!(predict(&of(&[0, 1, 2], &["x", "y", "z"])).unwrap(), labels);
         let error = predict(&of(&[0, 1, 2], &["a", "b", "z"])).unwrap_err().to_string();
-        assert!(
-            error.contains("expected the labeler 'c', as in the fit, found only a, b, z"),
-            "{error}"
-        );
+        assert!(error.contains("expected the labeler 'c', as in the fit, found only a, b, z"), "{error}");
     }
 }

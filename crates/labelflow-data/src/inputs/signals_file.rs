@@ -5,9 +5,7 @@ use std::path::Path;
 use labelflow_weak::votes::{SignalValues, WeakSignals};
 use ndarray::{Array2, Ix3};
 
-use super::vote_cells::{
-    CellValues, VoteCells, check_class_names, named_votes, read_cells, vote_number,
-};
+use super::vote_cells::{CellValues, VoteCells, check_class_names, named_votes, read_cells, vote_number};
 use crate::inputs::AbstainConvention;
 use crate::tables::cells::{NameCodes, Numbers};
 use crate::tables::npy_file::{NpzArray, write_npz};
@@ -75,11 +73,7 @@ pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals
 }
 
 /// The signals in some columns of a table.
-pub(crate) fn read_signals_of(
-    table: &TableFile,
-    columns: &[usize],
-    options: &SignalsOptions,
-) -> Result<WeakSignals> {
+pub(crate) fn read_signals_of(table: &TableFile, columns: &[usize], options: &SignalsOptions) -> Result<WeakSignals> {
     if columns.is_empty() {
         return Err(table.error("at least one labeler", "none"));
     }
@@ -88,11 +82,7 @@ pub(crate) fn read_signals_of(
     signals.with_labelers(labelers).map_err(Error::in_file(&table.path))
 }
 
-fn unnamed_signals(
-    table: &TableFile,
-    columns: &[usize],
-    options: &SignalsOptions,
-) -> Result<WeakSignals> {
+fn unnamed_signals(table: &TableFile, columns: &[usize], options: &SignalsOptions) -> Result<WeakSignals> {
     let cells = TableCells { table, columns };
     let mut values = match read_cells(&cells, options)? {
         CellValues::Votes(votes, classes) => {
@@ -103,8 +93,7 @@ fn unnamed_signals(
     options.abstain.check_probabilities()?;
     for ((row, column), value) in values.indexed_iter_mut() {
         let probability = options.abstain.read_probability(*value);
-        *value = probability
-            .map_err(|expected| table.cell_error(row, columns[column], expected, *value))?;
+        *value = probability.map_err(|expected| table.cell_error(row, columns[column], expected, *value))?;
     }
     named(&table.path, WeakSignals::from_class1_probabilities(values), options)
 }
@@ -134,11 +123,7 @@ impl VoteCells for TableCells<'_> {
 }
 
 /// The same signals with the names of the classes, if they are known.
-fn named(
-    path: &Path,
-    signals: labelflow_weak::Result<WeakSignals>,
-    options: &SignalsOptions,
-) -> Result<WeakSignals> {
+fn named(path: &Path, signals: labelflow_weak::Result<WeakSignals>, options: &SignalsOptions) -> Result<WeakSignals> {
     let signals = match &options.classes[..] {
         [] => signals,
         classes => signals.and_then(|signals| signals.with_classes(classes.to_vec())),
@@ -203,10 +188,7 @@ mod tests {
     }
 
     fn classes(names: &[&str]) -> SignalsOptions {
-        SignalsOptions {
-            classes: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..SignalsOptions::default()
-        }
+        SignalsOptions { classes: names.iter().map(|name| (*name).to_owned()).collect(), ..SignalsOptions::default() }
     }
 
     const A: u8 = ABSTAIN;
@@ -227,8 +209,7 @@ mod tests {
         assert_eq!(signals.probability(1, 0, 1), Some(0.25));
         assert_eq!(signals.probability(1, 0, 0), Some(0.75));
         assert_eq!(signals.probability(0, 1, 1), None);
-        let options =
-            SignalsOptions { kind: SignalsKind::Probabilities, ..SignalsOptions::default() };
+        let options = SignalsOptions { kind: SignalsKind::Probabilities, ..SignalsOptions::default() };
         assert!(read_with("r\n0\n1\n", &options).unwrap().probabilities().is_some());
     }
 
@@ -237,8 +218,7 @@ mod tests {
         let signals = read("r1,r2\nspam,NA\nham,spam\n-1,ham\n").unwrap();
         assert_eq!(signals.classes(), ["ham", "spam"]);
         assert_eq!(signals.to_votes().bytes(), array![[1, A], [0, 1], [A, 0]]);
-        let signals =
-            read_with("r1,r2\nspam,\nham,-1\n", &classes(&["spam", "ham", "other"])).unwrap();
+        let signals = read_with("r1,r2\nspam,\nham,-1\n", &classes(&["spam", "ham", "other"])).unwrap();
         assert_eq!(signals.classes(), ["spam", "ham", "other"]);
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, A]]);
         let signals = read_with("r1,r2\n3,7\n7,-1\n", &classes(&["3", "7"])).unwrap();
@@ -253,11 +233,7 @@ mod tests {
     fn bad_cells_are_named() {
         for (text, options, expected) in [
             ("a,b\n0,1\n1,-2\n", classes(&[]), "line 3, column 'b'"),
-            (
-                "a,b\n0,1\n1,7\n",
-                classes(&["x", "y"]),
-                "line 3, column 'b': expected a class from 0 to 1",
-            ),
+            ("a,b\n0,1\n1,7\n", classes(&["x", "y"]), "line 3, column 'b': expected a class from 0 to 1"),
             ("a,b\n0,0.5\n1,7\n", classes(&[]), "line 3, column 'b': expected a probability"),
             (
                 "a,b\nham,spam\negg,ham\n",
@@ -296,8 +272,7 @@ mod tests {
                 assert_eq!((signals.n_classes(), signals.labelers().len()), (2, 2));
             }
         }
-        let signals =
-            read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
+        let signals = read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 0]]);
     }
 

@@ -89,11 +89,8 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
     let (task_codes, tasks) = required_names(&table, task)?;
     let (worker_codes, workers) = required_names(&table, worker)?;
     let (label_codes, labels) = table.named_cells(label, usize::from(ABSTAIN) + 1)?;
-    let read_options = SignalsOptions {
-        kind: SignalsKind::Votes,
-        classes: options.classes.clone(),
-        abstain: options.abstain,
-    };
+    let read_options =
+        SignalsOptions { kind: SignalsKind::Votes, classes: options.classes.clone(), abstain: options.abstain };
     let at = |label_code: usize, error: Error| {
         let row = label_codes.iter().position(|&code| code as usize == label_code);
         error.at(row.map(|row| table.place(row)).unwrap_or_default()).in_column(&table.names[label])
@@ -101,9 +98,7 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
     let number = |label: &String| parse_number(label).map(|number| number as f32);
     let cells = labels.iter().map(|label| (label.clone(), number(label))).collect();
     let values = read_cells(&DistinctCells { path, cells, at }, &read_options)?;
-    let CellValues::Votes(votes, classes) = values else {
-        unreachable!("the kind of the cells is votes")
-    };
+    let CellValues::Votes(votes, classes) = values else { unreachable!("the kind of the cells is votes") };
     let mut bytes = empty_votes(path, tasks.len(), workers.len(), options.max_cells)?;
     // A vote twice is a slip even where the first one is an abstention.
     let mut first_rows = HashMap::with_capacity(label_codes.len());
@@ -153,9 +148,10 @@ pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Res
         }
     }
     let truth = tasks.iter().map(|task| {
-        known.get(task.as_str()).copied().ok_or_else(|| {
-            Error::content(path, "a label for every task", format!("none for '{}'", shown(task)))
-        })
+        known
+            .get(task.as_str())
+            .copied()
+            .ok_or_else(|| Error::content(path, "a label for every task", format!("none for '{}'", shown(task))))
     });
     Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
 }
@@ -166,8 +162,7 @@ fn columns<const N: usize>(table: &TableFile, wanted: [&str; N]) -> Result<[usiz
     if places.iter().all(Option::is_some) {
         return Ok(places.map(|place| place.expect("all were found")));
     }
-    let in_order =
-        places.iter().enumerate().all(|(order, place)| place.is_none_or(|at| at == order));
+    let in_order = places.iter().enumerate().all(|(order, place)| place.is_none_or(|at| at == order));
     if table.names.len() == N && in_order {
         return Ok(std::array::from_fn(|order| order));
     }
@@ -185,16 +180,9 @@ fn required_names(table: &TableFile, column: usize) -> Result<(Vec<u32>, Vec<Str
 }
 
 /// A table in which everyone abstains, unless it is too large.
-fn empty_votes(
-    path: &Path,
-    n_tasks: usize,
-    n_workers: usize,
-    max_cells: usize,
-) -> Result<Array2<u8>> {
+fn empty_votes(path: &Path, n_tasks: usize, n_workers: usize, max_cells: usize) -> Result<Array2<u8>> {
     match n_tasks.checked_mul(n_workers) {
-        Some(n_cells) if n_cells <= max_cells => {
-            Ok(Array2::from_elem((n_tasks, n_workers), ABSTAIN))
-        }
+        Some(n_cells) if n_cells <= max_cells => Ok(Array2::from_elem((n_tasks, n_workers), ABSTAIN)),
         _ => Err(Error::content(
             path,
             format!("at most {max_cells} cells, tasks times workers"),
@@ -326,10 +314,7 @@ mod tests {
         assert!(error.contains("at most 3 cells"), "{error}");
         let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
         let error = read_with("t,w,l\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
-        assert!(
-            error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"),
-            "{error}"
-        );
+        assert!(error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"), "{error}");
     }
 
     #[test]
@@ -346,10 +331,7 @@ mod tests {
         for (text, expected) in [
             ("q,truth\na,0\n", "none for 'b'"),
             ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label per task"),
-            (
-                "q,truth\na,0\nb,2\n",
-                "line 3, column 'truth': expected a class from 0 to 1, found 2",
-            ),
+            ("q,truth\na,0\nb,2\n", "line 3, column 'truth': expected a class from 0 to 1, found 2"),
             ("q,truth\na,0\nb,\n", "line 3, column 'truth'"),
         ] {
             let error = truth(text).unwrap_err().to_string();
@@ -391,15 +373,12 @@ mod tests {
                 ("crowd-dog", (807, 109), 8070, vec![172, 185, 218, 232]),
             ] {
                 let folder = dir.join("votes").join(name);
-                let votes =
-                    read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default())
-                        .unwrap();
+                let votes = read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default()).unwrap();
                 assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
                 let bytes = votes.signals.to_votes();
                 assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
                 let classes = votes.signals.classes();
-                let truth =
-                    read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
+                let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
                 let mut found = vec![0; classes.len()];
                 truth.labels().iter().for_each(|&label| found[label] += 1);
                 assert_eq!(found, counts, "{name}");

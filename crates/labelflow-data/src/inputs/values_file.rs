@@ -30,11 +30,7 @@ pub fn read_values(path: &Path) -> Result<TrueValues> {
 }
 
 /// One number per row, all of which `accept`.
-pub(crate) fn read_one_column(
-    path: &Path,
-    expected: &str,
-    accept: impl Fn(f64) -> bool,
-) -> Result<Vec<f64>> {
+pub(crate) fn read_one_column(path: &Path, expected: &str, accept: impl Fn(f64) -> bool) -> Result<Vec<f64>> {
     let table = TableFile::open(path, &ARRAY_NAMES)?;
     let column = table.only_column(&COLUMNS)?;
     let values = table.numbers::<f64>(&[column])??.into_iter().collect::<Vec<_>>();
@@ -129,10 +125,7 @@ mod tests {
     #[test]
     fn bad_values_are_named() {
         for (text, expected) in [
-            (
-                "a,b\n0,1\n",
-                "one column or a column 'label', 'value', 'mean', found the columns a, b",
-            ),
+            ("a,b\n0,1\n", "one column or a column 'label', 'value', 'mean', found the columns a, b"),
             ("label\n0\nx\n", "line 3, column 'label': expected a number, found 'x'"),
             ("label,x\n0,1\n,1\n", "line 3, column 'label': expected a finite number, found none"),
             ("label\n0\ninf\n", "line 3, column 'label': expected a finite number, found inf"),
@@ -148,13 +141,8 @@ mod tests {
     fn written_labels_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let values = |shift: f64| vec![0.1 + shift, 1e-300, 3.0 + shift];
-        let labels = ValueLabels {
-            mean: values(0.0),
-            std: values(1.0),
-            q05: values(2.0),
-            q50: values(3.0),
-            q95: values(4.0),
-        };
+        let labels =
+            ValueLabels { mean: values(0.0), std: values(1.0), q05: values(2.0), q50: values(3.0), q95: values(4.0) };
         for name in ["labels.csv", "labels.tsv", "labels.parquet"] {
             let path = folder.path().join(name);
             write_value_labels(&path, &labels).unwrap();

@@ -46,8 +46,7 @@ pub(crate) fn check_class_names(classes: &[String]) -> Result<()> {
 pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Result<CellValues> {
     check_class_names(&options.classes)?;
     let abstain = options.abstain;
-    let may_be_names =
-        options.kind != SignalsKind::Probabilities && abstain != AbstainConvention::Signed;
+    let may_be_names = options.kind != SignalsKind::Probabilities && abstain != AbstainConvention::Signed;
     let mut names_error = None;
     if !options.classes.is_empty() && may_be_names {
         match read_names(cells, Some(&options.classes), abstain) {
@@ -63,9 +62,7 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
             let votes = read_names(cells, None, abstain)?;
             // Numbers and names mixed are more likely a mistake than classes of both kinds.
             match &votes {
-                CellValues::Votes(_, classes)
-                    if classes.iter().any(|class| parse_number(class).is_some()) =>
-                {
+                CellValues::Votes(_, classes) if classes.iter().any(|class| parse_number(class).is_some()) => {
                     Err(error.with_hint("name the classes if some of them look like numbers"))
                 }
                 _ => Ok(votes),
@@ -75,25 +72,20 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
 }
 
 /// Votes given as names. The classes are the known ones, or the names found, sorted.
-fn read_names(
-    cells: &impl VoteCells,
-    known: Option<&[String]>,
-    abstain: AbstainConvention,
-) -> Result<CellValues> {
+fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: AbstainConvention) -> Result<CellValues> {
     let mark = abstain.mark_among_names();
     let mut codes = match known {
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
         Some(classes) => {
             // The mark of an abstention may be itself a class.
             let mark = mark.filter(|mark| classes.iter().all(|class| class != mark));
-            let names: Vec<String> =
-                classes.iter().cloned().chain(mark.map(str::to_owned)).collect();
+            let names: Vec<String> = classes.iter().cloned().chain(mark.map(str::to_owned)).collect();
             NameCodes::of(&names)
         }
     };
-    let cell_codes = cells.name_codes(&mut codes).map_err(|error| {
-        error.with_hint("name all classes, and leave out columns that are not votes")
-    })?;
+    let cell_codes = cells
+        .name_codes(&mut codes)
+        .map_err(|error| error.with_hint("name all classes, and leave out columns that are not votes"))?;
     let names = codes.into_names();
     let classes = known.map_or_else(
         || {
@@ -109,18 +101,13 @@ fn read_names(
     }
     // Names come in order of appearance; votes are in order of classes.
     let class_of = |name: &String| classes.iter().position(|class| class == name);
-    let votes: Vec<u8> =
-        names.iter().map(|name| class_of(name).map_or(ABSTAIN, |class| class as u8)).collect();
+    let votes: Vec<u8> = names.iter().map(|name| class_of(name).map_or(ABSTAIN, |class| class as u8)).collect();
     let vote = |code: u32| if code == NameCodes::ABSENT { ABSTAIN } else { votes[code as usize] };
     Ok(CellValues::Votes(cell_codes.mapv(vote), classes))
 }
 
 /// Votes or probabilities given as numbers.
-fn read_numbers(
-    cells: &impl VoteCells,
-    values: Array2<f32>,
-    options: &SignalsOptions,
-) -> Result<CellValues> {
+fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOptions) -> Result<CellValues> {
     let path = cells.path();
     let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
     match options.kind {

@@ -72,9 +72,8 @@ pub struct WrenchRows {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_wrench(folder: &Path) -> Result<WrenchFolder> {
-    let train = find_file(folder, "train").ok_or_else(|| {
-        Error::content(folder, "a folder with the file train.json", "no such file")
-    })?;
+    let train = find_file(folder, "train")
+        .ok_or_else(|| Error::content(folder, "a folder with the file train.json", "no such file"))?;
     let train = RawRows::read(train)?;
     let part = |name: &str| -> Result<Option<RawRows>> {
         let Some(path) = find_file(folder, name) else { return Ok(None) };
@@ -97,12 +96,7 @@ pub fn read_wrench(folder: &Path) -> Result<WrenchFolder> {
         }
     };
     let finish = |part: Option<RawRows>| part.map(|rows| rows.finish(&classes)).transpose();
-    Ok(WrenchFolder {
-        valid: finish(valid)?,
-        test: finish(test)?,
-        train: train.finish(&classes)?,
-        classes,
-    })
+    Ok(WrenchFolder { valid: finish(valid)?, test: finish(test)?, train: train.finish(&classes)?, classes })
 }
 
 fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -158,9 +152,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
-                std::iter::from_fn(|| map.next_entry().transpose())
-                    .collect::<Result<_, _>>()
-                    .map(Entries)
+                std::iter::from_fn(|| map.next_entry().transpose()).collect::<Result<_, _>>().map(Entries)
             }
         }
         deserializer.deserialize_map(InOrder(PhantomData))
@@ -250,8 +242,7 @@ impl RawRows {
 
     /// One more than the largest class in the file.
     fn n_classes_told(&self) -> usize {
-        let classes =
-            self.rows.iter().flat_map(|(_, row)| row.weak_labels.iter().chain(&row.label));
+        let classes = self.rows.iter().flat_map(|(_, row)| row.weak_labels.iter().chain(&row.label));
         let largest = classes.copied().max().unwrap_or(-1);
         // Too large a class is refused later, with its row.
         usize::try_from(largest.saturating_add(1)).unwrap_or(0).min(usize::from(ABSTAIN))
@@ -281,12 +272,10 @@ impl RawRows {
                 Some(features.map_err(Error::in_file(&path))?)
             }
         };
-        let labels: Option<Vec<usize>> =
-            rows.iter().map(|(_, row)| row.class().map(|class| class as usize)).collect();
+        let labels: Option<Vec<usize>> = rows.iter().map(|(_, row)| row.class().map(|class| class as usize)).collect();
         let truth = labels.map(|labels| Truth::new(labels, classes.len()));
         let truth = truth.transpose().map_err(Error::in_file(&path))?;
-        let (ids, texts): (Vec<_>, Vec<_>) =
-            rows.into_iter().map(|(id, row)| (id, row.data.text)).unzip();
+        let (ids, texts): (Vec<_>, Vec<_>) = rows.into_iter().map(|(id, row)| (id, row.data.text)).unzip();
         Ok(WrenchRows { ids, signals, features, texts: texts.into_iter().collect(), truth })
     }
 }
@@ -313,15 +302,11 @@ mod tests {
 
     #[test]
     fn rows_keep_their_order_and_parts_share_classes() {
-        let test =
-            r#"{"0": {"label": null, "weak_labels": [3, 0, 0], "data": {"feature": [1, 1]}}}"#;
+        let test = r#"{"0": {"label": null, "weak_labels": [3, 0, 0], "data": {"feature": [1, 1]}}}"#;
         let set = read(&[("train.json", TRAIN), ("test.json", test)]).unwrap();
         assert_eq!(set.train.ids, ["10", "2"]);
         assert_eq!(set.classes, ["0", "1", "2", "3"], "the test file has a vote for class 3");
-        assert_eq!(
-            set.train.signals.to_votes().bytes(),
-            array![[0, ABSTAIN, 2], [ABSTAIN, ABSTAIN, ABSTAIN]]
-        );
+        assert_eq!(set.train.signals.to_votes().bytes(), array![[0, ABSTAIN, 2], [ABSTAIN, ABSTAIN, ABSTAIN]]);
         let features = set.train.features.as_ref().unwrap();
         assert_eq!(features.values(), array![[0.5, 1.0], [-1.5, 2000.0]]);
         assert_eq!(set.train.truth.as_ref().unwrap().labels(), [2, 0]);
@@ -340,9 +325,7 @@ mod tests {
     fn bad_files_are_named() {
         let row = |rest: &str| format!(r#"{{"0": {{"label": 0, {rest}}}}}"#);
         let good = r#""weak_labels": [0, 1], "data": {"text": "x"}"#;
-        let two = |second: &str| {
-            format!(r#"{{"0": {{"label": 0, {good}}}, "7": {{"label": 1, {second}}}}}"#)
-        };
+        let two = |second: &str| format!(r#"{{"0": {{"label": 0, {good}}}, "7": {{"label": 1, {second}}}}}"#);
         for (train, expected) in [
             (String::new(), "train.json"),
             (TRAIN[..TRAIN.len() / 2].to_owned(), "the file is cut"),
@@ -356,10 +339,7 @@ mod tests {
             (row(r#""weak_labels": [0, 1], "data": {"feature": ["x"]}"#), "line 1"),
             (row(r#""weak_labels": [0, 1], "data": 3"#), "an object with a feature or a text"),
             (row(r#""weak_labels": []"#), "one labeler"),
-            (
-                row(r#""weak_labels": [0, -2]"#),
-                "weak labels from 0 to 1, or -1, found -2 in row '0'",
-            ),
+            (row(r#""weak_labels": [0, -2]"#), "weak labels from 0 to 1, or -1, found -2 in row '0'"),
             (row(r#""weak_labels": [0, 255]"#), "found 255 in row '0'"),
             (row(r#""weak_labels": [9223372036854775807]"#), "found 9223372036854775807"),
             (row(r#""weak_labels": [0, 1], "data": {"feature": [1e39]}"#), "number out of range"),
@@ -396,8 +376,7 @@ mod tests {
             (r#"["a", "b"]"#, "an object"),
             (r#"{"0": ["a"], "1": "b"}"#, "the name of a class"),
         ] {
-            let error =
-                read(&[("train.json", TRAIN), ("label.json", names)]).unwrap_err().to_string();
+            let error = read(&[("train.json", TRAIN), ("label.json", names)]).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

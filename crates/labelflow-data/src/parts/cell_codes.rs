@@ -85,12 +85,7 @@ pub(crate) struct VoteReading {
 
 impl CellCodes {
     pub(crate) fn new() -> Self {
-        Self {
-            cells: Vec::new(),
-            first_seen: Vec::new(),
-            codes: HashMap::new(),
-            small: [None; 512],
-        }
+        Self { cells: Vec::new(), first_seen: Vec::new(), codes: HashMap::new(), small: [None; 512] }
     }
 
     /// Number of different values.
@@ -99,13 +94,7 @@ impl CellCodes {
     }
 
     /// Writes the codes of a column to every `step`-th byte.
-    pub(crate) fn encode(
-        &mut self,
-        column: &ArrayRef,
-        bytes: &mut [u8],
-        step: usize,
-        first: &CellPlace,
-    ) -> Result<()> {
+    pub(crate) fn encode(&mut self, column: &ArrayRef, bytes: &mut [u8], step: usize, first: &CellPlace) -> Result<()> {
         let kind = match column.data_type() {
             DataType::Boolean => DataType::Boolean,
             kind if kind.is_integer() => DataType::Int64,
@@ -177,17 +166,15 @@ impl CellCodes {
             at: |index, error| self.at(index, error),
         };
         match read_cells(&distinct, options)? {
-            CellValues::Votes(votes, classes) => {
-                Ok(VoteReading { votes: votes.into_iter().collect(), classes })
-            }
+            CellValues::Votes(votes, classes) => Ok(VoteReading { votes: votes.into_iter().collect(), classes }),
             CellValues::Probabilities(values) => {
                 let is_fraction = |value: &f32| !value.is_nan() && value.fract() != 0.0;
                 let index = values.iter().position(is_fraction).unwrap_or(0);
                 let path = &self.first_seen[index].file;
                 let error = Error::content(path, "whole numbers, the votes", values[[index, 0]]);
-                Err(self.at(index, error).with_hint(
-                    "probabilities are not read in parts; give one file that fits in memory",
-                ))
+                Err(self
+                    .at(index, error)
+                    .with_hint("probabilities are not read in parts; give one file that fits in memory"))
             }
         }
     }

@@ -109,12 +109,7 @@ impl FeatureParts {
     /// # Panics
     ///
     /// When read, if there are no such rows.
-    pub fn reader(
-        &self,
-        rows: Range<u64>,
-        batch_rows: usize,
-        bad_rows: BadRows,
-    ) -> FeatureReader<'_> {
+    pub fn reader(&self, rows: Range<u64>, batch_rows: usize, bad_rows: BadRows) -> FeatureReader<'_> {
         let reader = RowReader::new(&self.table, &self.columns, rows).with_batch_rows(batch_rows);
         FeatureReader { parts: self, reader, bad_rows, n_bad: 0, first_bad: None }
     }

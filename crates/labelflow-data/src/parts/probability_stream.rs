@@ -59,8 +59,7 @@ impl ProbabilityStream {
     /// One row on which everyone abstains, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
         let silent = Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN);
-        named_votes(silent, &self.classes, Some(self.parts.labelers()))
-            .map_err(Error::in_file(&self.parts.files()[0]))
+        named_votes(silent, &self.classes, Some(self.parts.labelers())).map_err(Error::in_file(&self.parts.files()[0]))
     }
 
     /// Reads a run of rows, as many at a time as are asked for.
@@ -98,15 +97,13 @@ fn has_fraction(parts: &VoteParts, classes: &[String]) -> Result<bool> {
     }
     for index in files {
         let is_whole = |kind: &DataType| kind.is_integer() || *kind == DataType::Boolean;
-        let may_have: Vec<usize> =
-            columns.iter().copied().filter(|column| !is_whole(type_of(index, column))).collect();
+        let may_have: Vec<usize> = columns.iter().copied().filter(|column| !is_whole(type_of(index, column))).collect();
         if may_have.is_empty() {
             continue;
         }
         let mut reader = RowReader::new(table, &may_have, table.rows_of_file(index));
         while let Some(batch) = reader.next()? {
-            let names: Vec<&String> =
-                may_have.iter().map(|&column| &table.columns()[column]).collect();
+            let names: Vec<&String> = may_have.iter().map(|&column| &table.columns()[column]).collect();
             let values = number_table::<f64>(&batch.arrays, &table.files()[index], &names)?;
             let is_fraction = |value: &f64| value.is_finite() && value.fract() != 0.0;
             if let Some(value) = values.iter().find(|value| is_fraction(value)) {

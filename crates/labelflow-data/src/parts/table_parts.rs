@@ -33,8 +33,7 @@ impl TableParts {
     /// before anything else is done.
     pub fn open(path: &Path) -> Result<Self> {
         let files = find(path)?;
-        let mut parts =
-            Self { files: Vec::new(), columns: Vec::new(), types: Vec::new(), first_rows: vec![0] };
+        let mut parts = Self { files: Vec::new(), columns: Vec::new(), types: Vec::new(), first_rows: vec![0] };
         for file in files {
             parts.add(file)?;
         }
@@ -57,8 +56,7 @@ impl TableParts {
         }
         self.check_columns(&file, part.names())?;
         let first_row = self.n_rows();
-        let end =
-            part.row_groups().iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
+        let end = part.row_groups().iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
         if end - first_row != part.n_rows() {
             let expected = format!("{} rows, as the file says", part.n_rows());
             let found = format!("{} in its row groups", end - first_row);
@@ -113,8 +111,7 @@ impl TableParts {
         let mut chosen = BTreeSet::new();
         for text in patterns {
             let pattern = glob::Pattern::new(text).ok();
-            let is_like =
-                |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
+            let is_like = |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
             let like = (0..self.columns.len()).filter(|&column| is_like(&self.columns[column]));
             let like = like.collect::<Vec<_>>();
             if like.is_empty() {
@@ -207,8 +204,8 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn by_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_str().expect("patterns are text");
-    let found = glob::glob(text)
-        .map_err(|error| Error::content(pattern, "a pattern such as votes/*.parquet", error))?;
+    let found =
+        glob::glob(text).map_err(|error| Error::content(pattern, "a pattern such as votes/*.parquet", error))?;
     let files = found.map(|file| {
         file.map_err(|error| {
             let path = error.path().to_owned();

@@ -123,15 +123,11 @@ impl VoteStream {
     }
 
     fn signals(&self, votes: Array2<u8>) -> Result<WeakSignals> {
-        named_votes(votes, self.classes(), Some(self.parts.labelers()))
-            .map_err(Error::in_file(&self.parts.files()[0]))
+        named_votes(votes, self.classes(), Some(self.parts.labelers())).map_err(Error::in_file(&self.parts.files()[0]))
     }
 
     /// Visits all rows again, batch by batch, in the order of the files.
-    pub fn visit<E: From<Error>>(
-        &self,
-        mut visit: impl FnMut(&WeakSignals) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn visit<E: From<Error>>(&self, mut visit: impl FnMut(&WeakSignals) -> Result<(), E>) -> Result<(), E> {
         let mut reader = self.reader(0..self.parts.n_rows());
         let mut votes = Vec::new();
         while reader.read_ahead(&mut votes)? {
@@ -169,9 +165,7 @@ impl VoteReader<'_> {
         let parts = &self.stream.parts;
         let mut ahead = std::mem::take(&mut self.ahead);
         let votes =
-            take_rows(&mut ahead, n_rows, parts.labelers().len(), &parts.files()[0], |ahead| {
-                self.read_ahead(ahead)
-            });
+            take_rows(&mut ahead, n_rows, parts.labelers().len(), &parts.files()[0], |ahead| self.read_ahead(ahead));
         self.ahead = ahead;
         Ok(self.in_rows(votes?))
     }
@@ -202,10 +196,7 @@ impl VoteReader<'_> {
 }
 
 /// Counted codes as counted votes: several codes may mean the same.
-fn count_votes(
-    counter: VoteCounter,
-    reading: &VoteReading,
-) -> Result<CountedVotes, labelflow_weak::Error> {
+fn count_votes(counter: VoteCounter, reading: &VoteReading) -> Result<CountedVotes, labelflow_weak::Error> {
     let mut votes = VoteCounter::new(counter.n_signals());
     let mut row_of_votes = vec![0; counter.n_signals()];
     for (row, count) in counter.iter() {

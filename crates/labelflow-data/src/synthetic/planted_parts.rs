@@ -87,8 +87,10 @@ fn part_name(part: usize) -> String {
 fn vote_columns(signals: &WeakSignals) -> Vec<Column> {
     let votes = signals.votes();
     let votes = votes.bytes();
-    let columns = signals.labelers().iter().zip(votes.columns()).map(|(name, votes)| {
-        Column::new(name, ColumnValues::Shorts(votes.iter().map(vote_number).collect()))
-    });
+    let columns = signals
+        .labelers()
+        .iter()
+        .zip(votes.columns())
+        .map(|(name, votes)| Column::new(name, ColumnValues::Shorts(votes.iter().map(vote_number).collect())));
     columns.collect()
 }

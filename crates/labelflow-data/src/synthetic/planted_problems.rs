@@ -103,9 +103,8 @@ impl PlantedVotes {
             return Ok(vec![1.0 / self.n_classes as f64; self.n_classes]);
         }
         let sum: f64 = self.balance.iter().sum();
-        let is_good = self.balance.len() == self.n_classes
-            && self.balance.iter().all(|&p| p >= 0.0)
-            && (sum - 1.0).abs() < 1e-6;
+        let is_good =
+            self.balance.len() == self.n_classes && self.balance.iter().all(|&p| p >= 0.0) && (sum - 1.0).abs() < 1e-6;
         if !is_good {
             let expected = format!("{} probabilities that sum to 1", self.n_classes);
             return Err(Error::config("balance", expected, format!("{:?}", self.balance)));
@@ -250,21 +249,15 @@ pub(crate) struct Labelers {
 }
 
 impl Labelers {
-    pub(crate) fn draw(
-        n_signals: usize,
-        accuracy: (f64, f64),
-        coverage: (f64, f64),
-        seed: u64,
-    ) -> Result<Self> {
+    pub(crate) fn draw(n_signals: usize, accuracy: (f64, f64), coverage: (f64, f64), seed: u64) -> Result<Self> {
         if n_signals == 0 {
             return Err(Error::config("n_signals", "at least 1", 0));
         }
         check_range("accuracy", accuracy)?;
         check_range("coverage", coverage)?;
         let mut rng = stream(seed, "planted labelers");
-        let mut draw = |(low, high): (f64, f64)| {
-            (0..n_signals).map(|_| low + (high - low) * rng.random::<f64>()).collect()
-        };
+        let mut draw =
+            |(low, high): (f64, f64)| (0..n_signals).map(|_| low + (high - low) * rng.random::<f64>()).collect();
         Ok(Self { accuracies: draw(accuracy), coverages: draw(coverage) })
     }
 
@@ -402,12 +395,8 @@ mod tests {
 
     #[test]
     fn planted_rates_are_observed_and_the_posterior_is_calibrated() {
-        let planted = PlantedVotes {
-            n_rows: 40_000,
-            n_classes: 3,
-            balance: vec![0.2, 0.3, 0.5],
-            ..PlantedVotes::default()
-        };
+        let planted =
+            PlantedVotes { n_rows: 40_000, n_classes: 3, balance: vec![0.2, 0.3, 0.5], ..PlantedVotes::default() };
         let problem = planted.generate().unwrap();
         let labels = problem.truth.labels();
         for signal in 0..planted.n_signals {
@@ -425,8 +414,7 @@ mod tests {
             assert_abs_diff_eq!(share, *balance, epsilon = 0.01);
         }
         let best = problem.posterior.argmax();
-        let confidence =
-            problem.posterior.values().map_axis(Axis(1), |p| p.iter().copied().fold(0.0, f64::max));
+        let confidence = problem.posterior.values().map_axis(Axis(1), |p| p.iter().copied().fold(0.0, f64::max));
         let expected = confidence.mean().unwrap();
         assert_abs_diff_eq!(problem.truth.accuracy(&best), expected, epsilon = 0.01);
     }
@@ -436,8 +424,7 @@ mod tests {
         let votes = |seed| PlantedVotes { seed, ..Default::default() }.generate().unwrap().signals;
         assert_eq!(votes(1), votes(1));
         assert_ne!(votes(1), votes(2));
-        let features =
-            |seed| PlantedGaussian { seed, ..Default::default() }.generate().unwrap().features;
+        let features = |seed| PlantedGaussian { seed, ..Default::default() }.generate().unwrap().features;
         assert_eq!(features(1), features(1));
         assert_ne!(features(1), features(2));
         let truth = embedded::digits().truth;
@@ -460,10 +447,9 @@ mod tests {
             assert!(planted.generate().is_err(), "{planted:?}");
         }
         let default = PlantedGaussian::default;
-        for planted in [
-            PlantedGaussian { d_features: 1, ..default() },
-            PlantedGaussian { distance: f64::NAN, ..default() },
-        ] {
+        for planted in
+            [PlantedGaussian { d_features: 1, ..default() }, PlantedGaussian { distance: f64::NAN, ..default() }]
+        {
             assert!(planted.generate().is_err(), "{planted:?}");
         }
     }

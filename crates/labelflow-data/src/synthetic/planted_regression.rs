@@ -105,8 +105,7 @@ impl PlantedRegression {
         let train = self.draw(self.n_rows, "planted train");
         let test = self.draw(self.n_test_rows, "planted test");
         let best_predictions = test.noise_free.iter().map(|value| value * scale).collect();
-        let [measured, train, test] =
-            [measured, train, test].map(|rows| rows.into_table(scale, self.noise));
+        let [measured, train, test] = [measured, train, test].map(|rows| rows.into_table(scale, self.noise));
         let (measured, train, test) = (measured?, train?, test?);
         let names = measured.features.names()[..self.d_rules].to_vec();
         let names = names.iter().map(String::as_str).collect::<Vec<_>>();
@@ -174,10 +173,7 @@ impl PlantedFunction {
             Self::Saturating => sum(|x| (2.0 * x).tanh()),
             Self::Interaction => {
                 let products = row.iter().zip(row.iter().skip(1)).enumerate();
-                sum(|x| x)
-                    + products
-                        .map(|(j, (&x, &next))| weight(j) * f64::from(x) * f64::from(next))
-                        .sum::<f64>()
+                sum(|x| x) + products.map(|(j, (&x, &next))| weight(j) * f64::from(x) * f64::from(next)).sum::<f64>()
             }
         }
     }
@@ -245,9 +241,7 @@ mod tests {
         for (function, is_best) in FUNCTIONS.into_iter().zip([true, false, false]) {
             let planted = planted(function).generate().unwrap();
             let problem = &planted.problem;
-            let line = LinearRegression
-                .fit(problem.train.features().values(), problem.train_truth.values())
-                .unwrap();
+            let line = LinearRegression.fit(problem.train.features().values(), problem.train_truth.values()).unwrap();
             let predicted = line.predict(problem.test.features.values()).unwrap();
             let error = problem.test.truth.root_mean_squared_error(&predicted);
             assert_eq!(error < 1.03 * planted.best_error, is_best, "{function:?}: {error}");
@@ -271,18 +265,12 @@ mod tests {
         let values = rows.values.mapv(f64::from);
         let product = values.column(0).dot(&values.column(5)) / 20_000.0;
         assert_abs_diff_eq!(product, 0.3, epsilon = 0.03);
-        assert_abs_diff_eq!(
-            values.column(2).dot(&values.column(2)) / 20_000.0,
-            1.0,
-            epsilon = 0.03
-        );
+        assert_abs_diff_eq!(values.column(2).dot(&values.column(2)) / 20_000.0, 1.0, epsilon = 0.03);
     }
 
     #[test]
     fn one_seed_one_problem() {
-        let train = |seed| {
-            PlantedRegression { seed, ..Default::default() }.generate().unwrap().problem.train
-        };
+        let train = |seed| PlantedRegression { seed, ..Default::default() }.generate().unwrap().problem.train;
         assert_eq!(train(1), train(1));
         assert_ne!(train(1), train(2));
     }

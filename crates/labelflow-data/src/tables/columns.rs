@@ -73,13 +73,11 @@ impl ColumnValues {
             Self::Integers(values) => NpzArray::Integers(values),
             Self::Shorts(values) => NpzArray::Shorts(shape, values.clone()),
             Self::Reals(values) => NpzArray::Floats(shape, values.clone()),
-            Self::ShortReals(values) => {
-                NpzArray::Floats(shape, values.iter().copied().map(f64::from).collect())
-            }
+            Self::ShortReals(values) => NpzArray::Floats(shape, values.iter().copied().map(f64::from).collect()),
             Self::Names(values) => NpzArray::Names(Cow::Borrowed(values)),
-            Self::SomeNames(values) => NpzArray::Names(
-                values.iter().map(|name| name.clone().unwrap_or_default()).collect(),
-            ),
+            Self::SomeNames(values) => {
+                NpzArray::Names(values.iter().map(|name| name.clone().unwrap_or_default()).collect())
+            }
         }
     }
 }
@@ -100,9 +98,7 @@ fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
 /// one array per column.
 pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
     match Format::of(path)? {
-        Format::Separated(_) | Format::Parquet => {
-            write_table_as_it_comes(path, columns, |table| table.push(columns))
-        }
+        Format::Separated(_) | Format::Parquet => write_table_as_it_comes(path, columns, |table| table.push(columns)),
         Format::Npz => {
             checked_length(path, columns)?;
             let arrays = columns.iter().map(|column| (&*column.name, column.values.to_npz()));
@@ -115,8 +111,7 @@ pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
 
 /// A table was to be written as an array without names.
 pub(crate) fn refuse_npy(path: &Path) -> Error {
-    Error::content(path, "csv, tsv, parquet or npz", "npy")
-        .with_hint("an npy file has no place for column names")
+    Error::content(path, "csv, tsv, parquet or npz", "npy").with_hint("an npy file has no place for column names")
 }
 
 /// Takes rows.

@@ -19,8 +19,7 @@ pub(crate) fn read_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
         names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
         Ok(Visit::Stop)
     })?;
-    let names = names
-        .ok_or_else(|| Error::content(path, "a header line with column names", "an empty file"))?;
+    let names = names.ok_or_else(|| Error::content(path, "a header line with column names", "an empty file"))?;
     check_header(path, &names)?;
     Ok(names)
 }
@@ -55,8 +54,9 @@ pub(crate) fn visit_rows(
         }
         if record.len() != n_columns {
             let expected = format!("{n_columns} fields, as many as the header has");
-            return Err(Error::content(path, expected, record.len())
-                .with_hint("quote fields that contain the separator"));
+            return Err(
+                Error::content(path, expected, record.len()).with_hint("quote fields that contain the separator")
+            );
         }
         visit(record).map(|()| Visit::Next)
     })
@@ -122,9 +122,7 @@ pub(crate) fn visit_records(
 fn csv_error(path: &Path, start: Offset, error: csv::Error) -> Error {
     match error.into_kind() {
         csv::ErrorKind::Io(source) => Error::read(path, source),
-        csv::ErrorKind::Utf8 { .. } => {
-            Error::content(path, "text in UTF-8", "other bytes").at(start.find(path))
-        }
+        csv::ErrorKind::Utf8 { .. } => Error::content(path, "text in UTF-8", "other bytes").at(start.find(path)),
         other => Error::content(path, "separated text", format!("{other:?}")).at(start.find(path)),
     }
 }
@@ -140,10 +138,8 @@ fn check_header(path: &Path, names: &[String]) -> Result<()> {
             "a table saved with its row numbers has such a column: save it without them",
         );
     }
-    if let Some(name) = names
-        .iter()
-        .enumerate()
-        .find_map(|(column, name)| names[..column].contains(name).then_some(name))
+    if let Some(name) =
+        names.iter().enumerate().find_map(|(column, name)| names[..column].contains(name).then_some(name))
     {
         return error(
             "names that differ",
@@ -152,8 +148,7 @@ fn check_header(path: &Path, names: &[String]) -> Result<()> {
         );
     }
     // Numbers 0, 1, 2, … are what a table library writes for columns without names; other numbers are data.
-    let counts_up = names.len() >= 3
-        && names.iter().enumerate().all(|(column, name)| *name == column.to_string());
+    let counts_up = names.len() >= 3 && names.iter().enumerate().all(|(column, name)| *name == column.to_string());
     if !counts_up && names.iter().all(|name| parse_number(name).is_some()) {
         return error(
             "a header line with column names",

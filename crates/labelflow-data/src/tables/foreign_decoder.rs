@@ -6,6 +6,5 @@ use crate::{Error, Result};
 
 /// Runs a decoder; should it panic, the file is refused instead.
 pub fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
-    labelflow_files::guarded(decode)
-        .unwrap_or_else(|| Err(Error::content(path, "a whole file", "a damaged one")))
+    labelflow_files::guarded(decode).unwrap_or_else(|| Err(Error::content(path, "a whole file", "a damaged one")))
 }

@@ -28,11 +28,7 @@ impl ParquetFile {
         match *self {}
     }
 
-    pub(crate) fn visit_cells(
-        &self,
-        _: &[usize],
-        _: impl FnMut(usize, &str) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn visit_cells(&self, _: &[usize], _: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
         match *self {}
     }
 }

@@ -100,10 +100,7 @@ impl NpyArray {
         Self::read_entry(path, |entries| Ok(entries.iter().find(named).cloned()))
     }
 
-    fn read_entry(
-        path: &Path,
-        choose: impl FnOnce(&[String]) -> Result<Option<String>>,
-    ) -> Result<Option<Self>> {
+    fn read_entry(path: &Path, choose: impl FnOnce(&[String]) -> Result<Option<String>>) -> Result<Option<Self>> {
         let file = File::open(path).map_err(|source| Error::read(path, source))?;
         guarded(path, || {
             let refuse = |error| Error::content(path, "a whole npz archive", error);
@@ -133,8 +130,7 @@ impl NpyArray {
             T::from_f64(self.element.value(u64::from_le_bytes(word)))
         });
         let shape = IxDyn(&self.shape).set_f(self.is_fortran);
-        let array = ArrayD::from_shape_vec(shape, values.collect())
-            .expect("the shape was checked against the bytes");
+        let array = ArrayD::from_shape_vec(shape, values.collect()).expect("the shape was checked against the bytes");
         if self.is_fortran { array.as_standard_layout().into_owned() } else { array }
     }
 
@@ -173,8 +169,7 @@ fn array_name(entry: &str) -> &str {
 
 /// The archive's entry with one of these names, or the only one.
 fn chosen_entry(path: &Path, entries: &[String], names: &[&str]) -> Result<String> {
-    let named =
-        names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == *name));
+    let named = names.iter().find_map(|name| entries.iter().find(|entry| array_name(entry) == *name));
     match (named, entries) {
         (Some(entry), _) => Ok(entry.clone()),
         (None, [only]) => Ok(only.clone()),
@@ -214,9 +209,8 @@ fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Re
     // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
     let mut lengths = shape.iter().filter(|&&length| length > 0);
     let n_nonzero = lengths.try_fold(size, |n, &length| n.checked_mul(length));
-    let n_claimed = n_nonzero
-        .filter(|&n| isize::try_from(n).is_ok())
-        .map(|n| if shape.contains(&0) { 0 } else { n as u64 });
+    let n_claimed =
+        n_nonzero.filter(|&n| isize::try_from(n).is_ok()).map(|n| if shape.contains(&0) { 0 } else { n as u64 });
     let mut bytes = Vec::new();
     let limit = n_claimed.map_or(0, |n| n.saturating_add(1));
     let read = reader.take(limit).read_to_end(&mut bytes);
@@ -269,9 +263,7 @@ pub fn write_npz(writer: impl Write + Seek, arrays: &[(&str, NpzArray<'_>)]) -> 
     let mut archive = ZipWriter::new(writer);
     for (name, array) in arrays {
         // Sizes are known only after writing; the flag allows more than 4 GiB at the cost of twenty bytes.
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .large_file(true);
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         archive.start_file(format!("{name}.npy"), options)?;
         array.write(&mut archive)?;
     }
@@ -282,23 +274,15 @@ impl NpzArray<'_> {
     /// Writes the array as an npy file.
     pub fn write(&self, writer: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Integers(values) => {
-                write_array(writer, "<i8", &[values.len()], values, i64::to_le_bytes)
-            }
-            Self::Floats(shape, values) => {
-                write_array(writer, "<f8", shape, values, f64::to_le_bytes)
-            }
-            Self::Shorts(shape, values) => {
-                write_array(writer, "<i2", shape, values, i16::to_le_bytes)
-            }
+            Self::Integers(values) => write_array(writer, "<i8", &[values.len()], values, i64::to_le_bytes),
+            Self::Floats(shape, values) => write_array(writer, "<f8", shape, values, f64::to_le_bytes),
+            Self::Shorts(shape, values) => write_array(writer, "<i2", shape, values, i16::to_le_bytes),
             Self::Names(names) => {
                 let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
                 write_header(writer, &format!("<U{width}"), &[names.len()])?;
                 names.iter().try_for_each(|name| {
                     let padded = name.chars().map(u32::from).chain(std::iter::repeat(0));
-                    padded
-                        .take(width)
-                        .try_for_each(|letter| writer.write_all(&letter.to_le_bytes()))
+                    padded.take(width).try_for_each(|letter| writer.write_all(&letter.to_le_bytes()))
                 })
             }
         }
@@ -318,8 +302,7 @@ fn write_array<T: Copy, const SIZE: usize>(
 
 fn write_header(writer: &mut impl Write, description: &str, shape: &[usize]) -> io::Result<()> {
     let lengths = shape.iter().map(|length| format!("{length}, ")).collect::<String>();
-    let mut header =
-        format!("{{'descr': '{description}', 'fortran_order': False, 'shape': ({lengths}), }}");
+    let mut header = format!("{{'descr': '{description}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // The data start at a multiple of 64 bytes, after the magic, the version, the length and a line end.
     let unpadded = MAGIC.len() + 4 + header.len() + 1;
     header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
@@ -339,9 +322,7 @@ mod tests {
     use super::*;
 
     fn npy(description: &str, fortran: &str, shape: &str, body: &[u8]) -> Vec<u8> {
-        let header = format!(
-            "{{'descr': '{description}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n"
-        );
+        let header = format!("{{'descr': '{description}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
         let length = (header.len() as u16).to_le_bytes();
         [&MAGIC[..], &[1, 0], &length, header.as_bytes(), body].concat()
     }
@@ -359,19 +340,10 @@ mod tests {
 
     #[test]
     fn types_byte_orders_and_layouts() {
-        assert_eq!(
-            numbers(&npy("|i1", "False", "(3,)", &[1, 255, 0])),
-            array![1., -1., 0.].into_dyn()
-        );
+        assert_eq!(numbers(&npy("|i1", "False", "(3,)", &[1, 255, 0])), array![1., -1., 0.].into_dyn());
         assert_eq!(numbers(&npy("|b1", "False", "(2,)", &[1, 0])), array![1., 0.].into_dyn());
-        assert_eq!(
-            numbers(&npy(">i2", "False", "(2,)", &[1, 0, 255, 254])),
-            array![256., -2.].into_dyn()
-        );
-        assert_eq!(
-            numbers(&npy("<u4", "False", "(1,)", &[255; 4])),
-            array![4294967295.].into_dyn()
-        );
+        assert_eq!(numbers(&npy(">i2", "False", "(2,)", &[1, 0, 255, 254])), array![256., -2.].into_dyn());
+        assert_eq!(numbers(&npy("<u4", "False", "(1,)", &[255; 4])), array![4294967295.].into_dyn());
         assert_eq!(numbers(&npy("<f8", "False", "()", &2.5f64.to_le_bytes())).sum(), 2.5);
         assert_eq!(
             numbers(&npy("|u1", "True", "(2, 3)", &[1, 2, 3, 4, 5, 6])),

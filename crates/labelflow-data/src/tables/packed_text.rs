@@ -43,11 +43,7 @@ pub(crate) fn stream_error(path: &Path, expected: &str, source: io::Error) -> Er
 /// Visits the lines of a text file, each with its number and without its end. Errors of `visit` get the line.
 ///
 /// A line longer than `longest` bytes is an error: a file without line ends must not fill the memory.
-pub fn visit_lines(
-    path: &Path,
-    longest: u64,
-    mut visit: impl FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<()> {
+pub fn visit_lines(path: &Path, longest: u64, mut visit: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
     let mut reader = open_text(path)?;
     let mut line = Vec::new();
     for number in 1.. {

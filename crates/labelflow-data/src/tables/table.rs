@@ -84,9 +84,7 @@ impl TableFile {
     /// Opens a table whose columns have names.
     pub(crate) fn open_named(path: &Path) -> Result<Self> {
         match Format::of(path)? {
-            Format::Npy | Format::Npz => {
-                Err(Error::content(path, "csv, tsv or parquet", "an array"))
-            }
+            Format::Npy | Format::Npz => Err(Error::content(path, "csv, tsv or parquet", "an array")),
             _ => Self::open(path, &[]),
         }
     }
@@ -106,11 +104,7 @@ impl TableFile {
     }
 
     /// An array must have such a shape.
-    pub(crate) fn check_shape(
-        &self,
-        expected: &str,
-        is_good: impl Fn(&[usize]) -> bool,
-    ) -> Result<()> {
+    pub(crate) fn check_shape(&self, expected: &str, is_good: impl Fn(&[usize]) -> bool) -> Result<()> {
         match self.array().map(NpyArray::shape) {
             Some(shape) if !is_good(shape) => {
                 Err(self.error(format!("an array of shape {expected}"), format!("{shape:?}")))
@@ -139,9 +133,7 @@ impl TableFile {
         match (names.iter().find_map(|name| self.column(name)), self.names.len()) {
             (Some(column), _) => Ok(column),
             (None, 1) => Ok(0),
-            _ => {
-                Err(self.other_columns(format!("one column or a column '{}'", names.join("', '"))))
-            }
+            _ => Err(self.other_columns(format!("one column or a column '{}'", names.join("', '")))),
         }
     }
 
@@ -172,11 +164,7 @@ impl TableFile {
     }
 
     /// The chosen columns as codes of names, [`NameCodes::ABSENT`] where a cell is empty.
-    pub(crate) fn name_codes(
-        &self,
-        columns: &[usize],
-        codes: &mut NameCodes,
-    ) -> Result<Array2<u32>> {
+    pub(crate) fn name_codes(&self, columns: &[usize], codes: &mut NameCodes) -> Result<Array2<u32>> {
         let mut values = Vec::new();
         self.visit_cells(columns, |column, cell| {
             let code = codes.code(&self.path, cell.trim());
@@ -187,28 +175,18 @@ impl TableFile {
     }
 
     /// Visits the cells of the chosen columns as text, row by row. Errors of `visit` get the place.
-    fn visit_cells(
-        &self,
-        columns: &[usize],
-        mut visit: impl FnMut(usize, &str) -> Result<()>,
-    ) -> Result<()> {
+    fn visit_cells(&self, columns: &[usize], mut visit: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
         match &self.content {
-            Content::Csv(separator) => {
-                visit_rows(&self.path, *separator, self.names.len(), |record| {
-                    columns.iter().try_for_each(|&column| visit(column, &record[column]))
-                })
-            }
+            Content::Csv(separator) => visit_rows(&self.path, *separator, self.names.len(), |record| {
+                columns.iter().try_for_each(|&column| visit(column, &record[column]))
+            }),
             Content::Parquet(file) => file.visit_cells(columns, visit),
             Content::Array(_) => Err(self.error("names", "an array of numbers")),
         }
     }
 
     /// A column as codes of any names, of which there may be no more than `n_most`, and the names in order of appearance.
-    pub(crate) fn named_cells(
-        &self,
-        column: usize,
-        n_most: usize,
-    ) -> Result<(Vec<u32>, Vec<String>)> {
+    pub(crate) fn named_cells(&self, column: usize, n_most: usize) -> Result<(Vec<u32>, Vec<String>)> {
         // One code is kept for what is missing.
         let mut codes = NameCodes::open(n_most.min(NameCodes::ABSENT as usize));
         let cells = self.name_codes(&[column], &mut codes)?;
@@ -236,13 +214,7 @@ impl TableFile {
     }
 
     /// What is wrong with a cell.
-    pub(crate) fn cell_error(
-        &self,
-        row: usize,
-        column: usize,
-        expected: impl Display,
-        found: impl Display,
-    ) -> Error {
+    pub(crate) fn cell_error(&self, row: usize, column: usize, expected: impl Display, found: impl Display) -> Error {
         self.error(expected, found).at(self.place(row)).in_column(&self.names[column])
     }
 

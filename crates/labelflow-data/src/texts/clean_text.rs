@@ -67,8 +67,7 @@ fn tag_length(rest: &str) -> usize {
 
 fn entity_length(rest: &str) -> usize {
     let length = run_length(&rest[1..], |byte| byte.is_ascii_alphanumeric() || byte == b'#');
-    let is_entity =
-        (1..=LONGEST_ENTITY).contains(&length) && rest.as_bytes().get(1 + length) == Some(&b';');
+    let is_entity = (1..=LONGEST_ENTITY).contains(&length) && rest.as_bytes().get(1 + length) == Some(&b';');
     if is_entity { length + 2 } else { 0 }
 }
 

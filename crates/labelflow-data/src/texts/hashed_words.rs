@@ -63,9 +63,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version, which std's hasher does not promise.
 fn fnv1a(word: &str) -> u64 {
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -91,10 +91,8 @@ const NEGATIVE_GROUPS_AFTER: [&[&str]; 2] = [
     &["poor", "pathetic", "pointless", "offensive", "silly"],
 ];
 
-const POSITIVE_IMDB: [&[&str]; 5] =
-    [&["good"], &["wonderful"], &["great"], &["amazing"], &["excellent"]];
-const NEGATIVE_IMDB: [&[&str]; 5] =
-    [&["bad"], &["horrible"], &["sucks"], &["awful"], &["terrible"]];
+const POSITIVE_IMDB: [&[&str]; 5] = [&["good"], &["wonderful"], &["great"], &["amazing"], &["excellent"]];
+const NEGATIVE_IMDB: [&[&str]; 5] = [&["bad"], &["horrible"], &["sucks"], &["awful"], &["terrible"]];
 
 impl KeywordLabelers {
     /// The fourteen labelers of SST-2: seven positive groups, then seven negative ones.
@@ -114,8 +112,7 @@ impl KeywordLabelers {
 
     fn of_reviews(fifth_negative_group: &[&str]) -> Self {
         let fifth = [fifth_negative_group];
-        let negative =
-            [&NEGATIVE_GROUPS_BEFORE[..], &fifth[..], &NEGATIVE_GROUPS_AFTER[..]].concat();
+        let negative = [&NEGATIVE_GROUPS_BEFORE[..], &fifth[..], &NEGATIVE_GROUPS_AFTER[..]].concat();
         Self::of_polarities(&POSITIVE_GROUPS, &negative)
     }
 
@@ -127,17 +124,13 @@ impl KeywordLabelers {
         };
         let positive = positive.iter().map(|keywords| labeler(1, keywords));
         let negative = negative.iter().map(|keywords| labeler(0, keywords));
-        Self {
-            classes: POLARITIES.map(str::to_owned).to_vec(),
-            labelers: positive.chain(negative).collect(),
-        }
+        Self { classes: POLARITIES.map(str::to_owned).to_vec(), labelers: positive.chain(negative).collect() }
     }
 
     /// Reads labelers from TOML.
     pub fn from_toml(text: &str) -> Result<Self> {
-        let labelers: Self = toml::from_str(text).map_err(|error| {
-            Error::config("keyword labelers", "classes and [[labelers]]", error.message())
-        })?;
+        let labelers: Self = toml::from_str(text)
+            .map_err(|error| Error::config("keyword labelers", "classes and [[labelers]]", error.message()))?;
         labelers.check()?;
         Ok(labelers)
     }
@@ -250,11 +243,9 @@ mod tests {
         let polarities = |labelers: &KeywordLabelers| {
             labelers.labelers.iter().map(|labeler| labeler.class.clone()).collect::<Vec<_>>()
         };
-        for (labelers, n_each) in [
-            (KeywordLabelers::sst2(), 7),
-            (KeywordLabelers::yelp(), 7),
-            (KeywordLabelers::imdb(), 5),
-        ] {
+        for (labelers, n_each) in
+            [(KeywordLabelers::sst2(), 7), (KeywordLabelers::yelp(), 7), (KeywordLabelers::imdb(), 5)]
+        {
             labelers.check().unwrap();
             let expected = [vec!["positive"; n_each], vec!["negative"; n_each]].concat();
             assert_eq!(polarities(&labelers), expected);
@@ -284,9 +275,7 @@ mod tests {
             (labeler("class = \"a\"\nkeywords = [1]"), "keyword labelers"),
             (labeler("class = \"a\"\nkeyword = [\"x\"]"), "keyword"),
             (
-                labeler(
-                    "class = \"a\"\nkeywords = [\"x\"]\n[[labelers]]\nclass = \"b\"\nkeywords = [\"x\"]",
-                ),
+                labeler("class = \"a\"\nkeywords = [\"x\"]\n[[labelers]]\nclass = \"b\"\nkeywords = [\"x\"]"),
                 "'x' twice",
             ),
             ("classes = [\"a\"]\nlabelers = []".to_owned(), "2 to 255 names, found 1"),

@@ -34,10 +34,7 @@ mod tests {
         std::fs::write(&path, "text\tn\nno\t1\nyes\t2\n\t3\nno\t4\n").unwrap();
         assert_eq!(read_texts(&path, "text").unwrap(), ["no", "yes", "", "no"]);
         let error = read_texts(&path, "message").unwrap_err().to_string();
-        assert!(
-            error.contains("expected a column 'message', found the columns text, n"),
-            "{error}"
-        );
+        assert!(error.contains("expected a column 'message', found the columns text, n"), "{error}");
         std::fs::write(&path, "text\tn\n").unwrap();
         assert!(read_texts(&path, "text").unwrap_err().to_string().contains("at least one row"));
         assert!(read_texts(&path.with_extension("npy"), "text").is_err());

@@ -63,10 +63,8 @@ impl WordVectors {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_for(path: &Path, documents: &[impl AsRef<str>]) -> Result<Self> {
-        let mut wanted = documents
-            .iter()
-            .flat_map(|document| document.as_ref().split_whitespace())
-            .collect::<HashSet<_>>();
+        let mut wanted =
+            documents.iter().flat_map(|document| document.as_ref().split_whitespace()).collect::<HashSet<_>>();
         let mut d_features = None;
         let mut is_any = false;
         let mut vectors = Self { d_features: 0, places: HashMap::new(), values: Vec::new() };
@@ -92,9 +90,8 @@ impl WordVectors {
             Ok(())
         })?;
         // The first line alone says nothing: it may claim any number of dimensions.
-        vectors.d_features = d_features
-            .filter(|_| is_any)
-            .ok_or_else(|| Error::content(path, "at least one word vector", "none"))?;
+        vectors.d_features =
+            d_features.filter(|_| is_any).ok_or_else(|| Error::content(path, "at least one word vector", "none"))?;
         Ok(vectors)
     }
 
@@ -143,8 +140,8 @@ impl WordVectors {
             )
             .with_hint("the vectors may be of words in lower case, or of another language"));
         }
-        let values = Array2::from_shape_vec((rows.len(), self.d_features), values)
-            .expect("every row has d_features numbers");
+        let values =
+            Array2::from_shape_vec((rows.len(), self.d_features), values).expect("every row has d_features numbers");
         let names = (0..self.d_features).map(|column| format!("vector{column}")).collect();
         let features = Features::with_names(values, names)?;
         Ok(AveragedDocuments { features, rows, dropped })
@@ -169,8 +166,7 @@ fn split_line<'line>(
     let line = line.trim_ascii_end();
     let n_numbers = line.iter().filter(|&&byte| byte == b' ').count();
     let expected = *d_features.get_or_insert(n_numbers.max(1));
-    let wrong =
-        |found: String| Err(Error::content(path, format!("a token and {expected} numbers"), found));
+    let wrong = |found: String| Err(Error::content(path, format!("a token and {expected} numbers"), found));
     if n_numbers < expected {
         return wrong(format!("a token and {n_numbers} numbers"));
     }

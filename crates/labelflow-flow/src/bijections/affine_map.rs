@@ -11,10 +11,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::bijection::scale_and_shift;
-use crate::{
-    Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale,
-    fused,
-};
+use crate::{Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale, fused};
 
 /// Scale and shift.
 const N_HEADS: usize = 2;
@@ -33,12 +30,7 @@ pub struct AffineMap {
 
 impl AffineMap {
     /// Initial weights, with which the map is the identity up to about 1e-2.
-    pub fn new(
-        d_labels: usize,
-        d_hidden: usize,
-        activation: Activation,
-        init: &mut Initializer,
-    ) -> Self {
+    pub fn new(d_labels: usize, d_hidden: usize, activation: Activation, init: &mut Initializer) -> Self {
         let norm = activation.normalization(N_HEADS, d_hidden, init);
         let merge = Linear::nearly_zero([N_HEADS, d_hidden, d_labels], init);
         Self { norm, merge, activation }
@@ -95,21 +87,15 @@ impl Flow<AffineMap> {
             return fused::networks(self, features);
         }
         let condition = self.condition(features, mode);
-        let heads = |(index, map): (usize, &AffineMap)| {
-            map.heads(condition.clone().narrow(0, index * N_HEADS, N_HEADS), mode)
-        };
+        let heads =
+            |(index, map): (usize, &AffineMap)| map.heads(condition.clone().narrow(0, index * N_HEADS, N_HEADS), mode);
         Tensor::cat(self.chain.maps.iter().enumerate().map(heads).collect(), 0)
     }
 }
 
 impl Bijection for AffineMap {
     /// All maps as one.
-    fn generate(
-        flow: &Flow<Self>,
-        noise: Tensor<2>,
-        features: Tensor<2>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    fn generate(flow: &Flow<Self>, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Mapped {
         let Composed { scale, log_scale, shift } = flow.composed(features, mode);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }

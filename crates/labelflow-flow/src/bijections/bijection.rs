@@ -31,23 +31,13 @@ pub trait Bijection: Module + ModuleDisplay {
     fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped;
 
     /// The inverse of maps one after another. A map that knows a faster way than one by one says so here.
-    fn inverse_chain(
-        maps: &[Self],
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    fn inverse_chain(maps: &[Self], noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         fold_inverse(maps, noise, condition, mode)
     }
 
     /// The labels that noise becomes, with ln |det ∂y/∂z|: the whole flow. A map that knows a faster way than the bank first and the maps
     /// after it says so here.
-    fn generate(
-        flow: &Flow<Self>,
-        noise: Tensor<2>,
-        features: Tensor<2>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    fn generate(flow: &Flow<Self>, noise: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Mapped {
         Self::inverse_chain(&flow.chain.maps, noise, flow.condition(features, mode), mode)
     }
 

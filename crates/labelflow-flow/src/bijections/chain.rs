@@ -40,12 +40,7 @@ fn fold<'a, B: Bijection + 'a>(
 }
 
 /// The inverse map by map.
-pub fn fold_inverse<B: Bijection>(
-    maps: &[B],
-    noise: Tensor<2>,
-    condition: Tensor<3>,
-    mode: Mode<'_>,
-) -> Mapped {
+pub fn fold_inverse<B: Bijection>(maps: &[B], noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
     let maps = conditioned(maps, &condition).into_iter();
     fold(maps, noise, |map, noise, condition| map.inverse(noise, condition, mode))
 }

@@ -20,9 +20,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 
 use super::bijection::scale_and_shift;
-use crate::{
-    Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, fold_inverse, fused,
-};
+use crate::{Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, fold_inverse, fused};
 
 /// Keeps a gain above zero where the exponential underflows.
 pub(crate) const GAIN_FLOOR: f64 = 1e-6;
@@ -67,12 +65,7 @@ impl Coupling {
     }
 
     /// The scale, its logarithm and the shift of the warped label, each `[n_rows, 1]`.
-    fn scale_and_shift(
-        &self,
-        kept: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> [Tensor<2>; 3] {
+    fn scale_and_shift(&self, kept: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> [Tensor<2>; 3] {
         let gain = condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR;
         let offset = condition.narrow(0, N_HEADS, N_HEADS);
         let first = self.first.forward(kept.unsqueeze_dim::<3>(0));
@@ -89,13 +82,9 @@ impl Coupling {
         let kept = match (self.warped, n_after) {
             (0, _) => labels.narrow(1, 1, n_after),
             (n_before, 0) => labels.narrow(1, 0, n_before),
-            (n_before, _) => Tensor::cat(
-                vec![
-                    labels.clone().narrow(1, 0, n_before),
-                    labels.narrow(1, n_before + 1, n_after),
-                ],
-                1,
-            ),
+            (n_before, _) => {
+                Tensor::cat(vec![labels.clone().narrow(1, 0, n_before), labels.narrow(1, n_before + 1, n_after)], 1)
+            }
         };
         (warped, kept)
     }
@@ -118,16 +107,9 @@ impl Coupling {
 
 impl Bijection for Coupling {
     /// On the CPU, training goes through all couplings in one operation.
-    fn inverse_chain(
-        maps: &[Self],
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    fn inverse_chain(maps: &[Self], noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         match mode {
-            Mode::Train(recorder) if fused::applies(&noise) => {
-                fused::couplings(maps, noise, condition, recorder)
-            }
+            Mode::Train(recorder) if fused::applies(&noise) => fused::couplings(maps, noise, condition, recorder),
             _ => fold_inverse(maps, noise, condition, mode),
         }
     }

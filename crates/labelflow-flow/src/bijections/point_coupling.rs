@@ -20,8 +20,7 @@ use burn::tensor::activation::relu;
 use crate::bijections::{GAIN_FLOOR, N_HEADS};
 use crate::layers::per_point;
 use crate::{
-    Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm,
-    bounded_scale, fold_inverse,
+    Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
 };
 
 /// The axes of a point.
@@ -48,9 +47,7 @@ pub(crate) type Axes = [Tensor<4>; N_AXES];
 /// Points `[n_rows, 3]` as their axes.
 pub(crate) fn to_axes(points: Tensor<2>, n_clouds: usize) -> Axes {
     let n_points = points.dims()[0] / n_clouds;
-    std::array::from_fn(|axis| {
-        points.clone().narrow(1, axis, 1).reshape([1, n_clouds, n_points, 1])
-    })
+    std::array::from_fn(|axis| points.clone().narrow(1, axis, 1).reshape([1, n_clouds, n_points, 1]))
 }
 
 /// The inverse of [`to_axes`].
@@ -88,12 +85,7 @@ impl PointCoupling {
     }
 
     /// For each warped axis its scale, the logarithm of it and the shift, each `[1, n_clouds, n_points, 1]`.
-    fn scales_and_shifts(
-        &self,
-        axes: &Axes,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> Vec<[Tensor<4>; 3]> {
+    fn scales_and_shifts(&self, axes: &Axes, condition: Tensor<3>, mode: Mode<'_>) -> Vec<[Tensor<4>; 3]> {
         let kept = (0..N_AXES).filter(|axis| !self.warped.contains(axis));
         let kept = kept.map(|axis| axes[axis].clone()).collect();
         let gain = (condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR).unsqueeze_dim(2);
@@ -103,9 +95,7 @@ impl PointCoupling {
         let heads = per_point(relu(hidden * gain + offset), &self.merge);
         let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
         let shift = heads.narrow(0, 1, 1);
-        let of_axis = |index: usize| {
-            [&scale, &log_scale, &shift].map(|values| values.clone().narrow(3, index, 1))
-        };
+        let of_axis = |index: usize| [&scale, &log_scale, &shift].map(|values| values.clone().narrow(3, index, 1));
         (0..self.warped.len()).map(of_axis).collect()
     }
 
@@ -141,12 +131,7 @@ pub(crate) fn add(total: Option<Tensor<4>>, part: Tensor<4>) -> Option<Tensor<4>
 
 impl Bijection for PointCoupling {
     /// All couplings on the same axes: points are taken apart once and put together once.
-    fn inverse_chain(
-        maps: &[Self],
-        noise: Tensor<2>,
-        condition: Tensor<3>,
-        mode: Mode<'_>,
-    ) -> Mapped {
+    fn inverse_chain(maps: &[Self], noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
         if maps.is_empty() {
             return fold_inverse(maps, noise, condition, mode);
         }

@@ -119,10 +119,7 @@ impl CouplingsOperation {
 impl Operation<8> for CouplingsOperation {
     type Saved<T: Float> = couplings::Saved<T>;
 
-    fn forward<T: Float>(
-        &self,
-        inputs: &[FlexTensor; 8],
-    ) -> (Vec<FlexTensor>, couplings::Saved<T>) {
+    fn forward<T: Float>(&self, inputs: &[FlexTensor; 8]) -> (Vec<FlexTensor>, couplings::Saved<T>) {
         let couplings = self.couplings::<T>(inputs);
         let (noise, condition) = (values(&inputs[0]), values(&inputs[1]));
         let (output, saved) = in_pool(|| couplings.forward(noise, condition));
@@ -264,11 +261,9 @@ fn sample<T: Float>(
     let [n_samples, n_rows, d_labels] = noise.shape().dims();
     let norm = |mean, variance| Affine::new(values(mean), values(variance));
     let w = weights;
-    let of_bank =
-        [&w.bank_first, &w.bank_scale, &w.bank_shift, &w.bank_second, &w.bank_second_bias];
+    let of_bank = [&w.bank_first, &w.bank_scale, &w.bank_shift, &w.bank_second, &w.bank_second_bias];
     let bank = bank_of(n_rows, of_bank);
-    let of_couplings =
-        [&w.first, &w.first_scale, &w.first_shift, &w.second, &w.merge, &w.merge_bias];
+    let of_couplings = [&w.first, &w.first_scale, &w.first_shift, &w.second, &w.merge, &w.merge_bias];
     let couplings = couplings_of([n_rows, d_labels], warped, of_couplings);
     let sampler = Sampler {
         bank_norm: norm(&w.bank_mean, &w.bank_variance).then(bank.scale, bank.shift),

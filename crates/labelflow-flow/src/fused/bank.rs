@@ -101,9 +101,7 @@ impl<'a, T: Float> Bank<'a, T> {
             .par_chunks_mut(n_values)
             .zip(condition.par_chunks_mut(n_values))
             .enumerate()
-            .map(|(index, (pre, condition))| {
-                self.network(index).forward_one(features, pre, condition)
-            })
+            .map(|(index, (pre, condition))| self.network(index).forward_one(features, pre, condition))
             .collect();
         (condition, Saved { pre, networks })
     }
@@ -150,14 +148,8 @@ struct NetworkSums<T> {
 impl<T: Float> Bank<'_, T> {
     /// h = pre · slope + offset: normalisation and its affine part in one.
     fn slopes_and_offsets(&self, moments: &Moments<T>) -> (Vec<T>, Vec<T>) {
-        let slopes: Vec<T> = moments
-            .factors()
-            .iter()
-            .zip(self.scale)
-            .map(|(&factor, &scale)| factor * scale)
-            .collect();
-        let offset =
-            |channel: usize| (-moments.mean[channel]).mul_add(slopes[channel], self.shift[channel]);
+        let slopes: Vec<T> = moments.factors().iter().zip(self.scale).map(|(&factor, &scale)| factor * scale).collect();
+        let offset = |channel: usize| (-moments.mean[channel]).mul_add(slopes[channel], self.shift[channel]);
         let offsets = (0..self.d_hidden).map(offset).collect();
         (slopes, offsets)
     }
@@ -204,11 +196,7 @@ impl<T: Float> Bank<'_, T> {
         let tile_len = tile_len(pre.len() / h, h);
         let (slopes, offsets) = self.slopes_and_offsets(moments);
         let mut products = vec![T::ZERO; h];
-        let mut sums = NetworkSums {
-            scale: vec![T::ZERO; h],
-            shift: vec![T::ZERO; h],
-            second_bias: vec![T::ZERO; h],
-        };
+        let mut sums = NetworkSums { scale: vec![T::ZERO; h], shift: vec![T::ZERO; h], second_bias: vec![T::ZERO; h] };
         second.fill(T::ZERO);
         with_scratch(tile_len, |[hidden, hidden_slope, of_hidden]| {
             for (pre, gradient) in pre.chunks(tile_len).zip(gradient.chunks_mut(tile_len)) {
@@ -230,12 +218,10 @@ impl<T: Float> Bank<'_, T> {
             }
         });
         let factors = moments.factors();
-        for (scale, (&product, &factor)) in sums.scale.iter_mut().zip(products.iter().zip(&factors))
-        {
+        for (scale, (&product, &factor)) in sums.scale.iter_mut().zip(products.iter().zip(&factors)) {
             *scale = product * factor;
         }
-        let normalization =
-            BackwardNormalization::new(moments, &sums.shift, &products).scaled(self.scale);
+        let normalization = BackwardNormalization::new(moments, &sums.shift, &products).scaled(self.scale);
         vectorized!(normalization.apply(pre, gradient));
         let features = Matrix::new(features, self.d_features).transposed();
         matmul(first, Target::Replace, features, Matrix::new(gradient, h));
@@ -248,9 +234,7 @@ impl<T: Float> Bank<'_, T> {
 fn activate<T: Float>(hidden: &mut [T], pre: &[T], slopes: &[T], offsets: &[T]) {
     let d_hidden = slopes.len();
     for (hidden, pre) in hidden.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden)) {
-        for (((hidden, &pre), &slope), &offset) in
-            hidden.iter_mut().zip(pre).zip(slopes).zip(offsets)
-        {
+        for (((hidden, &pre), &slope), &offset) in hidden.iter_mut().zip(pre).zip(slopes).zip(offsets) {
             *hidden = pre.mul_add(slope, offset).silu();
         }
     }
@@ -258,20 +242,12 @@ fn activate<T: Float>(hidden: &mut [T], pre: &[T], slopes: &[T], offsets: &[T]) 
 
 /// Like [`activate`], with the derivative of SiLU as well.
 #[inline(always)]
-fn activate_with_slope<T: Float>(
-    hidden: &mut [T],
-    hidden_slope: &mut [T],
-    pre: &[T],
-    slopes: &[T],
-    offsets: &[T],
-) {
+fn activate_with_slope<T: Float>(hidden: &mut [T], hidden_slope: &mut [T], pre: &[T], slopes: &[T], offsets: &[T]) {
     let d_hidden = slopes.len();
     let tiles = hidden.chunks_exact_mut(d_hidden).zip(hidden_slope.chunks_exact_mut(d_hidden));
     for ((hidden, hidden_slope), pre) in tiles.zip(pre.chunks_exact(d_hidden)) {
         let channels = pre.iter().zip(slopes).zip(offsets);
-        for ((hidden, hidden_slope), ((&pre, &slope), &offset)) in
-            hidden.iter_mut().zip(hidden_slope).zip(channels)
-        {
+        for ((hidden, hidden_slope), ((&pre, &slope), &offset)) in hidden.iter_mut().zip(hidden_slope).zip(channels) {
             (*hidden, *hidden_slope) = pre.mul_add(slope, offset).silu_with_slope();
         }
     }
@@ -289,9 +265,7 @@ fn through_activation<T: Float>(
     let d_hidden = mean.len();
     let rows = gradient.chunks_exact_mut(d_hidden).zip(pre.chunks_exact(d_hidden));
     let slopes = slope.chunks_exact(d_hidden);
-    for ((gradient, pre), (slope, of_hidden)) in
-        rows.zip(slopes.zip(of_hidden.chunks_exact(d_hidden)))
-    {
+    for ((gradient, pre), (slope, of_hidden)) in rows.zip(slopes.zip(of_hidden.chunks_exact(d_hidden))) {
         let known = of_hidden.iter().zip(slope).zip(pre.iter().zip(mean));
         let totals = sums.iter_mut().zip(products.iter_mut());
         for (gradient, (((&of_hidden, &slope), (&pre, &mean)), (sum, product))) in

@@ -36,10 +36,7 @@ pub(super) fn give_back<T: Float>(buffer: Vec<T>) {
 
 /// Runs `work` with N pieces of `len` values each, with anything in them, that belong to this thread. Each starts at a cache line:
 /// vectors and tiles that cross a line take twice the time.
-pub(super) fn with_scratch<T: Float, R, const N: usize>(
-    len: usize,
-    work: impl FnOnce([&mut [T]; N]) -> R,
-) -> R {
+pub(super) fn with_scratch<T: Float, R, const N: usize>(len: usize, work: impl FnOnce([&mut [T]; N]) -> R) -> R {
     const LINE: usize = 64;
     let room = len.next_multiple_of(LINE / size_of::<T>());
     let mut scratch = T::scratch().take();

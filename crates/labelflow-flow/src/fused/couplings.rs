@@ -97,9 +97,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         let n_values = N_HEADS * self.n_rows * self.d_hidden;
         let mut seconds = take(n_couplings * n_values);
         let conditions = condition.chunks_exact(2 * n_values);
-        for (index, (condition, values)) in
-            conditions.zip(seconds.chunks_exact_mut(n_values)).enumerate()
-        {
+        for (index, (condition, values)) in conditions.zip(seconds.chunks_exact_mut(n_values)).enumerate() {
             let labels = (&mut labels[..], &mut log_det[..]);
             let saved = self.couple(index, condition, values, labels, &mut first);
             second.extend(&Statistics::of(&saved.second_moments));
@@ -153,12 +151,7 @@ impl<'a, T: Float> Couplings<'a, T> {
     /// # Shapes
     ///
     /// - gradient: `[n_rows, d_labels + 1]`
-    pub(super) fn backward(
-        &self,
-        saved: Saved<T>,
-        mut condition: Vec<T>,
-        gradient: &[T],
-    ) -> [Vec<T>; 8] {
+    pub(super) fn backward(&self, saved: Saved<T>, mut condition: Vec<T>, gradient: &[T]) -> [Vec<T>; 8] {
         let (n_rows, d_labels, h) = (self.n_rows, self.d_labels, self.d_hidden);
         let mut of_labels = Vec::with_capacity(n_rows * d_labels);
         let mut of_log_det = Vec::with_capacity(n_rows);
@@ -217,15 +210,10 @@ impl<'a, T: Float> Couplings<'a, T> {
         let (log_gains, offsets) = condition.split_at_mut(N_HEADS * n_values);
         let groups = log_gains.chunks_mut(n_values).zip(offsets.chunks_mut(n_values));
         let seconds = second.chunks(n_values).zip(of_second.chunks_mut(n_values));
-        let mut rows = groups.zip(seconds).zip(&of_outputs).map(
-            |(((log_gain, offset), (second, of_second)), of_outputs)| HeadRows {
-                log_gain,
-                offset,
-                second,
-                of_second,
-                of_outputs,
-            },
-        );
+        let mut rows =
+            groups.zip(seconds).zip(&of_outputs).map(|(((log_gain, offset), (second, of_second)), of_outputs)| {
+                HeadRows { log_gain, offset, second, of_second, of_outputs }
+            });
         let (scale_rows, shift_rows) = rows.next().zip(rows.next()).expect("there are two heads");
         let run = |head: usize, rows: HeadRows<'_, T>| {
             let moments = &saved.second_moments[head];

@@ -220,10 +220,7 @@ mod tests {
             assert!((Float::tanh(x) - x.tanh()).abs() < 4e-16, "f64 at {x}");
             let x = x as f32;
             let (tanh, exact) = (f64::from(Float::tanh(x)), f64::from(x).tanh());
-            assert!(
-                (tanh - exact).abs() < 3e-7 * exact.abs() && tanh.abs() <= 1.0,
-                "f32 at {x}: {tanh}"
-            );
+            assert!((tanh - exact).abs() < 3e-7 * exact.abs() && tanh.abs() <= 1.0, "f32 at {x}: {tanh}");
         }
         assert_eq!((Float::tanh(0.0f32), Float::tanh(-1e30f32)), (0.0, -Float::tanh(1e30f32)));
         assert!((1.0 - 3e-7..=1.0).contains(&Float::tanh(1e30f32)));

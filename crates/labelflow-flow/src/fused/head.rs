@@ -15,8 +15,8 @@ use super::buffers::with_scratch;
 use super::float::Float;
 use super::matmul::{Matrix, Target, matmul};
 use super::rows::{
-    BackwardNormalization, Moments, add_rows, add_scaled, dot, hidden_layer,
-    hidden_layer_with_slope, normalizer, part_rows, tile_len,
+    BackwardNormalization, Moments, add_rows, add_scaled, dot, hidden_layer, hidden_layer_with_slope, normalizer,
+    part_rows, tile_len,
 };
 use crate::bijections::GAIN_FLOOR;
 use crate::layers::EPSILON;
@@ -135,10 +135,8 @@ impl<T: Float> FirstLayer<T> {
             }
         }
         // Rounding may leave a tiny negative number.
-        let factors: Vec<T> = variance
-            .iter()
-            .map(|&variance| normalizer(if variance > T::ZERO { variance } else { T::ZERO }))
-            .collect();
+        let factors: Vec<T> =
+            variance.iter().map(|&variance| normalizer(if variance > T::ZERO { variance } else { T::ZERO })).collect();
         let mut slopes = head.first.to_vec();
         for slopes in slopes.chunks_exact_mut(h) {
             for channel in 0..h {
@@ -163,12 +161,7 @@ impl<T: Float> FirstLayer<T> {
 
 impl<T: Float> Head<'_, T> {
     /// `condition` is what the features say: the gain before its exponential, and the offset.
-    pub(super) fn forward(
-        &self,
-        kept: &KeptLabels<T>,
-        condition: [&[T]; 2],
-        second: &mut [T],
-    ) -> HeadOutputs<T> {
+    pub(super) fn forward(&self, kept: &KeptLabels<T>, condition: [&[T]; 2], second: &mut [T]) -> HeadOutputs<T> {
         let first = vectorized!(FirstLayer::new(self, kept));
         let statistics = vectorized!(first.statistics(self, kept));
         let second_moments = self.second_layer(&first, kept, second);
@@ -177,12 +170,7 @@ impl<T: Float> Head<'_, T> {
     }
 
     /// U = SiLU(ỹ α + β) W₂, and its moments.
-    fn second_layer(
-        &self,
-        first: &FirstLayer<T>,
-        kept: &KeptLabels<T>,
-        second: &mut [T],
-    ) -> Moments<T> {
+    fn second_layer(&self, first: &FirstLayer<T>, kept: &KeptLabels<T>, second: &mut [T]) -> Moments<T> {
         let (h, d_kept, part_rows) = (self.d_hidden, kept.d_kept(), part_rows(kept.n_rows()));
         let tile_len = tile_len(part_rows, h);
         let run = |(second, kept): (&mut [T], &[T])| {
@@ -213,15 +201,8 @@ impl<T: Float> Head<'_, T> {
         outputs.par_chunks_mut(part_rows).enumerate().for_each(|(part, outputs)| {
             let start = part * part_rows * h;
             let range = start..start + outputs.len() * h;
-            let [second, log_gain, offset] =
-                [second, condition[0], condition[1]].map(|all| &all[range.clone()]);
-            vectorized!(merged(
-                outputs,
-                self,
-                second,
-                [&moments.mean, &factors],
-                [log_gain, offset]
-            ));
+            let [second, log_gain, offset] = [second, condition[0], condition[1]].map(|all| &all[range.clone()]);
+            vectorized!(merged(outputs, self, second, [&moments.mean, &factors], [log_gain, offset]));
         });
         outputs
     }
@@ -278,9 +259,7 @@ impl<T: Float> Head<'_, T> {
         let len = part_rows * self.d_hidden;
         let seconds = second.par_chunks(len).zip(of_second.par_chunks_mut(len));
         let kept = kept.centred.par_chunks(part_rows * kept.d_kept());
-        let parts = seconds
-            .zip(kept)
-            .map(|(rows, kept)| self.backward_rows(first, &normalization, rows, kept));
+        let parts = seconds.zip(kept).map(|(rows, kept)| self.backward_rows(first, &normalization, rows, kept));
         BeforeSecond::joined(parts.collect())
     }
 }
@@ -346,9 +325,7 @@ impl<T: Float> HeadRows<'_, T> {
         let products = &mut sums.products[..h];
         let condition = self.log_gain.chunks_exact_mut(h).zip(self.offset.chunks_exact_mut(h));
         let seconds = self.second.chunks_exact(h).zip(self.of_second.chunks_exact_mut(h));
-        for (((log_gain, offset), (second, of_second)), &of_output) in
-            condition.zip(seconds).zip(self.of_outputs)
-        {
+        for (((log_gain, offset), (second, of_second)), &of_output) in condition.zip(seconds).zip(self.of_outputs) {
             for channel in 0..h {
                 let deviation = second[channel] - mean[channel];
                 let normal = deviation * factors[channel];
@@ -483,12 +460,7 @@ pub(super) struct PathToKept<T> {
 
 impl<T: Float> PathToKept<T> {
     #[inline(always)]
-    fn new(
-        head: &Head<'_, T>,
-        first: &FirstLayer<T>,
-        kept: &KeptLabels<T>,
-        before: &BeforeSecond<T>,
-    ) -> Self {
+    fn new(head: &Head<'_, T>, first: &FirstLayer<T>, kept: &KeptLabels<T>, before: &BeforeSecond<T>) -> Self {
         let (h, d_kept) = (head.d_hidden, kept.d_kept());
         let share = T::from_f64(1.0 / kept.n_rows() as f64);
         // Σ_rows dh · x̂ of each channel.

@@ -20,13 +20,7 @@ impl<'a, T> Matrix<'a, T> {
     /// Rows of `n_columns` values, one after another.
     pub(super) fn new(values: &'a [T], n_columns: usize) -> Self {
         assert_eq!(values.len() % n_columns, 0, "rows are complete");
-        Self {
-            values,
-            n_rows: values.len() / n_columns,
-            n_columns,
-            row_stride: n_columns,
-            column_stride: 1,
-        }
+        Self { values, n_rows: values.len() / n_columns, n_columns, row_stride: n_columns, column_stride: 1 }
     }
 
     pub(super) fn transposed(self) -> Self {
@@ -48,12 +42,7 @@ pub(super) enum Target {
 }
 
 /// left · right into `product`, whose rows lie one after another.
-pub(super) fn matmul<T: Float>(
-    product: &mut [T],
-    target: Target,
-    left: Matrix<'_, T>,
-    right: Matrix<'_, T>,
-) {
+pub(super) fn matmul<T: Float>(product: &mut [T], target: Target, left: Matrix<'_, T>, right: Matrix<'_, T>) {
     assert_eq!(left.n_columns, right.n_rows, "inner dimensions agree");
     assert_eq!(product.len(), left.n_rows * right.n_columns, "the product has its shape");
     // SAFETY: `Matrix` is built from a slice of exactly n_rows · n_columns values, which its strides enumerate, and the product has as
@@ -87,12 +76,7 @@ pub(super) fn matmul<T: Float>(
 /// Σ_networks (gradient of x W₁) · W₁ᵀ, `[n_rows, d_features]`, of networks that all see the same features.
 ///
 /// `first` are their weights, `[n_networks, d_features, d_hidden]`; `gradient` is that of their products, `[n_networks, n_rows, d_hidden]`.
-pub(super) fn features_gradient<T: Float>(
-    first: &[T],
-    d_features: usize,
-    d_hidden: usize,
-    gradient: &[T],
-) -> Vec<T> {
+pub(super) fn features_gradient<T: Float>(first: &[T], d_features: usize, d_hidden: usize, gradient: &[T]) -> Vec<T> {
     let n_networks = first.len() / (d_features * d_hidden);
     let n_rows = gradient.len() / (n_networks * d_hidden);
     let rows = tile_len(n_rows, 1);

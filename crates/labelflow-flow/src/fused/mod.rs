@@ -51,9 +51,7 @@ use burn::tensor::{DType, Device, Tensor};
 use self::backend::{FlowWeights, FusedSampling, FusedTraining};
 pub use self::buffers::release_buffers;
 use crate::bijections::N_HEADS;
-use crate::{
-    AffineMap, ConditionerBank, Coupling, Flow, Linear, Mapped, Normalization, StatisticsRecorder,
-};
+use crate::{AffineMap, ConditionerBank, Coupling, Flow, Linear, Mapped, Normalization, StatisticsRecorder};
 
 /// Whether there is a fused operation for tensors like this one.
 pub(crate) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
@@ -180,9 +178,7 @@ pub(crate) fn networks(flow: &Flow<AffineMap>, features: Tensor<2>) -> Tensor<3>
 fn tensors<const D: usize, const N: usize>(
     outputs: &mut impl Iterator<Item = FloatTensor<Dispatch>>,
 ) -> [Tensor<D>; N] {
-    std::array::from_fn(|_| {
-        Tensor::from_dispatch(outputs.next().expect("an operation has all of its outputs"))
-    })
+    std::array::from_fn(|_| Tensor::from_dispatch(outputs.next().expect("an operation has all of its outputs")))
 }
 
 /// One weight of all maps.

@@ -146,8 +146,8 @@ impl<'a, T: Float> Networks<'a, T> {
                 network.backward_one(features, first, second, gradient, wants_features)
             })
             .collect();
-        let features = wants_features
-            .then(|| features_gradient(self.first, self.d_features, self.d_hidden, &saved.first));
+        let features =
+            wants_features.then(|| features_gradient(self.first, self.d_features, self.d_hidden, &saved.first));
         [
             features.unwrap_or_default(),
             concat(&of_weights, |of| &of.first),
@@ -191,8 +191,7 @@ impl<'a, T: Float> Networks<'a, T> {
                 vectorized!({
                     add_rows(&mut of.last_bias, gradient);
                     let known = gradient.chunks_exact(m).zip(second.chunks_exact(h));
-                    for (of_second, (gradient, second)) in of_second.chunks_exact_mut(h).zip(known)
-                    {
+                    for (of_second, (gradient, second)) in of_second.chunks_exact_mut(h).zip(known) {
                         of_second.fill(T::ZERO);
                         let weights = last.chunks_exact(h).zip(of_last.chunks_exact_mut(h));
                         for (&gradient, (weights, of_weights)) in gradient.iter().zip(weights) {
@@ -206,8 +205,7 @@ impl<'a, T: Float> Networks<'a, T> {
                 let first_transposed = Matrix::new(first, h).transposed();
                 matmul(&mut of.second, Target::AddTo, first_transposed, Matrix::new(of_second, h));
                 vectorized!({
-                    for (of_first, first) in of_first.chunks_exact_mut(h).zip(first.chunks_exact(h))
-                    {
+                    for (of_first, first) in of_first.chunks_exact_mut(h).zip(first.chunks_exact(h)) {
                         through_activation(self.activation, of_first, first, &mut of.first_bias);
                     }
                 });
@@ -257,12 +255,7 @@ fn activate<T: Float>(activation: Activation, hidden: &mut [T], product: &[T], b
 
 /// Turns a row's gradient of an activation's values into that of its argument, and adds it to `sum`.
 #[inline(always)]
-fn through_activation<T: Float>(
-    activation: Activation,
-    gradient: &mut [T],
-    values: &[T],
-    sum: &mut [T],
-) {
+fn through_activation<T: Float>(activation: Activation, gradient: &mut [T], values: &[T], sum: &mut [T]) {
     let channels = gradient.iter_mut().zip(values).zip(sum);
     match activation {
         Activation::Tanh => channels.for_each(|((gradient, &value), sum)| {

@@ -77,12 +77,7 @@ struct WayBack<O, T>(PhantomData<(O, T)>);
 impl<O: Operation<N>, T: Float, const N: usize> Backward<Flex, N> for WayBack<O, T> {
     type State = ([FlexTensor; N], O, O::Saved<T>);
 
-    fn backward(
-        self,
-        ops: Ops<Self::State, N>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let gradient = grads.consume::<Flex>(&ops.node);
         let (inputs, operation, saved) = ops.state;
         let shapes = inputs.each_ref().map(|input| input.shape());

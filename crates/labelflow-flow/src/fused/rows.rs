@@ -112,8 +112,7 @@ impl<T: Float> Moments<T> {
         for channel in 0..self.mean.len() {
             let difference = other.mean[channel] - self.mean[channel];
             self.mean[channel] = difference.mul_add(share, self.mean[channel]);
-            self.squares[channel] +=
-                (difference * difference).mul_add(weight, other.squares[channel]);
+            self.squares[channel] += (difference * difference).mul_add(weight, other.squares[channel]);
         }
         self.n_rows = n_rows;
     }
@@ -153,8 +152,7 @@ impl<T: Float> BackwardNormalization<T> {
     /// From Σ dx̂ and Σ dx̂ · (x − mean) over the rows.
     pub(super) fn new(moments: &Moments<T>, sums: &[T], products: &[T]) -> Self {
         let share = T::from_f64(1.0 / moments.n_rows as f64);
-        let mut map =
-            Self { of_gradient: moments.factors(), of_value: Vec::new(), offset: Vec::new() };
+        let mut map = Self { of_gradient: moments.factors(), of_value: Vec::new(), offset: Vec::new() };
         for (channel, &factor) in map.of_gradient.iter().enumerate() {
             let of_value = -factor * factor * factor * products[channel] * share;
             map.of_value.push(of_value);
@@ -179,9 +177,7 @@ impl<T: Float> BackwardNormalization<T> {
         let rows = gradient.chunks_exact_mut(d_channels).zip(values.chunks_exact(d_channels));
         for (gradient, value) in rows {
             let map = self.of_gradient.iter().zip(&self.of_value).zip(&self.offset);
-            for ((gradient, &value), ((&of_gradient, &of_value), &offset)) in
-                gradient.iter_mut().zip(value).zip(map)
-            {
+            for ((gradient, &value), ((&of_gradient, &of_value), &offset)) in gradient.iter_mut().zip(value).zip(map) {
                 *gradient = gradient.mul_add(of_gradient, value.mul_add(of_value, offset));
             }
         }

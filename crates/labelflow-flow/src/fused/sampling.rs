@@ -73,9 +73,7 @@ impl<T: Float> Sampler<'_, T> {
                 let mut full = vec![T::ZERO; TILE_ROWS * d];
                 full[..features.len()].copy_from_slice(features);
                 let mut labels = vec![T::ZERO; n_samples * TILE_ROWS * k];
-                for (labels, noise) in
-                    labels.chunks_exact_mut(TILE_ROWS * k).zip(noise.chunks_exact(n_rows * k))
-                {
+                for (labels, noise) in labels.chunks_exact_mut(TILE_ROWS * k).zip(noise.chunks_exact(n_rows * k)) {
                     labels[..rows * k].copy_from_slice(&noise[start * k..][..rows * k]);
                 }
                 self.warp_tile(&full, &mut labels);
@@ -171,15 +169,11 @@ impl<T: Float> Sampler<'_, T> {
             }
         }
         let Scratch { kept, hidden, second } = scratch;
-        vectorized!({
-            hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()])
-        });
+        vectorized!({ hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()]) });
         matmul(second, Target::Replace, Matrix::new(hidden, h), Matrix::new(head.second, h));
         let slopes = &self.second_norm.slopes[channels.clone()];
         let mut offsets = self.second_norm.offsets[channels.clone()].to_vec();
-        for ((offset, &bias), &slope) in
-            offsets.iter_mut().zip(&self.second_bias[channels]).zip(slopes)
-        {
+        for ((offset, &bias), &slope) in offsets.iter_mut().zip(&self.second_bias[channels]).zip(slopes) {
             *offset += bias * slope;
         }
         let samples = second.chunks_exact_mut(gain.len()).zip(outputs.chunks_exact_mut(TILE_ROWS));
@@ -199,9 +193,7 @@ fn activate<T: Float>(second: &mut [T], gain: &[T], offset: &[T], slopes: &[T], 
     let rows = gain.chunks_exact(h).zip(offset.chunks_exact(h));
     for (second, (gain, offset)) in second.chunks_exact_mut(h).zip(rows) {
         let channels = gain.iter().zip(offset).zip(slopes.iter().zip(offsets));
-        for (second, ((&gain, &offset), (&slope, &normal_offset))) in
-            second.iter_mut().zip(channels)
-        {
+        for (second, ((&gain, &offset), (&slope, &normal_offset))) in second.iter_mut().zip(channels) {
             let normal = second.mul_add(slope, normal_offset);
             *second = gain.mul_add(normal, offset).silu();
         }

@@ -38,12 +38,7 @@ impl Activation {
     /// # Shapes
     ///
     /// - input and result: `[n_groups, n_rows, d_channels]`
-    pub(crate) fn forward(
-        self,
-        input: Tensor<3>,
-        norm: Option<&Normalization>,
-        mode: Mode<'_>,
-    ) -> Tensor<3> {
+    pub(crate) fn forward(self, input: Tensor<3>, norm: Option<&Normalization>, mode: Mode<'_>) -> Tensor<3> {
         let input = match norm {
             Some(norm) => norm.forward(input, mode),
             None => input,

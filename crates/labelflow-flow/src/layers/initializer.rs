@@ -56,13 +56,8 @@ impl Initializer {
         Param::from_tensor(Tensor::full(shape, value, &self.device))
     }
 
-    fn draw(
-        &mut self,
-        shape: [usize; 3],
-        distribution: impl Distribution<f32>,
-    ) -> Param<Tensor<3>> {
-        let values: Vec<f32> =
-            distribution.sample_iter(&mut self.rng).take(shape.iter().product()).collect();
+    fn draw(&mut self, shape: [usize; 3], distribution: impl Distribution<f32>) -> Param<Tensor<3>> {
+        let values: Vec<f32> = distribution.sample_iter(&mut self.rng).take(shape.iter().product()).collect();
         Param::from_tensor(Tensor::from_data(TensorData::new(values, shape), &self.device))
     }
 }

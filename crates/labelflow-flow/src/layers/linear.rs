@@ -24,19 +24,13 @@ impl Linear {
     /// Weights and biases from U(±1/√d_input).
     pub fn with_bias(shape: [usize; 3], init: &mut Initializer) -> Self {
         let [n_groups, d_input, d_output] = shape;
-        Self {
-            weight: init.fan_in(shape, d_input),
-            bias: Some(init.fan_in([n_groups, 1, d_output], d_input)),
-        }
+        Self { weight: init.fan_in(shape, d_input), bias: Some(init.fan_in([n_groups, 1, d_output], d_input)) }
     }
 
     /// Weights from N(0, 0.01²), biases zero.
     pub fn nearly_zero(shape: [usize; 3], init: &mut Initializer) -> Self {
         let [n_groups, _, d_output] = shape;
-        Self {
-            weight: init.nearly_zero(shape),
-            bias: Some(init.constant([n_groups, 1, d_output], 0.0)),
-        }
+        Self { weight: init.nearly_zero(shape), bias: Some(init.constant([n_groups, 1, d_output], 0.0)) }
     }
 
     /// # Shapes

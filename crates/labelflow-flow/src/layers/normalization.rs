@@ -85,29 +85,19 @@ impl Normalization {
     /// # Shapes
     ///
     /// - input and result: `[n_groups, n_clouds, n_points, d_channels]`
-    pub(crate) fn forward_clouds(
-        &self,
-        input: Tensor<4>,
-        recorder: &StatisticsRecorder,
-    ) -> Tensor<4> {
+    pub(crate) fn forward_clouds(&self, input: Tensor<4>, recorder: &StatisticsRecorder) -> Tensor<4> {
         let n_parts = n_parts_of_sum(input.dims()[2], &input.device());
         self.forward_parts(input, n_parts, recorder)
     }
 
     /// Sums over points are taken part by part first, then cloud by cloud, also those of gradients, which is why statistics are spread
     /// over parts and clouds before they meet points: one long sum for each of few channels leaves most of a GPU idle.
-    fn forward_parts(
-        &self,
-        input: Tensor<4>,
-        n_parts: usize,
-        recorder: &StatisticsRecorder,
-    ) -> Tensor<4> {
+    fn forward_parts(&self, input: Tensor<4>, n_parts: usize, recorder: &StatisticsRecorder) -> Tensor<4> {
         let shape @ [n_groups, n_clouds, n_points, d_channels] = input.dims();
         let input = input.reshape([n_groups, n_clouds, n_parts, n_points / n_parts, d_channels]);
         let n_rows = (n_clouds * n_points) as f64;
         let mean_over_rows = |values: Tensor<5>| values.mean_dim(3).mean_dim(2).mean_dim(1);
-        let spread =
-            |values: Tensor<5>| values.expand([n_groups, n_clouds, n_parts, 1, d_channels]);
+        let spread = |values: Tensor<5>| values.expand([n_groups, n_clouds, n_parts, 1, d_channels]);
         let of_channels = |values: Tensor<3>| values.reshape([n_groups, 1, 1, 1, d_channels]);
         let mean = mean_over_rows(input.clone());
         let centred = input - spread(mean.clone());
@@ -139,11 +129,7 @@ impl Normalization {
     }
 
     /// The input less its mean, and its variance; both statistics are recorded.
-    fn batch_statistics(
-        &self,
-        input: Tensor<3>,
-        recorder: &StatisticsRecorder,
-    ) -> (Tensor<3>, Tensor<3>) {
+    fn batch_statistics(&self, input: Tensor<3>, recorder: &StatisticsRecorder) -> (Tensor<3>, Tensor<3>) {
         let n_rows = input.dims()[1] as f64;
         let mean = input.clone().mean_dim(1);
         let centred = input - mean.clone();

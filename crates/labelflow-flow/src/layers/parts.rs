@@ -49,11 +49,7 @@ pub fn max_points(values: Tensor<4>) -> Tensor<4> {
 }
 
 /// `reduce`, which joins the points of each cloud, for each part and then for all parts.
-fn reduced_in(
-    values: Tensor<4>,
-    n_parts: usize,
-    reduce: impl Fn(Tensor<4>) -> Tensor<4>,
-) -> Tensor<4> {
+fn reduced_in(values: Tensor<4>, n_parts: usize, reduce: impl Fn(Tensor<4>) -> Tensor<4>) -> Tensor<4> {
     if n_parts == 1 {
         return reduce(values);
     }
@@ -102,10 +98,7 @@ mod tests {
     #[test]
     fn sums_in_parts_are_sums() {
         let values = wave([2, 3, 48, 5], 0.7);
-        assert_close(
-            reduced_in(values.clone(), 3, |values| values.sum_dim(2)),
-            values.clone().sum_dim(2),
-        );
+        assert_close(reduced_in(values.clone(), 3, |values| values.sum_dim(2)), values.clone().sum_dim(2));
         assert_close(reduced_in(values.clone(), 3, |values| values.max_dim(2)), values.max_dim(2));
         let (a, b) = (wave([1, 3, 48, 2], 0.9), wave([2, 3, 48, 5], 1.1));
         let whole = a.clone().swap_dims(2, 3).matmul(b.clone()).sum_dim(1);

@@ -97,9 +97,7 @@ pub(crate) fn per_point(points: Tensor<4>, linear: &Linear) -> Tensor<4> {
     let [n_groups, n_clouds, _, d_output] = output.dims();
     match &linear.bias {
         // Spread over the clouds first, so that its gradient is summed cloud by cloud.
-        Some(bias) => {
-            output + bias.val().unsqueeze_dim::<4>(1).expand([n_groups, n_clouds, 1, d_output])
-        }
+        Some(bias) => output + bias.val().unsqueeze_dim::<4>(1).expand([n_groups, n_clouds, 1, d_output]),
         None => output,
     }
 }

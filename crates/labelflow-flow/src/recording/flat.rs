@@ -25,10 +25,7 @@ pub fn flat_statistics<M: Module>(module: &M) -> Option<Tensor<1>> {
 }
 
 /// The statistics of one batch in the order of [`flat_statistics`]; the running ones where the pass did not come by.
-pub fn flat_batch_statistics<M: Module>(
-    module: &M,
-    recorder: StatisticsRecorder,
-) -> Option<Tensor<1>> {
+pub fn flat_batch_statistics<M: Module>(module: &M, recorder: StatisticsRecorder) -> Option<Tensor<1>> {
     Collect::from(module, false, &recorder.into_batch())
 }
 
@@ -50,11 +47,7 @@ struct Collect<'a> {
 }
 
 impl<'a> Collect<'a> {
-    fn from<M: Module>(
-        module: &M,
-        trained: bool,
-        instead: &'a HashMap<ParamId, Tensor<3>>,
-    ) -> Option<Tensor<1>> {
+    fn from<M: Module>(module: &M, trained: bool, instead: &'a HashMap<ParamId, Tensor<3>>) -> Option<Tensor<1>> {
         let mut collect = Self { parts: Vec::new(), trained, instead };
         module.visit(&mut collect);
         (!collect.parts.is_empty()).then(|| Tensor::cat(collect.parts, 0))
@@ -127,9 +120,7 @@ mod tests {
         let flow = config.init(0, &device);
         let pass = || {
             let recorder = StatisticsRecorder::default();
-            let wave = |n: i64, factor: f64| {
-                (Tensor::arange(0..n, &device).float() * factor).sin().reshape([5, n / 5])
-            };
+            let wave = |n: i64, factor: f64| (Tensor::arange(0..n, &device).float() * factor).sin().reshape([5, n / 5]);
             let (features, noise) = (wave(15, 0.7), wave(10, 1.3));
             flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
             recorder

@@ -5,8 +5,6 @@ mod point_tape;
 #[allow(clippy::module_inception, reason = "the room is named for its main type")]
 mod recording;
 
-pub use flat::{
-    flat_batch_statistics, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
-};
+pub use flat::{flat_batch_statistics, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights};
 pub use point_tape::{PointGradients, PointTape, generate_with_tape};
 pub use recording::{NOT_RECORDED, Recording, Slot, SlotKind, records};

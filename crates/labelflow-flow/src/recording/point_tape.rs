@@ -21,9 +21,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bijections::{
-    Axes, FLOOR, GAIN_FLOOR, N_AXES, N_HEADS, add, to_axes, to_points, to_rows,
-};
+use crate::bijections::{Axes, FLOOR, GAIN_FLOOR, N_AXES, N_HEADS, add, to_axes, to_points, to_rows};
 use crate::layers::{EPSILON, sum_of_products, sum_points};
 use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
@@ -107,12 +105,7 @@ pub fn generate_with_tape(
 
 impl PointTape {
     /// The gradients of a loss, given those of the points, `[n_rows, 3]`, and of every log-determinant, one number.
-    pub fn backward(
-        self,
-        maps: &[PointCoupling],
-        points: Tensor<2>,
-        log_det: f64,
-    ) -> PointGradients {
+    pub fn backward(self, maps: &[PointCoupling], points: Tensor<2>, log_det: f64) -> PointGradients {
         let mut axes = to_axes(points, self.n_clouds);
         let mut weights = Vec::with_capacity(maps.len());
         let mut conditions = Vec::with_capacity(maps.len());
@@ -124,10 +117,7 @@ impl PointTape {
         }
         weights.reverse();
         conditions.reverse();
-        PointGradients {
-            weights: weights.into_iter().flatten().collect(),
-            condition: Tensor::cat(conditions, 0),
-        }
+        PointGradients { weights: weights.into_iter().flatten().collect(), condition: Tensor::cat(conditions, 0) }
     }
 }
 
@@ -151,13 +141,7 @@ fn flat(values: Tensor<4>) -> Tensor<1> {
     values.reshape([n_values])
 }
 
-fn record(
-    recorder: &StatisticsRecorder,
-    norm: &Normalization,
-    mean: &Tensor<4>,
-    variance: &Tensor<4>,
-    n_rows: usize,
-) {
+fn record(recorder: &StatisticsRecorder, norm: &Normalization, mean: &Tensor<4>, variance: &Tensor<4>, n_rows: usize) {
     let unbiased = variance.clone() * (n_rows as f64 / (n_rows as f64 - 1.0).max(1.0));
     recorder.record(norm, mean.clone().squeeze_dim(2), unbiased.squeeze_dim(2));
 }
@@ -207,8 +191,7 @@ impl PointCoupling {
         let centred = kept - kept_mean.clone();
         let covariance = covariance(&centred);
         let mean = kept_mean.clone().matmul(first_weight.clone());
-        let variance =
-            (covariance.clone().matmul(first_weight.clone()) * first_weight.clone()).sum_dim(2);
+        let variance = (covariance.clone().matmul(first_weight.clone()) * first_weight.clone()).sum_dim(2);
         record(recorder, self.first_norm(), &mean, &variance, n_rows);
         let first_factor = factor(variance);
         // Centred inputs: the mean of the channels is taken away before they are computed.
@@ -254,20 +237,13 @@ impl PointCoupling {
     }
 
     /// The gradients of the axes before the coupling, of its weights in the order of its fields, and of its condition.
-    fn backward(
-        &self,
-        tape: CouplingTape,
-        mut axes: Axes,
-        log_det: f64,
-    ) -> (Axes, [Tensor<1>; 6], Tensor<3>) {
+    fn backward(&self, tape: CouplingTape, mut axes: Axes, log_det: f64) -> (Axes, [Tensor<1>; 6], Tensor<3>) {
         let [first_weight, scale, second_weight, merge_weight] = self.weights();
         let [_, n_clouds, n_points, _] = tape.axes[0].dims();
         let n_rows = (n_clouds * n_points) as f64;
 
         // The axes and the two heads.
-        let of_warped = |values: &Axes| {
-            Tensor::cat(self.warped.iter().map(|&axis| values[axis].clone()).collect(), 3)
-        };
+        let of_warped = |values: &Axes| Tensor::cat(self.warped.iter().map(|&axis| values[axis].clone()).collect(), 3);
         let (of_shift, old) = (of_warped(&axes), of_warped(&tape.axes));
         let slope = (tape.raw_scale.abs() + 1.0).square().recip()
             * (tape.scale.clone().square().recip() * (-0.5 * FLOOR) + 0.5);
@@ -286,10 +262,7 @@ impl PointCoupling {
         let of_offset = sum_points(of_merged.clone());
         let of_total_gain = sum_points(of_merged.clone() * tape.second_centred.clone());
         let of_gain = of_total_gain.clone() * tape.second_factor.clone();
-        let of_condition = Tensor::cat(
-            vec![of_gain.clone() * (tape.gain.clone() - GAIN_FLOOR), of_offset.clone()],
-            0,
-        );
+        let of_condition = Tensor::cat(vec![of_gain.clone() * (tape.gain.clone() - GAIN_FLOOR), of_offset.clone()], 0);
 
         // The second normalisation: ∂h = G (∂p − mean ∂p) − (h − μ) f² · mean_over_points(G ∂p (h − μ)), where the gain differs by cloud.
         let of_centred = of_merged * tape.total_gain.clone();
@@ -306,15 +279,12 @@ impl PointCoupling {
         let of_folded = sum_of_products(tape.centred.clone(), of_first.clone());
         let of_product = (of_folded.clone() * first_weight.clone()).sum_dim(2);
         let of_scale = of_product.clone() * tape.first_factor.clone();
-        let of_variance =
-            of_product * scale.clone() * tape.first_factor.clone().powf_scalar(3.0) * -0.5;
+        let of_variance = of_product * scale.clone() * tape.first_factor.clone().powf_scalar(3.0) * -0.5;
         let spread = tape.covariance.matmul(first_weight.clone());
-        let of_first_weight =
-            of_folded * (tape.first_factor * scale) + spread * of_variance.clone() * 2.0;
-        let of_covariance =
-            (first_weight.clone() * of_variance).matmul(transposed(first_weight)).sum_dim(0);
-        let of_kept = of_first.matmul(transposed(tape.folded)).sum_dim(0)
-            + tape.centred.matmul(of_covariance) * (2.0 / n_rows);
+        let of_first_weight = of_folded * (tape.first_factor * scale) + spread * of_variance.clone() * 2.0;
+        let of_covariance = (first_weight.clone() * of_variance).matmul(transposed(first_weight)).sum_dim(0);
+        let of_kept =
+            of_first.matmul(transposed(tape.folded)).sum_dim(0) + tape.centred.matmul(of_covariance) * (2.0 / n_rows);
         let of_kept = of_kept.clone() - mean_over_points(of_kept);
         for (index, axis) in self.kept().enumerate() {
             axes[axis] = axes[axis].clone() + of_kept.clone().narrow(3, index, 1);

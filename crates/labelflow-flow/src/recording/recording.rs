@@ -26,10 +26,7 @@ pub fn records(device: &Device) -> bool {
 /// The kinds of tensors whose values can be replaced: numbers.
 pub trait SlotKind: Basic {
     /// Copies a value over that of a tensor of the same shape on a device with graphs, and returns that tensor.
-    fn write_in_place<const D: usize>(
-        place: Tensor<D, Self>,
-        value: Tensor<D, Self>,
-    ) -> Tensor<D, Self>;
+    fn write_in_place<const D: usize>(place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self>;
 }
 
 impl SlotKind for Float {
@@ -39,10 +36,7 @@ impl SlotKind for Float {
 }
 
 impl SlotKind for Int {
-    fn write_in_place<const D: usize>(
-        place: Tensor<D, Self>,
-        value: Tensor<D, Self>,
-    ) -> Tensor<D, Self> {
+    fn write_in_place<const D: usize>(place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self> {
         in_place::write_int(place, value)
     }
 }
@@ -169,10 +163,7 @@ mod in_place {
         Tensor::from_dispatch(<Dispatch as InPlace>::write_in_place(place, value))
     }
 
-    pub(super) fn write_int<const D: usize>(
-        place: Tensor<D, Int>,
-        value: Tensor<D, Int>,
-    ) -> Tensor<D, Int> {
+    pub(super) fn write_int<const D: usize>(place: Tensor<D, Int>, value: Tensor<D, Int>) -> Tensor<D, Int> {
         let (place, value) = (place.into_dispatch(), value.into_dispatch());
         Tensor::from_dispatch(<Dispatch as InPlace>::write_int_in_place(place, value))
     }
@@ -188,10 +179,7 @@ mod in_place {
         value
     }
 
-    pub(super) fn write_int<const D: usize>(
-        _place: Tensor<D, Int>,
-        value: Tensor<D, Int>,
-    ) -> Tensor<D, Int> {
+    pub(super) fn write_int<const D: usize>(_place: Tensor<D, Int>, value: Tensor<D, Int>) -> Tensor<D, Int> {
         value
     }
 }

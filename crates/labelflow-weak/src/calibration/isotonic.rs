@@ -95,9 +95,7 @@ fn along(curve: &[[f64; 2]], place: f64) -> f64 {
     match (after.checked_sub(1).map(|before| curve[before]), curve.get(after)) {
         (None, Some(next)) => next[1],
         (Some(last), None) => last[1],
-        (Some(last), Some(next)) => {
-            last[1] + (next[1] - last[1]) * (place - last[0]) / (next[0] - last[0])
-        }
+        (Some(last), Some(next)) => last[1] + (next[1] - last[1]) * (place - last[0]) / (next[0] - last[0]),
         (None, None) => place,
     }
 }

@@ -70,11 +70,7 @@ impl Temperature {
     /// The temperature under which labelers are expected to err as often as their bounds say.
     ///
     /// It takes bounds for error rates, not for worst cases: loose ones make probabilities too cautious.
-    pub fn from_bounds(
-        labels: &SoftLabels,
-        signals: &WeakSignals,
-        bounds: &Bounds,
-    ) -> Result<Self> {
+    pub fn from_bounds(labels: &SoftLabels, signals: &WeakSignals, bounds: &Bounds) -> Result<Self> {
         bounds.check_shape(signals.n_signals(), signals.n_classes())?;
         if (labels.n_rows(), labels.n_classes()) != (signals.n_rows(), signals.n_classes()) {
             let expected = format!("{} rows and {} classes", signals.n_rows(), signals.n_classes());
@@ -145,9 +141,7 @@ mod tests {
             [1.0 - p, p][class]
         });
         // Of every 100 rows with the same probability, exactly its share is of class 1.
-        let truth = (0..n_rows)
-            .map(|row| usize::from(((row / 4) as f64 + 0.5) / 100.0 < honest[(row, 1)]))
-            .collect();
+        let truth = (0..n_rows).map(|row| usize::from(((row / 4) as f64 + 0.5) / 100.0 < honest[(row, 1)])).collect();
         let bold = honest.mapv(|p| p.powf(boldness));
         (SoftLabels::normalized(bold), Truth::new(truth, 2).unwrap())
     }

@@ -58,10 +58,7 @@ const MIN_VOTES: usize = 3;
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "kebab-case",
-    expecting = "expected \"estimated\", \"uniform\" or a list of probabilities"
-)]
+#[serde(rename_all = "kebab-case", expecting = "expected \"estimated\", \"uniform\" or a list of probabilities")]
 pub enum ClassBalance {
     /// Estimated from the votes alone, as said above.
     #[default]
@@ -130,8 +127,7 @@ pub(crate) fn votes_tell_balance(patterns: &VotePatterns, n_classes: usize) -> b
 
 fn estimate(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
     let n_classes_voted_for = patterns.n_classes_voted_for(shape.n_classes);
-    let chosen: Vec<usize> =
-        (0..shape.n_signals).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
+    let chosen: Vec<usize> = (0..shape.n_signals).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
     if chosen.len() == shape.n_signals {
         return estimate_from_all(patterns, shape);
     }
@@ -169,13 +165,7 @@ fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>,
 
 /// The class balance of the one-coin model and its log-likelihood.
 fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
-    let fit = OneCoinFit {
-        patterns,
-        shape,
-        class_balance: None,
-        max_iterations: MAX_ITERATIONS,
-        tolerance: TOLERANCE,
-    };
+    let fit = OneCoinFit { patterns, shape, class_balance: None, max_iterations: MAX_ITERATIONS, tolerance: TOLERANCE };
     let (model, log_likelihoods, _) = fit.run();
     (model.class_balance, log_likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY))
 }
@@ -249,11 +239,7 @@ mod tests {
 
     #[test]
     fn no_class_is_impossible() {
-        let cases = [
-            array![[0, 0, 0], [0, 0, 0]],
-            array![[0, 0, 0]],
-            array![[0, 0, 1], [1, 1, 0], [1, 0, 1]],
-        ];
+        let cases = [array![[0, 0, 0], [0, 0, 0]], array![[0, 0, 0]], array![[0, 0, 1], [1, 1, 0], [1, 0, 1]]];
         for votes in cases {
             let balance = ClassBalance::Estimated.resolve(&signals(votes, 3)).unwrap();
             assert!(balance.iter().all(|&p| p > 0.0 && p < 1.0), "{balance:?}");
@@ -280,10 +266,7 @@ mod tests {
         assert_eq!(given(&[0.3, 0.7]).unwrap(), [0.3, 0.7]);
         for wrong in [&[1.0, 0.0][..], &[-0.5, 1.5], &[0.5, 0.6], &[1.0], &[f64::NAN, 0.5]] {
             let error = given(wrong).unwrap_err().to_string();
-            assert!(
-                error.starts_with("class_balance: expected 2 probabilities above 0"),
-                "{error}"
-            );
+            assert!(error.starts_with("class_balance: expected 2 probabilities above 0"), "{error}");
         }
     }
 }

@@ -199,11 +199,7 @@ impl Comparison {
 
     fn classes_without_rows(&self, classes: &[String]) -> Vec<LabelWarning> {
         let lost = (0..classes.len()).filter(|&c| self.n_labelled[c] == 0 && self.n_won[c] > 0);
-        lost.map(|c| LabelWarning::ClassWithoutRows {
-            class: classes[c].clone(),
-            n_rows: self.n_won[c],
-        })
-        .collect()
+        lost.map(|c| LabelWarning::ClassWithoutRows { class: classes[c].clone(), n_rows: self.n_won[c] }).collect()
     }
 
     /// Rows without votes all look the same to a label model, so they have one class.
@@ -330,8 +326,7 @@ mod tests {
         let rows: [&[i64]; 5] = [&[0, 0, 0], &[0, 0, 0], &[1, 1, 1], &[-1, -1, -1], &[-1, -1, -1]];
         let signals = signals(&rows);
         assert_eq!(warnings("majority-vote", &signals, &[0, 0, 1, 0, 0]), []);
-        let expected =
-            LabelWarning::SilentRows { class: "1".to_owned(), majority: "0".to_owned(), n_rows: 2 };
+        let expected = LabelWarning::SilentRows { class: "1".to_owned(), majority: "0".to_owned(), n_rows: 2 };
         assert_eq!(warnings("majority-vote", &signals, &[0, 0, 1, 1, 1]), [expected]);
     }
 
@@ -349,20 +344,13 @@ mod tests {
         let signals = signals(&[&[0, -1, -1], &[-1, 1, 1], &[0, -1, -1], &[-1, 1, -1]]);
         let classes = [0, 1, 0, 1];
         for name in ["data-programming", "flying-squid", "minimax-entropy", "metal", "snorkel"] {
-            assert_eq!(
-                warnings(name, &signals, &classes),
-                [LabelWarning::UniformBalance],
-                "{name}"
-            );
+            assert_eq!(warnings(name, &signals, &classes), [LabelWarning::UniformBalance], "{name}");
         }
         assert_eq!(warnings("majority-vote", &signals, &classes), []);
         let given = r#"{"model": "snorkel", "class_balance": [0.5, 0.5]}"#;
         let given: AnyLabelModel = serde_json::from_str(given).unwrap();
         assert_eq!(label_warnings(&signals, &labels(&classes), Some(&given)).unwrap(), []);
-        assert!(
-            !warnings("snorkel", &unanimous().0, &unanimous().1)
-                .contains(&LabelWarning::UniformBalance)
-        );
+        assert!(!warnings("snorkel", &unanimous().0, &unanimous().1).contains(&LabelWarning::UniformBalance));
     }
 
     #[test]

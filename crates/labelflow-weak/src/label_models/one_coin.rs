@@ -81,9 +81,7 @@ impl OneCoinFit<'_> {
     /// The model, and the log-likelihood at the beginning of each round.
     pub(crate) fn run(&self) -> (OneCoin, Vec<f64>, StopReason) {
         let mut model = OneCoin {
-            class_balance: self
-                .class_balance
-                .map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
+            class_balance: self.class_balance.map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
             accuracies: vec![FIRST_ACCURACY; self.shape.n_signals],
         };
         let (log_likelihoods, stop) = until_settled(self.max_iterations, self.tolerance, || {

@@ -24,13 +24,7 @@ pub(crate) struct Planted {
 impl Planted {
     /// Labelers that are right with these probabilities, err towards the next class more often than to others, and
     /// abstain at random.
-    pub(crate) fn new(
-        n_rows: usize,
-        n_classes: usize,
-        accuracies: &[f64],
-        abstention_rate: f64,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(n_rows: usize, n_classes: usize, accuracies: &[f64], abstention_rate: f64, seed: u64) -> Self {
         let uniform = vec![1.0; n_classes];
         Self::generate(n_rows, &uniform, accuracies.len(), seed, |truth, signal, rng| {
             if rng.random_bool(abstention_rate) {
@@ -61,13 +55,7 @@ impl Planted {
     }
 
     /// Binary rules that speak for one class each, on `hit` of its rows and on `miss` of the others.
-    pub(crate) fn keywords(
-        n_rows: usize,
-        speaks_for: &[u8],
-        hit: f64,
-        miss: f64,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn keywords(n_rows: usize, speaks_for: &[u8], hit: f64, miss: f64, seed: u64) -> Self {
         Self::generate(n_rows, &[1.0, 1.0], speaks_for.len(), seed, |truth, signal, rng| {
             let class = speaks_for[signal];
             let rate = if truth == class { hit } else { miss };
@@ -87,12 +75,7 @@ impl Planted {
     }
 
     /// Labelers with these coverages and accuracies, whose errors are spread evenly over the wrong classes.
-    pub(crate) fn one_coin(
-        n_rows: usize,
-        balance: &[f64],
-        labelers: &[(f64, f64)],
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn one_coin(n_rows: usize, balance: &[f64], labelers: &[(f64, f64)], seed: u64) -> Self {
         let n_classes = balance.len();
         Self::generate(n_rows, balance, labelers.len(), seed, |truth, signal, rng| {
             let (coverage, accuracy) = labelers[signal];
@@ -119,13 +102,7 @@ impl Planted {
     }
 
     /// Binary labelers that always vote and are right as often as the true class says.
-    pub(crate) fn asymmetric(
-        n_rows: usize,
-        balance: &[f64; 2],
-        right: &[f64; 2],
-        n_signals: usize,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn asymmetric(n_rows: usize, balance: &[f64; 2], right: &[f64; 2], n_signals: usize, seed: u64) -> Self {
         Self::generate(n_rows, balance, n_signals, seed, |truth, _, rng| {
             if rng.random_bool(right[usize::from(truth)]) { truth } else { 1 - truth }
         })
@@ -141,14 +118,10 @@ impl Planted {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let n_classes = balance.len();
         let labels: Vec<usize> = (0..n_rows).map(|_| draw(balance, &mut rng)).collect();
-        let votes = Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| {
-            vote(labels[row] as u8, signal, &mut rng)
-        });
+        let votes =
+            Array2::from_shape_fn((n_rows, n_signals), |(row, signal)| vote(labels[row] as u8, signal, &mut rng));
         let votes = Votes::from_bytes(votes, n_classes).unwrap();
-        Self {
-            signals: WeakSignals::from_votes(votes).unwrap(),
-            truth: Truth::new(labels, n_classes).unwrap(),
-        }
+        Self { signals: WeakSignals::from_votes(votes).unwrap(), truth: Truth::new(labels, n_classes).unwrap() }
     }
 }
 

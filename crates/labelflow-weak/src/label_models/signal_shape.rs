@@ -44,8 +44,7 @@ impl SignalShape {
     ) -> Result<SoftLabels> {
         self.check(signals)?;
         let votes = signals.votes();
-        let rows =
-            fill_rows(signals.n_rows(), self.n_classes, |row, p| write(votes.row_bytes(row), p));
+        let rows = fill_rows(signals.n_rows(), self.n_classes, |row, p| write(votes.row_bytes(row), p));
         SoftLabels::try_normalized(rows)
     }
 
@@ -57,12 +56,8 @@ impl SignalShape {
             return Ok(self);
         }
         let sizes: Vec<String> = dimensions.iter().map(usize::to_string).collect();
-        let expected = format!(
-            "{} entries for {} labelers and {} classes",
-            sizes.join(" × "),
-            self.n_signals,
-            self.n_classes
-        );
+        let expected =
+            format!("{} entries for {} labelers and {} classes", sizes.join(" × "), self.n_signals, self.n_classes);
         Err(Error::data(list, expected, found))
     }
 
@@ -73,8 +68,7 @@ impl SignalShape {
         if named == self && n_labelers > 0 {
             return Ok(());
         }
-        let expected =
-            format!("names of {} labelers and {} classes", self.n_signals, self.n_classes);
+        let expected = format!("names of {} labelers and {} classes", self.n_signals, self.n_classes);
         Err(Error::data("names", expected, format!("{n_labelers} and {n_classes}")))
     }
 

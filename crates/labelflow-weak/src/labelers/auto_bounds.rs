@@ -73,9 +73,7 @@ impl Bounds {
     /// [`auto`](Self::auto) for counted votes, equal to it up to rounding. The labels are those of the patterns.
     pub fn auto_of_counts(counted: &CountedVotes) -> Result<AutoBounds> {
         let counts = counted.counts();
-        let fit = |merged: &WeakSignals| {
-            DawidSkene::default().fit_counts(&CountedVotes::new(merged, &counts)?)
-        };
+        let fit = |merged: &WeakSignals| DawidSkene::default().fit_counts(&CountedVotes::new(merged, &counts)?);
         estimate(&counted.signals(), &counted.patterns, |row| counts[row] as usize, fit)
     }
 }
@@ -137,10 +135,7 @@ impl Groups {
         }
         // All agree: either all are excellent or all are copies. Nothing can tell, and merging would leave nothing to
         // compare.
-        warnings.push(
-            "all labelers agree almost always: if they copy each other, the bounds are too low"
-                .to_owned(),
-        );
+        warnings.push("all labelers agree almost always: if they copy each other, the bounds are too low".to_owned());
         Self::numbered(&(0..n_signals).collect::<Vec<_>>())
     }
 
@@ -213,9 +208,7 @@ impl PairCounts {
     /// Whether two labelers agree so well that they count as one.
     fn are_same(&self, a: usize, b: usize) -> bool {
         let (pair, back) = (a * self.n_signals + b, b * self.n_signals + a);
-        let of = |counts: &[f64], place: usize| {
-            counts[place * self.n_classes..][..self.n_classes].to_vec()
-        };
+        let of = |counts: &[f64], place: usize| counts[place * self.n_classes..][..self.n_classes].to_vec();
         let agree = self.agree[pair];
         let (common_a, common_b) = (of(&self.common, pair), of(&self.common, back));
         let n_common: f64 = common_a.iter().sum();
@@ -226,12 +219,10 @@ impl PairCounts {
         let (mut all_a, mut all_b) = (of(&self.votes, a), of(&self.votes, b));
         let silent = |votes: &[f64]| self.n_rows - votes.iter().sum::<f64>();
         let (silent_a, silent_b) = (silent(&all_a), silent(&all_b));
-        let both_silent =
-            self.n_rows - (self.n_rows - silent_a) - (self.n_rows - silent_b) + n_common;
+        let both_silent = self.n_rows - (self.n_rows - silent_a) - (self.n_rows - silent_b) + n_common;
         all_a.push(silent_a);
         all_b.push(silent_b);
-        kappa(agree, &common_a, &common_b) >= SAME_ABOVE
-            || kappa(agree + both_silent, &all_a, &all_b) >= SAME_ABOVE
+        kappa(agree, &common_a, &common_b) >= SAME_ABOVE || kappa(agree + both_silent, &all_a, &all_b) >= SAME_ABOVE
     }
 }
 
@@ -256,8 +247,7 @@ struct Overlaps {
 
 impl Overlaps {
     fn count(votes: &Votes, groups: &Groups, count: impl Fn(usize) -> usize) -> Self {
-        let mut overlaps =
-            Self { n_covered: 0, n_pairs: 0, n_triples: 0, shared: vec![0; groups.n_groups] };
+        let mut overlaps = Self { n_covered: 0, n_pairs: 0, n_triples: 0, shared: vec![0; groups.n_groups] };
         let mut last_row = vec![usize::MAX; groups.n_groups];
         let mut speaking = Vec::with_capacity(groups.n_groups);
         for row in 0..votes.n_rows() {
@@ -348,8 +338,7 @@ fn majority(votes: impl Iterator<Item = u8>, counts: &mut [u32]) -> u8 {
 fn average_for_isolated(bounds: &Bounds, groups: &Groups, overlaps: &Overlaps) -> Result<Bounds> {
     let mut values = bounds.values().to_owned();
     let is_isolated = |signal: usize| overlaps.shared[groups.of_signal[signal]] == 0;
-    let (isolated, others): (Vec<usize>, Vec<usize>) =
-        (0..values.nrows()).partition(|&signal| is_isolated(signal));
+    let (isolated, others): (Vec<usize>, Vec<usize>) = (0..values.nrows()).partition(|&signal| is_isolated(signal));
     for class in 0..values.ncols() {
         let sum: f64 = others.iter().map(|&signal| values[[signal, class]]).sum();
         for &signal in &isolated {
@@ -431,14 +420,10 @@ mod tests {
         let problem = with_votes(problem, bytes);
         let (error, warnings) = worst_error(&problem);
         assert!(error < 0.05, "{error}");
-        assert_eq!(
-            warnings,
-            ["labelers 'labeler0' and 'labeler4' agree almost always and count as one"]
-        );
+        assert_eq!(warnings, ["labelers 'labeler0' and 'labeler4' agree almost always and count as one"]);
         // Without merging, the copies outvote the better labelers.
         let fitted = DawidSkene::default().fit(&problem.signals).unwrap();
-        let naive =
-            Bounds::expected(&problem.signals, &fitted.predict_proba(&problem.signals).unwrap());
+        let naive = Bounds::expected(&problem.signals, &fitted.predict_proba(&problem.signals).unwrap());
         assert!(naive.values()[[0, 0]] < 0.2, "{}", naive.values());
     }
 
@@ -482,13 +467,14 @@ mod tests {
     fn probabilities_are_bounded_softly() {
         // The votes are those of a planted problem, given with a confidence of 0.9.
         let problem = Planted::new(5000, 2, &[0.8, 0.7, 0.75], 0.0, 6);
-        let class1 = Array2::from_shape_fn((5000, 3), |(row, signal)| {
-            if problem.signals.vote(row, signal) == Some(1) { 0.9 } else { 0.1 }
-        });
-        let soft = Planted {
-            signals: WeakSignals::from_class1_probabilities(class1).unwrap(),
-            truth: problem.truth,
-        };
+        let class1 =
+            Array2::from_shape_fn(
+                (5000, 3),
+                |(row, signal)| {
+                    if problem.signals.vote(row, signal) == Some(1) { 0.9 } else { 0.1 }
+                },
+            );
+        let soft = Planted { signals: WeakSignals::from_class1_probabilities(class1).unwrap(), truth: problem.truth };
         let (error, _) = worst_error(&soft);
         assert!(error < 0.05, "{error}");
     }

@@ -23,9 +23,7 @@ pub struct Bounds(Array2<f64>);
 impl Bounds {
     /// A bound for every labeler and class.
     pub fn new(bounds: Array2<f64>) -> Result<Self> {
-        if let Some(((signal, class), bound)) =
-            bounds.indexed_iter().find(|(_, bound)| !(0.0..=1.0).contains(*bound))
-        {
+        if let Some(((signal, class), bound)) = bounds.indexed_iter().find(|(_, bound)| !(0.0..=1.0).contains(*bound)) {
             let place = format!("bounds, labeler {signal}, class {class}");
             return Err(Error::data(place, "an error rate from 0 to 1", bound));
         }

@@ -9,10 +9,7 @@ use ndarray::Array2;
 use crate::{Error, Result};
 
 /// For each pair of labelers whether one clique holds both, `[n_signals, n_signals]`. A labeler shares one with itself.
-pub(crate) fn shared_cliques(
-    n_signals: usize,
-    dependencies: &[(usize, usize)],
-) -> Result<Array2<bool>> {
+pub(crate) fn shared_cliques(n_signals: usize, dependencies: &[(usize, usize)]) -> Result<Array2<bool>> {
     let mut joined = Array2::from_elem((n_signals, n_signals), false);
     for &(one, other) in dependencies {
         if one.max(other) >= n_signals || one == other {
@@ -34,10 +31,8 @@ fn join(joined: &mut Array2<bool>, one: usize, other: usize) {
 fn triangulate(joined: &mut Array2<bool>) {
     let mut remaining: Vec<usize> = (0..joined.nrows()).collect();
     while !remaining.is_empty() {
-        let missing_of =
-            |&(_, &signal): &(usize, &usize)| missing_edges(joined, &remaining, signal).len();
-        let (position, &signal) =
-            remaining.iter().enumerate().min_by_key(missing_of).expect("some labelers remain");
+        let missing_of = |&(_, &signal): &(usize, &usize)| missing_edges(joined, &remaining, signal).len();
+        let (position, &signal) = remaining.iter().enumerate().min_by_key(missing_of).expect("some labelers remain");
         for (one, other) in missing_edges(joined, &remaining, signal) {
             join(joined, one, other);
         }
@@ -47,8 +42,7 @@ fn triangulate(joined: &mut Array2<bool>) {
 
 /// The pairs of a labeler's remaining neighbours that are not joined.
 fn missing_edges(joined: &Array2<bool>, remaining: &[usize], signal: usize) -> Vec<(usize, usize)> {
-    let neighbours: Vec<usize> =
-        remaining.iter().copied().filter(|&other| joined[[signal, other]]).collect();
+    let neighbours: Vec<usize> = remaining.iter().copied().filter(|&other| joined[[signal, other]]).collect();
     let mut missing = Vec::new();
     for (position, &one) in neighbours.iter().enumerate() {
         let others = neighbours[position + 1..].iter().filter(|&&other| !joined[[one, other]]);
@@ -61,9 +55,7 @@ fn missing_edges(joined: &Array2<bool>, remaining: &[usize], signal: usize) -> V
 pub(crate) fn has_independent_triple(shared: &Array2<bool>) -> bool {
     let n = shared.nrows();
     (0..n).any(|a| {
-        (a + 1..n)
-            .filter(|&b| !shared[[a, b]])
-            .any(|b| (b + 1..n).any(|c| !shared[[a, c]] && !shared[[b, c]]))
+        (a + 1..n).filter(|&b| !shared[[a, b]]).any(|b| (b + 1..n).any(|c| !shared[[a, c]] && !shared[[b, c]]))
     })
 }
 

@@ -47,9 +47,7 @@ impl LabelerErrors {
             return Err(Error::data("labeler errors", "at least two classes", n_classes));
         }
         let share = 2.0 / n_classes as f64;
-        Ok(Self(Array2::from_shape_fn((rates.len(), n_classes), |(labeler, _)| {
-            rates[labeler] * share
-        })))
+        Ok(Self(Array2::from_shape_fn((rates.len(), n_classes), |(labeler, _)| rates[labeler] * share)))
     }
 
     /// The errors measured on labelled rows, such as a simulation set. A labeler that never votes there is taken for
@@ -115,8 +113,7 @@ mod tests {
     fn a_wrong_vote_is_wrong_about_two_classes() {
         let votes = Votes::from_indices(array![[0], [1], [2], [2]].view(), Some(3)).unwrap();
         let truth = Truth::new(vec![0, 1, 2, 0], 3).unwrap();
-        let errors =
-            LabelerErrors::measured(&WeakSignals::from_votes(votes).unwrap(), &truth).unwrap();
+        let errors = LabelerErrors::measured(&WeakSignals::from_votes(votes).unwrap(), &truth).unwrap();
         assert_near(errors.one_versus_rest(), &array![[0.25, 0.0, 0.25]], 1e-12);
         assert_eq!(errors.rates(), [0.25]);
     }
@@ -127,9 +124,7 @@ mod tests {
         let rates = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap().rates();
         for (labeler, rate) in rates.into_iter().enumerate() {
             let votes: Vec<(usize, usize)> = (0..2000)
-                .filter_map(|row| {
-                    Some((problem.signals.vote(row, labeler)?, problem.truth.labels()[row]))
-                })
+                .filter_map(|row| Some((problem.signals.vote(row, labeler)?, problem.truth.labels()[row])))
                 .collect();
             let wrong = votes.iter().filter(|(vote, label)| vote != label).count();
             approx::assert_abs_diff_eq!(rate, wrong as f64 / votes.len() as f64, epsilon = 1e-12);

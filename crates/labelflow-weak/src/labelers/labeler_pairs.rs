@@ -50,8 +50,7 @@ pub fn labeler_pairs(signals: &WeakSignals) -> Vec<LabelerPair> {
 
 /// The same from counted votes.
 pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
-    let (overlaps, names) =
-        (&Overlaps::of_patterns(&counted.patterns, counted.shape()), counted.labelers());
+    let (overlaps, names) = (&Overlaps::of_patterns(&counted.patterns, counted.shape()), counted.labelers());
     let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
     pairs
         .map(|(a, b)| {
@@ -79,12 +78,7 @@ struct JointVotes {
 impl JointVotes {
     fn new(overlaps: &Overlaps, a: usize, b: usize) -> Self {
         let (counts, n_classes) = (&overlaps.counts, overlaps.shape.n_classes);
-        let mut joint = Self {
-            n_both: 0.0,
-            n_agree: 0.0,
-            first: vec![0.0; n_classes],
-            second: vec![0.0; n_classes],
-        };
+        let mut joint = Self { n_both: 0.0, n_agree: 0.0, first: vec![0.0; n_classes], second: vec![0.0; n_classes] };
         for (of_a, of_b) in (0..n_classes).flat_map(|c| (0..n_classes).map(move |d| (c, d))) {
             let count = counts[[a * n_classes + of_a, b * n_classes + of_b]];
             joint.n_both += count;
@@ -151,9 +145,7 @@ mod tests {
 
     #[test]
     fn independent_votes_for_three_classes_are_0() {
-        let votes = Array2::from_shape_fn((9, 2), |(row, signal)| {
-            (if signal == 0 { row / 3 } else { row % 3 }) as i64
-        });
+        let votes = Array2::from_shape_fn((9, 2), |(row, signal)| (if signal == 0 { row / 3 } else { row % 3 }) as i64);
         let pair = &pairs(&votes, 3)[0];
         assert_abs_diff_eq!(pair.agreement.unwrap(), 1.0 / 3.0, epsilon = 1e-12);
         assert_abs_diff_eq!(pair.correlation.unwrap(), 0.0, epsilon = 1e-12);

@@ -66,10 +66,7 @@ pub fn analyze(signals: &WeakSignals, truth: Option<&Truth>) -> Result<Vec<Label
 }
 
 /// The true class of each row, where it is known; an error if there are not as many as rows.
-pub(crate) fn true_classes<'a>(
-    signals: &WeakSignals,
-    truth: Option<&'a Truth>,
-) -> Result<Option<&'a [usize]>> {
+pub(crate) fn true_classes<'a>(signals: &WeakSignals, truth: Option<&'a Truth>) -> Result<Option<&'a [usize]>> {
     if let Some(truth) = truth {
         check_rows("true labels", truth.n_rows(), signals.n_rows(), "the signals have")?;
     }
@@ -160,9 +157,7 @@ impl Counts {
             n_votes,
             correct: with_truth(self.correct),
             incorrect: with_truth(n_votes - self.correct),
-            accuracy: with_truth(self.correct)
-                .filter(|_| n_votes > 0)
-                .map(|correct| correct as f64 / n_votes as f64),
+            accuracy: with_truth(self.correct).filter(|_| n_votes > 0).map(|correct| correct as f64 / n_votes as f64),
         }
     }
 }
@@ -182,8 +177,7 @@ mod tests {
     #[test]
     fn shares_are_of_all_rows() {
         let summaries = analyze(&signals(), None).unwrap();
-        let shares: Vec<_> =
-            summaries.iter().map(|s| (s.coverage, s.overlaps, s.conflicts)).collect();
+        let shares: Vec<_> = summaries.iter().map(|s| (s.coverage, s.overlaps, s.conflicts)).collect();
         let expected = [(0.75, 0.5, 0.25), (0.5, 0.5, 0.25), (0.5, 0.25, 0.25), (0.0, 0.0, 0.0)];
         assert_eq!(shares, expected);
         assert_eq!(summaries[0].polarity, [0, 1]);
@@ -196,8 +190,7 @@ mod tests {
     fn truth_gives_accuracies() {
         let truth = Truth::new(vec![0, 1, 2, 2], 3).unwrap();
         let summaries = analyze(&signals(), Some(&truth)).unwrap();
-        let found: Vec<_> =
-            summaries.iter().map(|s| (s.correct, s.incorrect, s.accuracy)).collect();
+        let found: Vec<_> = summaries.iter().map(|s| (s.correct, s.incorrect, s.accuracy)).collect();
         assert_eq!(found[0], (Some(2), Some(1), Some(2.0 / 3.0)));
         assert_eq!(found[1], (Some(1), Some(1), Some(0.5)));
         assert_eq!(found[3], (Some(0), Some(0), None));

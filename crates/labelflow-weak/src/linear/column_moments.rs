@@ -43,12 +43,7 @@ impl Moments {
         let n_rows = rows.nrows() as f64;
         // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
         let first = rows.row(0).mapv(f64::from);
-        let none = |_: &f64| Self {
-            mean: 0.0,
-            squares: 0.0,
-            lower: f64::INFINITY,
-            upper: f64::NEG_INFINITY,
-        };
+        let none = |_: &f64| Self { mean: 0.0, squares: 0.0, lower: f64::INFINITY, upper: f64::NEG_INFINITY };
         let mut columns: Vec<Self> = first.iter().map(none).collect();
         for row in rows.axis_iter(Axis(0)) {
             for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
@@ -57,10 +52,7 @@ impl Moments {
                 (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
             }
         }
-        columns
-            .iter_mut()
-            .zip(&first)
-            .for_each(|(column, first)| column.mean = first + column.mean / n_rows);
+        columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n_rows);
         for row in rows.axis_iter(Axis(0)) {
             let columns = columns.iter_mut().zip(row);
             columns.for_each(|(column, &x)| column.squares += (f64::from(x) - column.mean).powi(2));
@@ -144,10 +136,7 @@ mod tests {
         for part in constant.axis_chunks_iter(Axis(0), 7) {
             moments.push(part).unwrap();
         }
-        assert_eq!(
-            moments.standard_scaler().unwrap(),
-            StandardScaler::fit(constant.view()).unwrap()
-        );
+        assert_eq!(moments.standard_scaler().unwrap(), StandardScaler::fit(constant.view()).unwrap());
         assert_eq!(moments.range_scaler().unwrap(), RangeScaler::fit(constant.view()).unwrap());
     }
 

@@ -37,14 +37,10 @@ impl LearningRateSchedule {
     /// Checks the numbers of the schedule.
     pub(crate) fn check(self) -> Result<()> {
         match self {
-            Self::Exponential { factor } | Self::Step { factor, .. }
-                if !(factor > 0.0 && factor <= 1.0) =>
-            {
+            Self::Exponential { factor } | Self::Step { factor, .. } if !(factor > 0.0 && factor <= 1.0) => {
                 Err(Error::config("schedule.factor", "a number above 0, at most 1", factor))
             }
-            Self::Step { every: 0, .. } => {
-                Err(Error::config("schedule.every", "at least 1 epoch", 0))
-            }
+            Self::Step { every: 0, .. } => Err(Error::config("schedule.every", "at least 1 epoch", 0)),
             _ => Ok(()),
         }
     }
@@ -60,13 +56,7 @@ impl LearningRateSchedule {
     }
 
     /// The learning rate of every epoch.
-    pub(crate) fn rates(
-        self,
-        rate: f64,
-        n_epochs: usize,
-        n_warm_up: usize,
-        minimum: f64,
-    ) -> impl Iterator<Item = f64> {
+    pub(crate) fn rates(self, rate: f64, n_epochs: usize, n_warm_up: usize, minimum: f64) -> impl Iterator<Item = f64> {
         (0..n_epochs).map(move |epoch| {
             if epoch < n_warm_up {
                 return rate * epoch as f64 / n_warm_up as f64;

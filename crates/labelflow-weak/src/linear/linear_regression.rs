@@ -49,11 +49,7 @@ pub struct FittedLinearRegression {
 impl LinearRegression {
     /// Fits one weight per column of `features`, `[n_rows, d_features]`, and an intercept to the `labels` of the rows.
     /// Features are standardised first, so their units do not matter.
-    pub fn fit(
-        &self,
-        features: ArrayView2<'_, f32>,
-        labels: &[f64],
-    ) -> Result<FittedLinearRegression> {
+    pub fn fit(&self, features: ArrayView2<'_, f32>, labels: &[f64]) -> Result<FittedLinearRegression> {
         if labels.len() != features.nrows() {
             let expected = format!("{} values, one per row", features.nrows());
             return Err(Error::data("labels", expected, labels.len()));
@@ -70,11 +66,10 @@ impl LinearRegression {
         let centred: Array1<f64> = labels.iter().map(|label| label / scale - mean).collect();
         let (mut gram, products) = products(&scaler, features, &centred);
         gram.diag_mut().mapv_inplace(|square| square + RIDGE);
-        let factor =
-            Cholesky::new(gram.into_raw_vec_and_offset().0, features.ncols()).ok_or_else(|| {
-                Error::data("features", "columns that can be told apart", "a singular system")
-                    .with_hint("drop columns that are sums of others")
-            })?;
+        let factor = Cholesky::new(gram.into_raw_vec_and_offset().0, features.ncols()).ok_or_else(|| {
+            Error::data("features", "columns that can be told apart", "a singular system")
+                .with_hint("drop columns that are sums of others")
+        })?;
         let mut weights = products.to_vec();
         factor.solve(&mut weights);
         weights.iter_mut().for_each(|weight| *weight *= scale);
@@ -115,8 +110,7 @@ impl FittedLinearRegression {
     pub fn predict(&self, features: ArrayView2<'_, f32>) -> Result<Vec<f64>> {
         check_columns(features, self.weights.len())?;
         let weights = Array1::from(self.weights.clone());
-        let predict =
-            |rows| (standardised(&self.scaler, rows).dot(&weights) + self.intercept).to_vec();
+        let predict = |rows| (standardised(&self.scaler, rows).dot(&weights) + self.intercept).to_vec();
         Ok(features.axis_chunks_iter(Axis(0), CHUNK).flat_map(predict).collect())
     }
 }
@@ -144,12 +138,7 @@ mod tests {
 
     #[test]
     fn constant_and_repeated_columns_do_no_harm() {
-        let features = array![
-            [1.0, 1.0, 7.0, 2.0],
-            [2.0, 2.0, 7.0, 4.0],
-            [4.0, 4.0, 7.0, 8.0],
-            [8.0, 8.0, 7.0, 16.0]
-        ];
+        let features = array![[1.0, 1.0, 7.0, 2.0], [2.0, 2.0, 7.0, 4.0], [4.0, 4.0, 7.0, 8.0], [8.0, 8.0, 7.0, 16.0]];
         let labels = [3.0, 5.0, 9.0, 17.0];
         let fitted = LinearRegression.fit(features.view(), &labels).unwrap();
         assert_near(&fitted.predict(features.view()).unwrap(), &labels, 1e-6);

@@ -20,9 +20,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::{
-    Cholesky, Lbfgs, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs,
-};
+use crate::numerics::{Cholesky, Lbfgs, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
 use crate::rows::{SoftLabels, check_columns, check_table};
 use crate::settings::{check_at_least_one, check_positive, check_rows};
 use crate::{Error, Result, StopReason, checked_when_read};
@@ -64,10 +62,7 @@ impl Default for LogisticRegression {
 
 impl LogisticRegression {
     fn check(&self) -> Result<()> {
-        check_positive(&[
-            ("inverse_penalty", self.inverse_penalty),
-            ("tolerance", self.tolerance),
-        ])?;
+        check_positive(&[("inverse_penalty", self.inverse_penalty), ("tolerance", self.tolerance)])?;
         check_at_least_one(&[("max_iterations", self.max_iterations)])
     }
 
@@ -104,16 +99,12 @@ impl LogisticRegression {
         if problem.n_outputs == 1 && problem.d_features <= MAX_NEWTON_FEATURES {
             return problem.newton(self.max_iterations, self.tolerance);
         }
-        let minimum = Lbfgs {
-            max_iterations: self.max_iterations,
-            tolerance: self.tolerance,
-            ..Lbfgs::default()
-        }
-        .minimize_preconditioned(
-            vec![0.0; problem.n_parameters()],
-            |parameters, gradient| problem.value_and_gradient(parameters, gradient),
-            problem.preconditioner(),
-        );
+        let minimum = Lbfgs { max_iterations: self.max_iterations, tolerance: self.tolerance, ..Lbfgs::default() }
+            .minimize_preconditioned(
+                vec![0.0; problem.n_parameters()],
+                |parameters, gradient| problem.value_and_gradient(parameters, gradient),
+                problem.preconditioner(),
+            );
         (minimum.point, minimum.stop)
     }
 }
@@ -297,8 +288,8 @@ impl<'a> Problem<'a> {
     fn curvature(&self, weight: impl Fn(&[f32]) -> f64 + Sync) -> Vec<f64> {
         let width = self.d_features + 1;
         let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
-            let mut sums = ArrayViewMut2::from_shape((width, width), sums)
-                .expect("the sums have width × width entries");
+            let mut sums =
+                ArrayViewMut2::from_shape((width, width), sums).expect("the sums have width × width entries");
             for start in rows.clone().step_by(BLOCK_ROWS) {
                 let n_rows = BLOCK_ROWS.min(rows.end - start);
                 let mut block = Array2::<f64>::zeros((n_rows, width));
@@ -520,18 +511,13 @@ mod tests {
         let mut uniform = |shape| Array2::from_shape_fn(shape, |_| rng.random_range(-1.0f32..1.0));
         let (features, weights) = (uniform((n_rows, d)), uniform((d, n_classes)));
         let scores = features.dot(&weights) + uniform((n_rows, n_classes));
-        let best = |row: ndarray::ArrayView1<'_, f32>| {
-            (0..n_classes).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap()
-        };
+        let best =
+            |row: ndarray::ArrayView1<'_, f32>| (0..n_classes).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
         let labels = scores.rows().into_iter().map(best).collect();
         (features, labels)
     }
 
-    fn gradient_size(
-        features: &Array2<f32>,
-        labels: &[usize],
-        fit: &FittedLogisticRegression,
-    ) -> f64 {
+    fn gradient_size(features: &Array2<f32>, labels: &[usize], fit: &FittedLogisticRegression) -> f64 {
         let problem = Problem::new(features.view(), labels, fit, 1.0);
         largest(&problem.iterate(fit.parameters.clone()).gradient)
     }
@@ -553,8 +539,7 @@ mod tests {
             let (features, labels) = random(50, 4, n_classes, 2);
             let fitted = precise().fit(features.view(), &labels, n_classes).unwrap();
             let problem = Problem::new(features.view(), &labels, &fitted, 0.7);
-            let at: Vec<f64> =
-                (0..problem.n_parameters()).map(|cell| (cell as f64).sin()).collect();
+            let at: Vec<f64> = (0..problem.n_parameters()).map(|cell| (cell as f64).sin()).collect();
             let here = problem.iterate(at.clone());
             for cell in 0..at.len() {
                 let moved = |by: f64| {
@@ -601,8 +586,7 @@ mod tests {
         for scale in [1e-3f32, 1.0, 1e4, 1e30] {
             for inverse_penalty in [1.0, 1e8] {
                 let features = array![[-1.0f32], [-2.0], [1.0], [2.0]] * scale;
-                let settings =
-                    LogisticRegression { inverse_penalty, ..LogisticRegression::default() };
+                let settings = LogisticRegression { inverse_penalty, ..LogisticRegression::default() };
                 let fitted = settings.fit(features.view(), &[0, 0, 1, 1], 2).unwrap();
                 assert!(fitted.parameters().iter().all(|p| p.is_finite()));
                 let labels = fitted.predict_proba(features.view()).unwrap();

@@ -162,10 +162,7 @@ mod tests {
     #[test]
     fn training_rows_become_the_unit_interval_and_others_may_leave_it() {
         let scaler = RangeScaler::fit(array![[-2.0f32], [6.0], [0.0]].view()).unwrap();
-        assert_eq!(
-            scaler.transform(array![[2.0f32], [10.0]].view()).unwrap(),
-            array![[0.5], [1.5]]
-        );
+        assert_eq!(scaler.transform(array![[2.0f32], [10.0]].view()).unwrap(), array![[0.5], [1.5]]);
         assert!(scaler.transform(array![[1.0f32, 2.0]].view()).is_err());
         assert!(RangeScaler::fit(Array2::<f32>::zeros((0, 3)).view()).is_err());
     }

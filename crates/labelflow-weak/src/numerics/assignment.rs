@@ -37,12 +37,7 @@ impl Prices {
 }
 
 /// Finds a column for one more row, moving earlier rows where that is better.
-fn take_in(
-    new_row: usize,
-    gains: ArrayView2<'_, f64>,
-    prices: &mut Prices,
-    row_of: &mut [Option<usize>],
-) {
+fn take_in(new_row: usize, gains: ArrayView2<'_, f64>, prices: &mut Prices, row_of: &mut [Option<usize>]) {
     let n = row_of.len();
     let mut distance = vec![f64::INFINITY; n];
     let mut reached_from = vec![None; n];

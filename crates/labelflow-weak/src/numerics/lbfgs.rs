@@ -70,11 +70,7 @@ pub struct Minimum {
 
 impl Lbfgs {
     /// Minimises `objective`, which returns f(x) and writes its gradient into the second argument.
-    pub fn minimize(
-        &self,
-        start: Vec<f64>,
-        objective: impl FnMut(&[f64], &mut [f64]) -> f64,
-    ) -> Minimum {
+    pub fn minimize(&self, start: Vec<f64>, objective: impl FnMut(&[f64], &mut [f64]) -> f64) -> Minimum {
         self.minimize_preconditioned(start, objective, |_| ())
     }
 
@@ -113,13 +109,7 @@ impl Lbfgs {
             }
             n_iterations += 1;
         };
-        Minimum {
-            gradient_size: largest(&here.gradient),
-            point: here.x,
-            value: here.value,
-            n_iterations,
-            stop,
-        }
+        Minimum { gradient_size: largest(&here.gradient), point: here.x, value: here.value, n_iterations, stop }
     }
 }
 
@@ -255,8 +245,7 @@ fn has_decreased(value: f64, slope: f64, end: End) -> bool {
         return false;
     }
     let enough = end.value <= value + DECREASE * end.step * slope;
-    let hidden_by_rounding =
-        end.value <= value + ROUNDING * value.abs() && end.slope <= (2.0 * DECREASE - 1.0) * slope;
+    let hidden_by_rounding = end.value <= value + ROUNDING * value.abs() && end.slope <= (2.0 * DECREASE - 1.0) * slope;
     enough || hidden_by_rounding
 }
 
@@ -339,11 +328,10 @@ mod tests {
 
     #[test]
     fn a_function_without_a_minimum_ends() {
-        let minimum =
-            Lbfgs { max_iterations: 20, ..Lbfgs::default() }.minimize(vec![0.0], |x, gradient| {
-                gradient[0] = 1.0;
-                x[0]
-            });
+        let minimum = Lbfgs { max_iterations: 20, ..Lbfgs::default() }.minimize(vec![0.0], |x, gradient| {
+            gradient[0] = 1.0;
+            x[0]
+        });
         assert_ne!(minimum.stop, StopReason::Converged);
         let nan = Lbfgs::default().minimize(vec![0.0], |_, gradient| {
             gradient[0] = f64::NAN;

@@ -27,25 +27,16 @@ impl LinearProgram {
     /// One variable for each coefficient of the objective.
     pub(crate) fn maximize(objective: impl IntoIterator<Item = f64>) -> Self {
         let mut problem = Problem::new(OptimizationDirection::Maximize);
-        let variables = objective
-            .into_iter()
-            .map(|coefficient| problem.add_var(coefficient, (0.0, f64::INFINITY)))
-            .collect();
+        let variables =
+            objective.into_iter().map(|coefficient| problem.add_var(coefficient, (0.0, f64::INFINITY))).collect();
         Self { problem, variables }
     }
 
     /// Demands low ≤ Σ coefficient · variable ≤ high. Terms name each variable once at most; a `low` of minus
     /// infinity leaves that side open.
-    pub(crate) fn constrain(
-        &mut self,
-        terms: impl IntoIterator<Item = (usize, f64)>,
-        low: f64,
-        high: f64,
-    ) {
-        let terms: Vec<(Variable, f64)> = terms
-            .into_iter()
-            .map(|(variable, coefficient)| (self.variables[variable], coefficient))
-            .collect();
+    pub(crate) fn constrain(&mut self, terms: impl IntoIterator<Item = (usize, f64)>, low: f64, high: f64) {
+        let terms: Vec<(Variable, f64)> =
+            terms.into_iter().map(|(variable, coefficient)| (self.variables[variable], coefficient)).collect();
         if low == high {
             self.problem.add_constraint(&terms, ComparisonOp::Eq, low);
             return;

@@ -65,11 +65,7 @@ impl RowChunks {
 }
 
 /// An array `[n_rows, width]` of zeros with each row filled by `fill(row, values)`.
-pub(crate) fn fill_rows(
-    n_rows: usize,
-    width: usize,
-    fill: impl Fn(usize, &mut [f64]) + Sync,
-) -> Array2<f64> {
+pub(crate) fn fill_rows(n_rows: usize, width: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Array2<f64> {
     let mut values = vec![0.0; n_rows * width];
     if width > 0 {
         values.par_chunks_mut(width * MIN_ROWS).enumerate().for_each(|(chunk, rows)| {

@@ -30,12 +30,7 @@ pub(crate) fn largest_change(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn largest_of(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(
-        0.0,
-        |largest, value| {
-            if value.is_nan() { f64::INFINITY } else { value.abs().max(largest) }
-        },
-    )
+    values.fold(0.0, |largest, value| if value.is_nan() { f64::INFINITY } else { value.abs().max(largest) })
 }
 
 #[cfg(test)]

@@ -37,11 +37,7 @@ impl Features {
     pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
         if names.len() != values.ncols() {
             let place = "features";
-            return Err(Error::data(
-                place,
-                format!("{} column names", values.ncols()),
-                names.len(),
-            ));
+            return Err(Error::data(place, format!("{} column names", values.ncols()), names.len()));
         }
         check_any(values.view())?;
         let mut known = HashSet::new();
@@ -141,8 +137,7 @@ fn check_finite(features: ArrayView2<'_, f32>, shown: impl Fn(usize) -> String) 
         None => Ok(()),
         Some(((row, column), value)) => {
             let place = format!("features, row {row}, column {}", shown(column));
-            Err(Error::data(place, "a finite number", value)
-                .with_hint("fill or drop missing values first"))
+            Err(Error::data(place, "a finite number", value).with_hint("fill or drop missing values first"))
         }
     }
 }

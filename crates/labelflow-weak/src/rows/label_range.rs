@@ -86,9 +86,7 @@ mod tests {
 
     #[test]
     fn ends_that_are_no_range_are_errors() {
-        for (lower, upper) in
-            [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (f64::MIN, f64::MAX)]
-        {
+        for (lower, upper) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (f64::MIN, f64::MAX)] {
             let error = LabelRange::new(lower, upper).unwrap_err().to_string();
             assert!(error.starts_with("label range: expected two finite numbers"), "{error}");
         }

@@ -60,10 +60,7 @@ impl SoftLabels {
     }
 
     /// The most probable class of each row; where there are several, what `choose(row, classes)` says.
-    fn untied(
-        &self,
-        mut choose: impl FnMut(usize, &[usize]) -> Option<usize>,
-    ) -> Vec<Option<usize>> {
+    fn untied(&self, mut choose: impl FnMut(usize, &[usize]) -> Option<usize>) -> Vec<Option<usize>> {
         let mut tied = Vec::with_capacity(self.n_classes());
         let values = self.values();
         let rows = values.rows().into_iter().enumerate();

@@ -17,8 +17,7 @@ impl TrueValues {
         }
         if let Some(row) = values.iter().position(|value| !value.is_finite()) {
             let place = format!("true values, row {row}");
-            return Err(Error::data(place, "a finite number", values[row])
-                .with_hint("drop rows without a label first"));
+            return Err(Error::data(place, "a finite number", values[row]).with_hint("drop rows without a label first"));
         }
         Ok(Self { values })
     }

@@ -25,12 +25,7 @@ impl Truth {
 
     /// Checks that there is a class for each of `n_rows` rows, and that `n_classes` classes are enough. `owners` says whose
     /// rows and classes they are.
-    pub fn check_shape(
-        &self,
-        what: &str,
-        [n_rows, n_classes]: [usize; 2],
-        owners: [&str; 2],
-    ) -> Result<()> {
+    pub fn check_shape(&self, what: &str, [n_rows, n_classes]: [usize; 2], owners: [&str; 2]) -> Result<()> {
         check_rows(what, self.n_rows(), n_rows, owners[0])?;
         match self.n_classes <= n_classes {
             true => Ok(()),
@@ -59,10 +54,7 @@ impl Truth {
     /// The rows with these indices, in this order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
-        Self {
-            labels: rows.iter().map(|&row| self.labels[row]).collect(),
-            n_classes: self.n_classes,
-        }
+        Self { labels: rows.iter().map(|&row| self.labels[row]).collect(), n_classes: self.n_classes }
     }
 
     /// The share of rows whose label is in `predicted` at the same place.

@@ -48,11 +48,10 @@ impl AverageRules {
     /// Takes the rules about means that can be applied to new rows.
     pub fn fit(&self, dataset: &RuleDataset) -> Result<FittedAverageRules> {
         let rules = dataset.groups().iter().map(|group| group.rule.clone());
-        let (rules, others): (Vec<_>, Vec<_>) = rules
-            .partition(|rule| rule.claim.statistic == Statistic::Mean && rule.region.is_general());
+        let (rules, others): (Vec<_>, Vec<_>) =
+            rules.partition(|rule| rule.claim.statistic == Statistic::Mean && rule.region.is_general());
         if rules.is_empty() {
-            let expected =
-                "at least one about the mean where a feature is above or below a threshold";
+            let expected = "at least one about the mean where a feature is above or below a threshold";
             return Err(Error::data("rules", expected, format!("none among {}", others.len())));
         }
         let unused = others.into_iter().map(|rule| rule.name).collect();
@@ -133,8 +132,7 @@ mod tests {
         let median = Rule::new(Region::All, Claim::quantile(0.5, 2.0)).with_name("median");
         let all = Rule::new(Region::All, Claim::mean(3.0));
         let range = Some(LabelRange::new(0.0, 9.0).unwrap());
-        let dataset =
-            RuleDataset::new(rows.clone(), vec![given.clone(), median, all], range).unwrap();
+        let dataset = RuleDataset::new(rows.clone(), vec![given.clone(), median, all], range).unwrap();
         let fitted = AverageRules.fit(&dataset).unwrap();
         assert_eq!(fitted.unused, ["mask", "median"]);
         assert_eq!(fitted.predict(&features(array![[1.0], [2.0], [3.0]])).unwrap(), [3.0; 3]);

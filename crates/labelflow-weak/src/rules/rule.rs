@@ -45,12 +45,7 @@ impl Rule {
     }
 
     /// A claim about the rows at or above a threshold, and one about those below it.
-    pub fn on_both_sides(
-        feature: impl Into<String>,
-        threshold: f64,
-        above: Claim,
-        below: Claim,
-    ) -> [Self; 2] {
+    pub fn on_both_sides(feature: impl Into<String>, threshold: f64, above: Claim, below: Claim) -> [Self; 2] {
         let feature = feature.into();
         let at_least = Region::AtLeast { feature: feature.clone(), threshold };
         [Self::new(at_least, above), Self::new(Region::Below { feature, threshold }, below)]
@@ -125,12 +120,7 @@ impl Region {
     }
 }
 
-fn compare(
-    features: &Features,
-    feature: &str,
-    threshold: f64,
-    holds: impl Fn(f32, f32) -> bool,
-) -> Result<Vec<bool>> {
+fn compare(features: &Features, feature: &str, threshold: f64, holds: impl Fn(f32, f32) -> bool) -> Result<Vec<bool>> {
     if !threshold.is_finite() {
         let place = format!("rule about '{feature}', threshold");
         return Err(Error::data(place, "a finite number", threshold));
@@ -267,8 +257,7 @@ mod tests {
     #[test]
     fn the_two_sides_of_a_threshold_are_a_partition() {
         for threshold in [-1.0, 0.1, 0.7, 0.75, 0.8, 9.0] {
-            let [above, below] =
-                Rule::on_both_sides("a", threshold, Claim::mean(1.0), Claim::mean(0.0));
+            let [above, below] = Rule::on_both_sides("a", threshold, Claim::mean(1.0), Claim::mean(0.0));
             let above = above.region.members(&features()).unwrap();
             let below = below.region.members(&features()).unwrap();
             assert!(above.iter().zip(&below).all(|(above, below)| above != below));

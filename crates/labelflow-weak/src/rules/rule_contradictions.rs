@@ -28,8 +28,7 @@ pub(crate) fn check_contradictions(
     n_shared: impl Fn(usize, usize) -> u64,
     range: &LabelRange,
 ) -> Result<()> {
-    let tolerance =
-        TOLERANCE * (range.lower().abs().max(range.upper().abs()) / range.width()).max(1.0);
+    let tolerance = TOLERANCE * (range.lower().abs().max(range.upper().abs()) / range.width()).max(1.0);
     let claims: Vec<UnitClaim> = groups.iter().map(|group| UnitClaim::new(group, range)).collect();
     for (group, claim) in groups.iter().zip(&claims) {
         if claim.upper < -tolerance || claim.lower > 1.0 + tolerance {
@@ -94,9 +93,7 @@ impl UnitClaim {
 
     /// Whether this quantile and a higher claim about another one cannot both hold.
     fn is_too_low_for(&self, higher: &Self, n_shared: u64, tolerance: f64) -> bool {
-        let (Statistic::Quantile(level), Statistic::Quantile(other)) =
-            (self.statistic, higher.statistic)
-        else {
+        let (Statistic::Quantile(level), Statistic::Quantile(other)) = (self.statistic, higher.statistic) else {
             return false;
         };
         if self.upper >= higher.lower - tolerance {
@@ -198,10 +195,7 @@ mod tests {
     fn a_claim_outside_the_range_names_its_rule() {
         let rule = |claim| vec![Rule::new(rows(&[1]), claim).with_name("mine")];
         let error = check(rule(Claim::mean(11.0))).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "rule 'mine': expected a claim within the range of the labels, 0 to 10, found mean 11"
-        );
+        assert_eq!(error, "rule 'mine': expected a claim within the range of the labels, 0 to 10, found mean 11");
         assert!(check(rule(Claim::mean_between(9.0, 11.0))).is_ok());
         assert!(check(rule(Claim::quantile(0.5, -0.1))).is_err());
     }

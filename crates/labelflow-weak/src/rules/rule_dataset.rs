@@ -151,10 +151,7 @@ pub(crate) fn in_rule(rule: &Rule, mut error: Error) -> Error {
 }
 
 /// The narrowest range with one of the margins in which no two rules contradict each other.
-pub(crate) fn range_from_rules(
-    groups: &[CountedRule],
-    n_shared: impl Fn(usize, usize) -> u64,
-) -> Result<LabelRange> {
+pub(crate) fn range_from_rules(groups: &[CountedRule], n_shared: impl Fn(usize, usize) -> u64) -> Result<LabelRange> {
     let claims = groups.iter().map(|group| &group.rule.claim);
     let lowest = claims.clone().map(|claim| claim.lower).fold(f64::INFINITY, f64::min);
     let highest = claims.map(|claim| claim.upper).fold(f64::NEG_INFINITY, f64::max);
@@ -206,10 +203,7 @@ mod tests {
 
     #[test]
     fn the_range_is_taken_from_the_rules_when_none_is_given() {
-        let rules = vec![
-            at_least(1.0, Claim::mean(20.0)),
-            at_least(2.0, Claim::mean_with_tolerance(23.0, 2.0)),
-        ];
+        let rules = vec![at_least(1.0, Claim::mean(20.0)), at_least(2.0, Claim::mean_with_tolerance(23.0, 2.0))];
         let dataset = RuleDataset::new(features(), rules, None).unwrap();
         assert_eq!((dataset.range().lower(), dataset.range().upper()), (15.0, 30.0));
         assert!(matches!(dataset.warnings(), [RuleWarning::RangeFromRules { .. }]));

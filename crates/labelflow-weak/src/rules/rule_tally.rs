@@ -64,8 +64,7 @@ impl RuleTally {
 
     /// Adds rows, and says of each rule which of them are in its region.
     pub fn add(&mut self, features: &Features) -> Result<Vec<Vec<bool>>> {
-        let members =
-            |rule: &Rule| rule.region.members(features).map_err(|error| in_rule(rule, error));
+        let members = |rule: &Rule| rule.region.members(features).map_err(|error| in_rule(rule, error));
         let members: Vec<Vec<bool>> = self.rules.iter().map(members).collect::<Result<_>>()?;
         let bits: Vec<Vec<u64>> = members.iter().map(|members| packed(members)).collect();
         for (rule, of_rule) in bits.iter().enumerate() {
@@ -86,8 +85,7 @@ impl RuleTally {
 
     /// Checks that the rules can hold together; see [`RuleDataset::new`](super::RuleDataset::new).
     pub fn finish(self, range: Option<LabelRange>) -> Result<CheckedRules> {
-        let used: Vec<usize> =
-            (0..self.rules.len()).filter(|&rule| self.n_members[rule] > 0).collect();
+        let used: Vec<usize> = (0..self.rules.len()).filter(|&rule| self.n_members[rule] > 0).collect();
         let n_shared = |earlier: usize, later: usize| self.n_shared[used[later]][used[earlier]];
         let mut warnings = Vec::new();
         let mut rules = Vec::with_capacity(used.len());
@@ -122,9 +120,8 @@ impl RuleTally {
 
 /// Membership as bits: counting shared rows is then one instruction for 64 of them.
 fn packed(members: &[bool]) -> Vec<u64> {
-    let word = |rows: &[bool]| {
-        rows.iter().enumerate().fold(0, |word, (bit, &member)| word | (u64::from(member) << bit))
-    };
+    let word =
+        |rows: &[bool]| rows.iter().enumerate().fold(0, |word, (bit, &member)| word | (u64::from(member) << bit));
     members.chunks(64).map(word).collect()
 }
 
@@ -142,8 +139,7 @@ mod tests {
     #[test]
     fn parts_are_counted_as_the_whole() {
         let values = Array2::from_shape_fn((150, 1), |(row, _)| (row * 37 % 150) as f32);
-        let features =
-            |rows: Array2<f32>| Features::with_names(rows, vec!["x".to_owned()]).unwrap();
+        let features = |rows: Array2<f32>| Features::with_names(rows, vec!["x".to_owned()]).unwrap();
         let at_least = |threshold: f64| Region::AtLeast { feature: "x".to_owned(), threshold };
         let rules = vec![
             Rule::new(at_least(100.0), Claim::mean(5.0)),
@@ -166,10 +162,8 @@ mod tests {
                 assert_eq!((&found.rule, found.n_members), (&group.rule, group.n_members as u64));
             }
         }
-        let contradicting = vec![
-            Rule::new(at_least(1.0), Claim::mean(1.0)),
-            Rule::new(at_least(1.0), Claim::mean(9.0)),
-        ];
+        let contradicting =
+            vec![Rule::new(at_least(1.0), Claim::mean(1.0)), Rule::new(at_least(1.0), Claim::mean(9.0))];
         let mut tally = RuleTally::new(contradicting.clone()).unwrap();
         tally.add(&features(values.clone())).unwrap();
         let found = tally.finish(None).unwrap_err().to_string();

@@ -103,13 +103,11 @@ impl CountedVotes {
         };
         let mut counter = VoteCounter::new(first.n_signals());
         for part in parts {
-            for (what, expected, found) in [
-                ("labelers", &first.labelers, &part.labelers),
-                ("classes", &first.classes, &part.classes),
-            ] {
+            for (what, expected, found) in
+                [("labelers", &first.labelers, &part.labelers), ("classes", &first.classes, &part.classes)]
+            {
                 if expected != found {
-                    let expected =
-                        format!("the {what} {}, as in the first part", expected.join(", "));
+                    let expected = format!("the {what} {}, as in the first part", expected.join(", "));
                     return Err(Error::data("counts", expected, found.join(", ")));
                 }
             }
@@ -120,9 +118,7 @@ impl CountedVotes {
 
     /// What a counter has counted, for named labelers and classes.
     fn named(counter: &VoteCounter, labelers: &[String], classes: &[String]) -> Result<Self> {
-        Self::from_counter(counter, classes.len())?
-            .with_labelers(labelers.to_vec())?
-            .with_classes(classes.to_vec())
+        Self::from_counter(counter, classes.len())?.with_labelers(labelers.to_vec())?.with_classes(classes.to_vec())
     }
 
     /// The same counts with named labelers.
@@ -213,21 +209,16 @@ mod tests {
 
     #[test]
     fn counts_of_parts_add_up_in_any_order() {
-        let whole =
-            CountedVotes::of(&signals(array![[0, 2], [-1, -1], [1, 0], [0, 2], [1, 0], [0, 2]]));
+        let whole = CountedVotes::of(&signals(array![[0, 2], [-1, -1], [1, 0], [0, 2], [1, 0], [0, 2]]));
         let parts = [
             CountedVotes::of(&signals(array![[1, 0], [0, 2]])),
             CountedVotes::of(&signals(array![[0, 2]])),
-            CountedVotes::new(&signals(array![[0, 2], [2, 2], [1, 0], [-1, -1]]), &[1, 0, 1, 1])
-                .unwrap(),
+            CountedVotes::new(&signals(array![[0, 2], [2, 2], [1, 0], [-1, -1]]), &[1, 0, 1, 1]).unwrap(),
         ];
         assert_eq!(CountedVotes::merged(&parts).unwrap(), whole);
         assert_eq!(CountedVotes::merged(parts.iter().rev()).unwrap(), whole);
         let silent = [ABSTAIN, ABSTAIN];
-        assert_eq!(
-            whole.iter().collect::<Vec<_>>(),
-            [(&[0, 2][..], 3), (&[1, 0], 2), (&silent, 1)]
-        );
+        assert_eq!(whole.iter().collect::<Vec<_>>(), [(&[0, 2][..], 3), (&[1, 0], 2), (&silent, 1)]);
         assert_eq!(whole.counts(), [3, 2, 1]);
         assert_eq!(whole.signals().votes().row_bytes(1), [1, 0]);
     }

@@ -87,9 +87,7 @@ impl WeakSignals {
         // A vote for each class must fit in a byte beside the abstention.
         check_n_classes(n_classes)?;
         let invalid = |&p: &f32| !p.is_nan() && !(0.0..=1.0).contains(&p);
-        if let Some(((row, signal, class), p)) =
-            probabilities.indexed_iter().find(|(_, p)| invalid(p))
-        {
+        if let Some(((row, signal, class), p)) = probabilities.indexed_iter().find(|(_, p)| invalid(p)) {
             let place = format!("signals, row {row}, labeler {signal}, class {class}");
             return Err(Error::data(place, "a probability from 0 to 1", p));
         }
@@ -149,9 +147,7 @@ impl WeakSignals {
     /// What the labelers say, borrowed.
     pub fn view(&self) -> SignalView<'_> {
         match &self.values {
-            SignalValues::Votes(votes) => {
-                SignalView::Votes { bytes: votes.bytes(), n_classes: votes.n_classes() }
-            }
+            SignalValues::Votes(votes) => SignalView::Votes { bytes: votes.bytes(), n_classes: votes.n_classes() },
             SignalValues::Probabilities(p) => SignalView::Probabilities(p.view()),
         }
     }
@@ -178,9 +174,7 @@ impl WeakSignals {
     /// A vote is a probability of 0 or 1.
     pub fn probability(&self, row: usize, signal: usize, class: usize) -> Option<f32> {
         match &self.values {
-            SignalValues::Votes(votes) => {
-                votes.get(row, signal).map(|vote| if vote == class { 1.0 } else { 0.0 })
-            }
+            SignalValues::Votes(votes) => votes.get(row, signal).map(|vote| if vote == class { 1.0 } else { 0.0 }),
             SignalValues::Probabilities(p) => {
                 let p = p[[row, signal, class]];
                 (!p.is_nan()).then_some(p)
@@ -216,9 +210,7 @@ impl WeakSignals {
     pub fn is_covered(&self, row: usize) -> bool {
         match &self.values {
             SignalValues::Votes(votes) => votes.row_bytes(row).iter().any(|&vote| vote != ABSTAIN),
-            SignalValues::Probabilities(p) => {
-                p.index_axis(Axis(0), row).iter().any(|p| !p.is_nan())
-            }
+            SignalValues::Probabilities(p) => p.index_axis(Axis(0), row).iter().any(|p| !p.is_nan()),
         }
     }
 

@@ -153,10 +153,8 @@ impl VoteCounter {
     fn push(&mut self, row: &[u8], place: usize) -> usize {
         let index = self.n_patterns;
         if index.is_multiple_of(BLOCK) {
-            self.blocks.push(Block {
-                bytes: Vec::with_capacity(BLOCK * self.n_signals),
-                counts: Vec::with_capacity(BLOCK),
-            });
+            self.blocks
+                .push(Block { bytes: Vec::with_capacity(BLOCK * self.n_signals), counts: Vec::with_capacity(BLOCK) });
         }
         let block = &mut self.blocks[index / BLOCK];
         block.bytes.extend_from_slice(row);
@@ -198,20 +196,13 @@ mod tests {
             counter.add(&row, index % 3);
         }
         assert!(counter.n_patterns() > 2 * BLOCK, "{}", counter.n_patterns());
-        let found: Vec<(Vec<u8>, u64)> = counter
-            .sorted()
-            .into_iter()
-            .map(|index| (counter.row(index).to_vec(), counter.count(index)))
-            .collect();
-        let expected: Vec<(Vec<u8>, u64)> =
-            expected.into_iter().map(|(row, count)| (row.to_vec(), count)).collect();
+        let found: Vec<(Vec<u8>, u64)> =
+            counter.sorted().into_iter().map(|index| (counter.row(index).to_vec(), counter.count(index))).collect();
+        let expected: Vec<(Vec<u8>, u64)> = expected.into_iter().map(|(row, count)| (row.to_vec(), count)).collect();
         assert_eq!(found, expected);
         assert_eq!(counter.find(&[255, 0, 0]), None);
         let mut twice = counter.clone();
         twice.merge(&counter);
-        assert_eq!(
-            (twice.n_patterns(), twice.n_rows()),
-            (counter.n_patterns(), 2 * counter.n_rows())
-        );
+        assert_eq!((twice.n_patterns(), twice.n_rows()), (counter.n_patterns(), 2 * counter.n_rows()));
     }
 }

@@ -54,9 +54,8 @@ impl VotePatterns {
         let (n_signals, n_classes) = (votes.n_signals(), votes.n_classes());
         let mut table = vec![0u64; n_possible];
         for row in votes.as_slice().chunks_exact(n_signals) {
-            let number = row.iter().fold(0, |number, &vote| {
-                number * (n_classes + 1) + usize::from(vote).min(n_classes)
-            });
+            let number =
+                row.iter().fold(0, |number, &vote| number * (n_classes + 1) + usize::from(vote).min(n_classes));
             table[number] += 1;
         }
         let mut patterns = Self::empty(n_signals);
@@ -165,8 +164,7 @@ impl VotePatterns {
     /// For each row of `votes` the row of `of_patterns` that belongs to its pattern. All votes must be among the
     /// patterns.
     pub(crate) fn spread(&self, votes: &Votes, of_patterns: ArrayView2<'_, f64>) -> Array2<f64> {
-        let places: HashMap<&[u8], usize> =
-            self.iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
+        let places: HashMap<&[u8], usize> = self.iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
         fill_rows(votes.n_rows(), of_patterns.ncols(), |row, values| {
             let found = of_patterns.row(places[votes.row_bytes(row)]);
             values.iter_mut().zip(found).for_each(|(value, &found)| *value = found);
@@ -259,9 +257,13 @@ mod tests {
 
     #[test]
     fn rows_that_hardly_repeat_are_kept_as_they_are() {
-        let bytes = Array2::from_shape_fn((SAMPLE + 10, 24), |(row, signal)| {
-            if row == 3 { ABSTAIN } else { (row >> (signal % 20) & 1) as u8 }
-        });
+        let bytes =
+            Array2::from_shape_fn(
+                (SAMPLE + 10, 24),
+                |(row, signal)| {
+                    if row == 3 { ABSTAIN } else { (row >> (signal % 20) & 1) as u8 }
+                },
+            );
         let patterns = VotePatterns::of(&Votes::from_bytes(bytes, 2).unwrap());
         assert_eq!(patterns.len(), SAMPLE + 10);
         assert_eq!(patterns.without_silence().len(), SAMPLE + 9);

@@ -64,8 +64,7 @@ impl VoteTally {
         let shape = (n_rows, signals.n_signals(), signals.n_classes());
         let found = (labels.n_rows(), self.labelers.len(), labels.n_classes());
         if found != shape || self.classes.len() != shape.2 {
-            let expected =
-                format!("{} rows, {} labelers and {} classes", shape.0, shape.1, shape.2);
+            let expected = format!("{} rows, {} labelers and {} classes", shape.0, shape.1, shape.2);
             let found = format!("{} rows, {} labelers and {} classes", found.0, found.1, found.2);
             return Err(Error::data("labels", expected, found));
         }

@@ -35,10 +35,7 @@ pub struct Votes {
 
 impl fmt::Debug for Votes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Votes")
-            .field("bytes", &self.bytes())
-            .field("n_classes", &self.n_classes)
-            .finish()
+        f.debug_struct("Votes").field("bytes", &self.bytes()).field("n_classes", &self.n_classes).finish()
     }
 }
 
@@ -55,9 +52,7 @@ impl Votes {
     pub fn from_bytes(bytes: Array2<u8>, n_classes: usize) -> Result<Self> {
         check_n_classes(n_classes)?;
         let out_of_range = |&vote: &u8| vote != ABSTAIN && usize::from(vote) >= n_classes;
-        if let Some(((row, signal), vote)) =
-            bytes.indexed_iter().find(|(_, vote)| out_of_range(vote))
-        {
+        if let Some(((row, signal), vote)) = bytes.indexed_iter().find(|(_, vote)| out_of_range(vote)) {
             return Err(vote_out_of_range(row, signal, vote, n_classes));
         }
         Ok(Self::row_major(bytes, n_classes))
@@ -200,12 +195,7 @@ pub(crate) fn check_n_classes(n_classes: usize) -> Result<()> {
     Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes))
 }
 
-fn vote_out_of_range(
-    row: usize,
-    signal: usize,
-    vote: impl std::fmt::Display,
-    n_classes: usize,
-) -> Error {
+fn vote_out_of_range(row: usize, signal: usize, vote: impl std::fmt::Display, n_classes: usize) -> Error {
     let expected = format!("a class from 0 to {}, or -1 for an abstention", n_classes - 1);
     Error::data(format!("signals, row {row}, labeler {signal}"), expected, vote)
 }

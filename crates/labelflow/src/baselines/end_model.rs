@@ -41,8 +41,7 @@ impl Default for EndModel {
 
 impl EndModel {
     /// The names that [`preset`](Self::preset) knows.
-    pub const PRESETS: [&str; 4] =
-        ["mlp", "mlp-cll-public", "mlp-llf-1hidden", "logistic-regression"];
+    pub const PRESETS: [&str; 4] = ["mlp", "mlp-cll-public", "mlp-llf-1hidden", "logistic-regression"];
 
     /// A choice by its name: `mlp` (the default), `mlp-cll-public`
     /// ([the code of constrained label learning](MultilayerPerceptron::constrained_label_learning)),
@@ -50,12 +49,8 @@ impl EndModel {
     pub fn preset(name: &str) -> Result<Self> {
         match name {
             "mlp" => Ok(Self::default()),
-            "mlp-cll-public" => {
-                Ok(Self::MultilayerPerceptron(MultilayerPerceptron::constrained_label_learning()))
-            }
-            "mlp-llf-1hidden" => {
-                Ok(Self::MultilayerPerceptron(MultilayerPerceptron::one_hidden_layer()))
-            }
+            "mlp-cll-public" => Ok(Self::MultilayerPerceptron(MultilayerPerceptron::constrained_label_learning())),
+            "mlp-llf-1hidden" => Ok(Self::MultilayerPerceptron(MultilayerPerceptron::one_hidden_layer())),
             "logistic-regression" => Ok(Self::LogisticRegression(LogisticRegression::default())),
             _ => Err(Error::config("end_model", Self::PRESETS.join(", "), format!("'{name}'"))),
         }
@@ -110,11 +105,7 @@ impl FittedEndModel {
     }
 }
 
-impl_classifier!(
-    FittedEndModel,
-    |model| model.classifier().d_features(),
-    model.classifier().n_classes()
-);
+impl_classifier!(FittedEndModel, |model| model.classifier().d_features(), model.classifier().n_classes());
 
 /// Labels without doubt.
 ///
@@ -164,18 +155,13 @@ mod tests {
             panic!("the kind is named");
         };
         let hidden = vec![HiddenLayer { width: 8, dropout: 0.0 }];
-        assert_eq!(
-            model,
-            MultilayerPerceptron { n_epochs: 3, hidden, ..MultilayerPerceptron::default() }
-        );
+        assert_eq!(model, MultilayerPerceptron { n_epochs: 3, hidden, ..MultilayerPerceptron::default() });
         for preset in EndModel::PRESETS {
             let model = EndModel::preset(preset).unwrap();
             let text = toml::to_string(&model).unwrap();
             assert_eq!(toml::from_str::<EndModel>(&text).unwrap(), model);
         }
-        assert!(
-            toml::from_str::<EndModel>("kind = \"multilayer-perceptron\"\nepochs = 3").is_err()
-        );
+        assert!(toml::from_str::<EndModel>("kind = \"multilayer-perceptron\"\nepochs = 3").is_err());
     }
 
     #[test]
@@ -186,10 +172,7 @@ mod tests {
             learning_rate: 0.05,
             ..MultilayerPerceptron::default()
         };
-        let models = [
-            EndModel::MultilayerPerceptron(perceptron),
-            EndModel::preset("logistic-regression").unwrap(),
-        ];
+        let models = [EndModel::MultilayerPerceptron(perceptron), EndModel::preset("logistic-regression").unwrap()];
         for model in models {
             let fitted = model.fit(&features, &labels).unwrap();
             let p = fitted.predict_proba(&features).unwrap();

@@ -182,12 +182,8 @@ impl GeneralizedExpectation {
         let n_weights = n_scores(n_classes) * features.d_features();
         let mut rng = stream(self.seed, "expectation weights", 0);
         let start = (0..n_weights).map(|_| rng.random::<f64>()).collect();
-        let minimum = Lbfgs {
-            max_iterations: self.max_iterations,
-            tolerance: self.tolerance,
-            ..Lbfgs::default()
-        }
-        .minimize(start, |weights, gradient| problem.value_and_gradient(weights, gradient));
+        let minimum = Lbfgs { max_iterations: self.max_iterations, tolerance: self.tolerance, ..Lbfgs::default() }
+            .minimize(start, |weights, gradient| problem.value_and_gradient(weights, gradient));
         if minimum.point.iter().any(|weight| !weight.is_finite()) {
             let term = "expectation".to_owned();
             return Err(Error::NotFinite { term, value: minimum.value, epoch: 0 });
@@ -199,12 +195,7 @@ impl GeneralizedExpectation {
         })
     }
 
-    fn check(
-        &self,
-        features: &Features,
-        signals: &WeakSignals,
-        reference: &ReferenceProportions,
-    ) -> Result<()> {
+    fn check(&self, features: &Features, signals: &WeakSignals, reference: &ReferenceProportions) -> Result<()> {
         check_positive(&[("penalty", self.penalty), ("tolerance", self.tolerance)])?;
         check_at_least_one(&[("max_iterations", self.max_iterations)])?;
         if self.form == ExpectationForm::Half && signals.n_classes() > 2 {
@@ -276,19 +267,14 @@ impl Problem {
         }
         let mut groups = Vec::new();
         let mut places = vec![None; n_rows.len()];
-        for (place, (shares, n_rows)) in
-            places.iter_mut().zip(reference.0.rows().into_iter().zip(n_rows))
-        {
+        for (place, (shares, n_rows)) in places.iter_mut().zip(reference.0.rows().into_iter().zip(n_rows)) {
             if n_rows > 0 && shares.iter().all(|share| !share.is_nan()) {
                 *place = Some(groups.len());
                 groups.push(Group { n_rows: n_rows as f64, reference: shares.to_vec() });
             }
         }
-        let features = if features.is_standard_layout() {
-            features
-        } else {
-            features.as_standard_layout().into_owned()
-        };
+        let features =
+            if features.is_standard_layout() { features } else { features.as_standard_layout().into_owned() };
         let (form, penalty) = (settings.form, settings.penalty);
         Self { form, penalty, n_classes, features, groups, places, sides }
     }
@@ -322,17 +308,14 @@ impl Problem {
     /// p, `[n_rows, n_classes]`, row after row.
     fn predict(&self, weights: &[f64]) -> Vec<f64> {
         let mut p = vec![0.0; self.features.nrows() * self.n_classes];
-        p.par_chunks_mut(self.n_classes)
-            .enumerate()
-            .for_each(|(row, p)| probabilities(self.row(row), weights, p));
+        p.par_chunks_mut(self.n_classes).enumerate().for_each(|(row, p)| probabilities(self.row(row), weights, p));
         p
     }
 
     /// e, the mean of p over each group, `[n_groups, n_classes]`.
     fn expectations(&self, p: &[f64]) -> Vec<f64> {
         let k = self.n_classes;
-        let chunks =
-            RowChunks::new(self.features.nrows(), self.sides.ncols(), self.groups.len() * k);
+        let chunks = RowChunks::new(self.features.nrows(), self.sides.ncols(), self.groups.len() * k);
         let mut means = chunks.sum(|rows, sums| {
             for row in rows {
                 let p = &p[row * k..][..k];
@@ -390,11 +373,7 @@ impl Problem {
     }
 }
 
-impl_classifier!(
-    FittedGeneralizedExpectation,
-    |model| model.classifier.d_features(),
-    model.classifier.n_classes()
-);
+impl_classifier!(FittedGeneralizedExpectation, |model| model.classifier.d_features(), model.classifier.n_classes());
 
 #[cfg(test)]
 mod tests {
@@ -406,8 +385,7 @@ mod tests {
     use super::*;
 
     fn signals(votes: Array2<i64>, n_classes: usize) -> WeakSignals {
-        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(n_classes)).unwrap())
-            .unwrap()
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(n_classes)).unwrap()).unwrap()
     }
 
     fn planted(n_classes: usize) -> (PlantedGaussianProblem, ReferenceProportions) {
@@ -429,8 +407,7 @@ mod tests {
                 tolerance: 1e-10,
                 ..GeneralizedExpectation::default()
             };
-            let reference =
-                ReferenceProportions::from_class1(array![[f64::NAN, r]].view()).unwrap();
+            let reference = ReferenceProportions::from_class1(array![[f64::NAN, r]].view()).unwrap();
             let fitted = settings.fit(&features, &signals, &reference).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             let p = fitted.predict_proba(&features).unwrap().values()[[0, 1]];
@@ -496,9 +473,8 @@ mod tests {
     fn planted_classes_are_found() {
         for n_classes in [2, 3] {
             let (planted, reference) = planted(n_classes);
-            let fitted = GeneralizedExpectation::default()
-                .fit(&planted.features, &planted.signals, &reference)
-                .unwrap();
+            let fitted =
+                GeneralizedExpectation::default().fit(&planted.features, &planted.signals, &reference).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             let found = fitted.predict_proba(&planted.features).unwrap().argmax();
             let accuracy = planted.truth.accuracy(&found);
@@ -513,8 +489,7 @@ mod tests {
         let fitted = settings.fit(&planted.features, &planted.signals, &reference).unwrap();
         let rows: Vec<usize> = (0..900).rev().collect();
         let labelers = [3, 1, 4, 0, 2];
-        let bytes =
-            planted.signals.votes().bytes().select(Axis(0), &rows).select(Axis(1), &labelers);
+        let bytes = planted.signals.votes().bytes().select(Axis(0), &rows).select(Axis(1), &labelers);
         let permuted = WeakSignals::from_votes(Votes::from_bytes(bytes, 3).unwrap()).unwrap();
         let reference = ReferenceProportions::new(reference.0.select(Axis(0), &labelers)).unwrap();
         let features = planted.features.select_rows(&rows);
@@ -543,8 +518,7 @@ mod tests {
     #[test]
     fn references_without_doubt_and_single_rows_give_probabilities() {
         for votes in [array![[1, 1]], array![[0, 1], [1, 0], [1, -1]]] {
-            let features =
-                Features::new(Array2::from_shape_fn((votes.nrows(), 2), |(i, j)| (i + j) as f32));
+            let features = Features::new(Array2::from_shape_fn((votes.nrows(), 2), |(i, j)| (i + j) as f32));
             let features = features.unwrap();
             let signals = signals(votes, 2);
             let sure = array![[0.0, 1.0], [1.0, 0.0]];
@@ -593,11 +567,7 @@ mod tests {
     fn breast_cancer_is_classified_as_an_independent_program_does() {
         use ExpectationForm::{Full, Half};
         for (form, expected) in [(Half, 93.3), (Full, 94.6)] {
-            let settings = GeneralizedExpectation {
-                form,
-                scaling: Scaling::None,
-                ..GeneralizedExpectation::default()
-            };
+            let settings = GeneralizedExpectation { form, scaling: Scaling::None, ..GeneralizedExpectation::default() };
             let mut sum = 0.0;
             for seed in [0, 10, 100] {
                 let table = embedded::breast_cancer();

@@ -43,12 +43,7 @@ impl LinearClassifier {
         Err(Error::data("stored linear classifier", expected, format!("{} weights", weights.len())))
     }
 
-    pub(crate) fn new(
-        n_classes: usize,
-        d_features: usize,
-        scaler: Option<Scaler>,
-        weights: Vec<f64>,
-    ) -> Self {
+    pub(crate) fn new(n_classes: usize, d_features: usize, scaler: Option<Scaler>, weights: Vec<f64>) -> Self {
         Self { n_classes, d_features, scaler, weights }
     }
 
@@ -75,8 +70,5 @@ impl_classifier!(LinearClassifier, |model| model.d_features, model.n_classes);
 
 /// The probability of each class of one row.
 pub(crate) fn probabilities(x: &[f32], weights: &[f64], labels: &mut [f64]) {
-    write_probabilities(
-        labels,
-        weights.chunks_exact(x.len()).map(|weights| dot_in_lanes::<4, f32>(x, weights)),
-    );
+    write_probabilities(labels, weights.chunks_exact(x.len()).map(|weights| dot_in_lanes::<4, f32>(x, weights)));
 }

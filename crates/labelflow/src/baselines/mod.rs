@@ -9,15 +9,13 @@ mod reference_classifiers;
 mod two_stage;
 
 pub use adversarial_labels::{
-    AdversarialForm, AdversarialLabels, AdversaryLoss, FittedAdversarialLabels, LinearAdversary,
-    NetworkAdversary, PenaltyGradient,
+    AdversarialForm, AdversarialLabels, AdversaryLoss, FittedAdversarialLabels, LinearAdversary, NetworkAdversary,
+    PenaltyGradient,
 };
 pub use end_model::{EndModel, FittedEndModel};
 pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
-pub use multilayer_perceptron::{
-    FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer,
-};
+pub use multilayer_perceptron::{FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer};
 pub use reference_classifiers::{AverageClassifier, SupervisedClassifier};
 pub use two_stage::{StageLabels, TwoStage};

@@ -19,9 +19,7 @@ use labelflow_weak::checked_when_read;
 use labelflow_weak::rows::{Features, SoftLabels};
 use labelflow_weak::settings::{check_at_least_one, check_positive, check_rows};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{
-    Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s,
-};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, NdFloat, Zip, s};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -114,11 +112,7 @@ impl MultilayerPerceptron {
     }
 
     /// Trains on features and the probabilities of their classes.
-    pub fn fit(
-        &self,
-        features: &Features,
-        labels: &SoftLabels,
-    ) -> Result<FittedMultilayerPerceptron> {
+    pub fn fit(&self, features: &Features, labels: &SoftLabels) -> Result<FittedMultilayerPerceptron> {
         self.check()?;
         check_label_rows(features, labels)?;
         let mut training = Training::new(self, features, labels.n_classes());
@@ -207,11 +201,7 @@ enum OptimizerState {
 
 impl<'a> Training<'a> {
     /// The network before its first epoch. The settings must have been checked.
-    pub(crate) fn new(
-        config: &'a MultilayerPerceptron,
-        features: &'a Features,
-        n_classes: usize,
-    ) -> Self {
+    pub(crate) fn new(config: &'a MultilayerPerceptron, features: &'a Features, n_classes: usize) -> Self {
         let mut widths = vec![features.d_features()];
         widths.extend(config.hidden.iter().map(|layer| layer.width));
         widths.push(n_scores(n_classes));
@@ -243,8 +233,7 @@ impl<'a> Training<'a> {
             let input = self.features.select(Axis(0), rows);
             let targets = targets.select(Axis(0), rows).mapv(|target| target as f32);
             let masks = draw_masks(&self.config.hidden, rows.len(), &mut dropout);
-            let batch_loss =
-                self.network.loss_and_gradient(input, targets.view(), &masks, &mut self.gradient);
+            let batch_loss = self.network.loss_and_gradient(input, targets.view(), &masks, &mut self.gradient);
             loss += f64::from(batch_loss) * rows.len() as f64 / order.len() as f64;
             self.step();
         }
@@ -279,11 +268,7 @@ impl<'a> Training<'a> {
 
     /// The network as it is now.
     pub(crate) fn finish(self) -> FittedMultilayerPerceptron {
-        FittedMultilayerPerceptron {
-            n_classes: self.n_classes,
-            network: self.network,
-            losses: self.losses,
-        }
+        FittedMultilayerPerceptron { n_classes: self.n_classes, network: self.network, losses: self.losses }
     }
 }
 
@@ -294,9 +279,7 @@ type Masks<F> = Vec<Option<Array2<F>>>;
 fn draw_masks(hidden: &[HiddenLayer], n_rows: usize, rng: &mut ChaCha8Rng) -> Masks<f32> {
     let mut mask = |layer: &HiddenLayer| {
         let (dropout, loud) = (layer.dropout as f32, 1.0 / (1.0 - layer.dropout as f32));
-        Array2::from_shape_simple_fn((n_rows, layer.width), || {
-            if rng.random::<f32>() < dropout { 0.0 } else { loud }
-        })
+        Array2::from_shape_simple_fn((n_rows, layer.width), || if rng.random::<f32>() < dropout { 0.0 } else { loud })
     };
     hidden.iter().map(|layer| (layer.dropout > 0.0).then(|| mask(layer))).collect()
 }
@@ -375,9 +358,9 @@ impl<F: NdFloat> Network<F> {
         for (layer, mask) in masks.iter().enumerate() {
             let mut output = self.linear(layer, inputs[layer].view());
             match mask {
-                Some(mask) => Zip::from(&mut output)
-                    .and(mask)
-                    .for_each(|value, &mask| *value = value.max(F::zero()) * mask),
+                Some(mask) => {
+                    Zip::from(&mut output).and(mask).for_each(|value, &mask| *value = value.max(F::zero()) * mask)
+                }
                 None => output.mapv_inplace(|value| value.max(F::zero())),
             }
             inputs.push(output);
@@ -399,17 +382,11 @@ impl<F: NdFloat> Network<F> {
         loss
     }
 
-    fn layer_gradient(
-        &self,
-        layer: usize,
-        input: ArrayView2<'_, F>,
-        change: ArrayView2<'_, F>,
-        gradient: &mut [F],
-    ) {
+    fn layer_gradient(&self, layer: usize, input: ArrayView2<'_, F>, change: ArrayView2<'_, F>, gradient: &mut [F]) {
         let (d_input, d_output) = (self.widths[layer], self.widths[layer + 1]);
         let (weights, intercepts) = gradient[self.place(layer)].split_at_mut(d_input * d_output);
-        let mut weights = ArrayViewMut2::from_shape((d_input, d_output), weights)
-            .expect("a layer has this many weights");
+        let mut weights =
+            ArrayViewMut2::from_shape((d_input, d_output), weights).expect("a layer has this many weights");
         general_mat_mul(F::one(), &input.t(), &change, F::zero(), &mut weights);
         ArrayViewMut1::from(intercepts).assign(&change.sum_axis(Axis(0)));
     }
@@ -433,11 +410,7 @@ impl Network<f32> {
 }
 
 /// A unit passes a derivative on where it spoke, as loud as it spoke.
-fn silence<F: NdFloat>(
-    change: ArrayViewMut2<'_, F>,
-    output: ArrayView2<'_, F>,
-    mask: Option<&Array2<F>>,
-) {
+fn silence<F: NdFloat>(change: ArrayViewMut2<'_, F>, output: ArrayView2<'_, F>, mask: Option<&Array2<F>>) {
     let spoke = |change: &mut F, &output: &F| {
         if output <= F::zero() {
             *change = F::zero();
@@ -453,10 +426,7 @@ fn silence<F: NdFloat>(
 }
 
 /// The mean over the rows of −Σ_c y_c log p_c; turns each score into the derivative by it.
-fn loss_and_residuals<F: NdFloat>(
-    mut scores: ArrayViewMut2<'_, F>,
-    targets: ArrayView2<'_, F>,
-) -> F {
+fn loss_and_residuals<F: NdFloat>(mut scores: ArrayViewMut2<'_, F>, targets: ArrayView2<'_, F>) -> F {
     let n_rows = number::<F>(scores.nrows() as f64);
     let mut loss = F::zero();
     for (mut scores, targets) in scores.rows_mut().into_iter().zip(targets.rows()) {
@@ -489,8 +459,7 @@ mod tests {
     use super::*;
 
     fn small() -> MultilayerPerceptron {
-        let hidden =
-            vec![HiddenLayer { width: 16, dropout: 0.0 }, HiddenLayer { width: 16, dropout: 0.2 }];
+        let hidden = vec![HiddenLayer { width: 16, dropout: 0.0 }, HiddenLayer { width: 16, dropout: 0.2 }];
         MultilayerPerceptron { hidden, learning_rate: 1e-2, ..MultilayerPerceptron::default() }
     }
 
@@ -503,8 +472,7 @@ mod tests {
     /// Two classes that no linear function tells apart: the sign of the product of two features.
     fn product_problem(n_rows: usize) -> (Features, SoftLabels, Vec<usize>) {
         let x = numbers((n_rows, 2), 1);
-        let classes: Vec<usize> =
-            x.rows().into_iter().map(|row| usize::from(row[0] * row[1] > 0.0)).collect();
+        let classes: Vec<usize> = x.rows().into_iter().map(|row| usize::from(row[0] * row[1] > 0.0)).collect();
         (Features::new(x).unwrap(), crate::baselines::end_model::one_hot(&classes, 2), classes)
     }
 
@@ -516,8 +484,7 @@ mod tests {
     #[test]
     fn the_gradient_is_that_of_central_differences() {
         for (n_outputs, n_classes) in [(1, 2), (3, 3)] {
-            let mut network =
-                Network::<f64>::new(vec![3, 5, 4, n_outputs], &mut stream(3, "test", 0));
+            let mut network = Network::<f64>::new(vec![3, 5, 4, n_outputs], &mut stream(3, "test", 0));
             // Intercepts away from zero, so that they are checked as well.
             network.weights.iter_mut().enumerate().for_each(|(i, w)| *w += 0.1 * (i as f64).sin());
             let input = numbers((7, 3), 4).mapv(f64::from);

@@ -89,11 +89,7 @@ impl TwoStage {
     }
 
     /// Trains the second stage on a flow's labels of its training rows.
-    pub fn fit_label_flow(
-        &self,
-        features: &Features,
-        flow: &FittedLabelFlowClassifier,
-    ) -> Result<FittedEndModel> {
+    pub fn fit_label_flow(&self, features: &Features, flow: &FittedLabelFlowClassifier) -> Result<FittedEndModel> {
         self.fit(features, &flow.predict_proba(features)?)
     }
 }
@@ -149,16 +145,14 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lowest_class_or_to_any_or_are_left_out() {
-        let features =
-            Features::new(Array2::from_shape_fn((40, 1), |(row, _)| row as f32)).unwrap();
+        let features = Features::new(Array2::from_shape_fn((40, 1), |(row, _)| row as f32)).unwrap();
         let labels = Array2::from_shape_fn((40, 3), |(row, class)| match (row % 4, class) {
             (0, 2) | (1..4, 1) => 0.2,
             _ => 0.4,
         });
         let labels = SoftLabels::new(labels).unwrap();
         let fit = |ties| TwoStage { ties, ..small() }.fit(&features, &labels).unwrap();
-        let on =
-            |classes: &[usize]| small().end_model.fit(&features, &one_hot(classes, 3)).unwrap();
+        let on = |classes: &[usize]| small().end_model.fit(&features, &one_hot(classes, 3)).unwrap();
         assert_eq!(small().fit(&features, &labels).unwrap(), on(&[0; 40]));
         let random = Ties::Random { seed: 3 };
         let classes: Vec<usize> = labels.classes(random).into_iter().flatten().collect();
@@ -177,10 +171,7 @@ mod tests {
         let decided = features.select_rows(&(0..40).step_by(2).collect::<Vec<_>>());
         let classes: Vec<usize> = (0..20).map(|row| row % 2).collect();
         let abstain = TwoStage { ties: Ties::Abstain, ..small() };
-        assert_eq!(
-            abstain.fit(&features, &labels).unwrap(),
-            small().fit(&decided, &one_hot(&classes, 2)).unwrap()
-        );
+        assert_eq!(abstain.fit(&features, &labels).unwrap(), small().fit(&decided, &one_hot(&classes, 2)).unwrap());
     }
 
     #[test]
@@ -190,8 +181,7 @@ mod tests {
         let (features, truth) = (&planted.features, &planted.truth);
         let two_stage = small();
         let labels = one_hot(truth.labels(), truth.n_classes());
-        let supervised =
-            SupervisedClassifier::fit_end_model(&two_stage.end_model, features, truth).unwrap();
+        let supervised = SupervisedClassifier::fit_end_model(&two_stage.end_model, features, truth).unwrap();
         assert_eq!(
             two_stage.fit(features, &labels).unwrap().predict_proba(features).unwrap(),
             supervised.predict_proba(features).unwrap()
@@ -213,10 +203,7 @@ mod tests {
         };
         let flow = flow.fit(&dataset).unwrap();
         let hard = one_hot(&flow.predict(&features).unwrap(), 2);
-        assert_eq!(
-            small().fit_label_flow(&features, &flow).unwrap(),
-            small().end_model.fit(&features, &hard).unwrap()
-        );
+        assert_eq!(small().fit_label_flow(&features, &flow).unwrap(), small().end_model.fit(&features, &hard).unwrap());
     }
 
     #[test]

@@ -41,15 +41,9 @@ impl ErrorBound {
     }
 
     /// The bounds of a dataset of which these are the signals of some rows, and these the sums over all.
-    pub(crate) fn of_part(
-        signals: SignalView<'_>,
-        totals: &SignalTotals,
-        bounds: &Bounds,
-        device: &Device,
-    ) -> Self {
+    pub(crate) fn of_part(signals: SignalView<'_>, totals: &SignalTotals, bounds: &Bounds, device: &Device) -> Self {
         let ((n_signals, n_classes), n_rows) = (bounds.values().dim(), signals.n_rows());
-        let n_given: Vec<f64> =
-            totals.n_given.iter().map(|&n_given| n_given as f64 + N_GIVEN_FLOOR).collect();
+        let n_given: Vec<f64> = totals.n_given.iter().map(|&n_given| n_given as f64 + N_GIVEN_FLOOR).collect();
         let n_cells = n_signals * n_classes;
         let mut slopes = vec![0f32; n_cells * n_rows];
         for row in 0..n_rows {
@@ -130,8 +124,7 @@ mod tests {
 
     fn dataset(votes: ndarray::Array2<i64>, bound: f64) -> WeakDataset {
         let features = Features::new(ndarray::Array2::zeros((votes.nrows(), 1))).unwrap();
-        let signals =
-            WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
+        let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
         let bounds = Bounds::constant(bound, &signals).unwrap();
         WeakDataset::new(features, signals, bounds).unwrap()
     }
@@ -172,13 +165,11 @@ mod tests {
     #[test]
     fn votes_are_probabilities_of_zero_or_one() {
         let votes: Array2<u8> = array![[0, ABSTAIN], [1, 1], [ABSTAIN, ABSTAIN], [1, 0]];
-        let p =
-            Array3::from_shape_fn((4, 2, 2), |(row, signal, class)| match votes[[row, signal]] {
-                ABSTAIN => f32::NAN,
-                vote => f32::from(u8::from(usize::from(vote) == class)),
-            });
-        let (mut of_votes, mut of_probabilities) =
-            (SignalTotals::new(2, 2), SignalTotals::new(2, 2));
+        let p = Array3::from_shape_fn((4, 2, 2), |(row, signal, class)| match votes[[row, signal]] {
+            ABSTAIN => f32::NAN,
+            vote => f32::from(u8::from(usize::from(vote) == class)),
+        });
+        let (mut of_votes, mut of_probabilities) = (SignalTotals::new(2, 2), SignalTotals::new(2, 2));
         of_votes.add(SignalView::Votes { bytes: votes.view(), n_classes: 2 });
         of_probabilities.add(SignalView::Probabilities(p.view()));
         assert_eq!(of_votes, of_probabilities);

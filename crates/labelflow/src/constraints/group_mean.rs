@@ -35,8 +35,7 @@ impl Group {
             let expected = format!("{n_classes} shares that add up to 1");
             return Err(Error::config("shares", expected, format!("{shares:?}")));
         }
-        let group =
-            |(label, &mean)| Self { members: vec![true; n_rows], label, lower: mean, upper: mean };
+        let group = |(label, &mean)| Self { members: vec![true; n_rows], label, lower: mean, upper: mean };
         Ok(shares.iter().enumerate().map(group).collect())
     }
 
@@ -50,12 +49,8 @@ impl Group {
         below: f64,
     ) -> Result<Vec<Self>> {
         let column = features.column(feature)?;
-        let is_above: Vec<bool> = features
-            .values()
-            .column(column)
-            .iter()
-            .map(|&value| f64::from(value) >= threshold)
-            .collect();
+        let is_above: Vec<bool> =
+            features.values().column(column).iter().map(|&value| f64::from(value) >= threshold).collect();
         let is_below = is_above.iter().map(|above| !above).collect();
         Ok(vec![
             Self { members: is_above, label, lower: above, upper: above },
@@ -87,12 +82,7 @@ impl GroupMean {
     }
 
     /// Groups of which the members in some rows are known, and how many they have in all.
-    pub(crate) fn of_part(
-        groups: &[Group],
-        n_members: &[u64],
-        d_labels: usize,
-        device: &Device,
-    ) -> Result<Self> {
+    pub(crate) fn of_part(groups: &[Group], n_members: &[u64], d_labels: usize, device: &Device) -> Result<Self> {
         let groups = groups.iter().zip(n_members).filter(|(_, n_members)| **n_members > 0);
         let (groups, n_members): (Vec<&Group>, Vec<&u64>) = groups.unzip();
         let Some(first) = groups.first() else {
@@ -139,11 +129,7 @@ impl GroupMean {
     }
 
     /// The same of rules and some of the rows.
-    pub(crate) fn of_rule_parts(
-        rules: &[RulePart<'_>],
-        range: LabelRange,
-        device: &Device,
-    ) -> Result<Option<Self>> {
+    pub(crate) fn of_rule_parts(rules: &[RulePart<'_>], range: LabelRange, device: &Device) -> Result<Option<Self>> {
         let about_means = || rules.iter().filter(|rule| rule.claim.statistic == Statistic::Mean);
         let group = |rule: &RulePart<'_>| Group {
             members: rule.members.to_vec(),
@@ -231,9 +217,7 @@ mod tests {
         let device = Device::flex();
         let group = Group { members: vec![true, true, false], label: 0, lower: 0.2, upper: 0.4 };
         let penalty = Penalty::new(GroupMean::new(&[group], 1, &device).unwrap(), 1.0).unwrap();
-        for (labels, expected) in
-            [([0.1, 0.5, 9.0], 0.0), ([0.0, 0.2, 0.0], 0.01), ([0.5, 0.7, 0.0], 0.04)]
-        {
+        for (labels, expected) in [([0.1, 0.5, 9.0], 0.0), ([0.0, 0.2, 0.0], 0.01), ([0.5, 0.7, 0.0], 0.04)] {
             let labels = Tensor::<2>::from_floats(labels.map(|label| [label]), &device);
             let violation: f32 = penalty.violation(&labels, &Batch::full()).into_scalar();
             assert!((violation - expected).abs() < 1e-6, "{violation} instead of {expected}");
@@ -245,8 +229,7 @@ mod tests {
         let device = Device::flex();
         let groups = Group::class_balance(4, 2, &[0.75, 0.25]).unwrap();
         let penalty = Penalty::new(GroupMean::new(&groups, 2, &device).unwrap(), 1.0).unwrap();
-        let labels =
-            Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], &device);
+        let labels = Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], &device);
         assert!(penalty.violation(&labels, &Batch::full()).into_scalar::<f32>() < 1e-12);
         let even = Tensor::<2>::full([4, 2], 0.5, &device);
         let violation: f32 = penalty.violation(&even, &Batch::full()).into_scalar();

@@ -35,11 +35,7 @@ impl GroupQuantile {
     }
 
     /// The same of rules and some of the rows.
-    pub(crate) fn of_rule_parts(
-        rules: &[RulePart<'_>],
-        range: LabelRange,
-        device: &Device,
-    ) -> Option<Self> {
+    pub(crate) fn of_rule_parts(rules: &[RulePart<'_>], range: LabelRange, device: &Device) -> Option<Self> {
         let n_rows = rules.first()?.members.len();
         let (mut shares, mut levels) = (Vec::new(), Vec::new());
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
@@ -54,8 +50,7 @@ impl GroupQuantile {
             upper.push(range.to_unit(rule.claim.upper) as f32);
         }
         let n_groups = levels.len();
-        let vector =
-            |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [n_groups]), device);
+        let vector = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [n_groups]), device);
         (n_groups > 0).then(|| Self {
             shares: Tensor::from_data(TensorData::new(shares, [n_groups, n_rows]), device),
             levels: vector(levels),

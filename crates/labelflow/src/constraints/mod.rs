@@ -56,10 +56,7 @@ impl SideCounts {
 
 impl Whole {
     /// The thresholds of constraints, of which no row was counted yet.
-    pub(crate) fn groups_of(
-        constraints: &[ConstraintConfig],
-        names: &[String],
-    ) -> Result<Vec<SideCounts>> {
+    pub(crate) fn groups_of(constraints: &[ConstraintConfig], names: &[String]) -> Result<Vec<SideCounts>> {
         let mut groups = Vec::new();
         for (constraint, config) in constraints.iter().enumerate() {
             if let ConstraintConfig::GroupMean { feature, threshold, .. } = config {
@@ -180,8 +177,7 @@ impl ConstraintConfig {
                 Penalty::new(mean_of(&groups)?.named("class-balance"), *weight)
             }
             Self::GroupMean { weight, feature, threshold, class, above, below } => {
-                let groups =
-                    Group::on_both_sides(features, feature, *threshold, *class, *above, *below)?;
+                let groups = Group::on_both_sides(features, feature, *threshold, *class, *above, *below)?;
                 Penalty::new(mean_of(&groups)?, *weight)
             }
         }
@@ -195,10 +191,7 @@ mod tests {
     #[test]
     fn a_misspelt_key_is_refused() {
         let parse = |text: &str| toml::from_str::<ConstraintConfig>(text);
-        assert_eq!(
-            parse("kind = 'sum-to-one'\nweight = 2.0").unwrap(),
-            ConstraintConfig::SumToOne { weight: 2.0 }
-        );
+        assert_eq!(parse("kind = 'sum-to-one'\nweight = 2.0").unwrap(), ConstraintConfig::SumToOne { weight: 2.0 });
         assert!(parse("kind = 'sum-to-one'\nweigth = 2.0").is_err());
         assert!(parse("kind = 'sum-to-two'\nweight = 2.0").is_err());
     }

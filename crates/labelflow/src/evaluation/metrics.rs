@@ -55,8 +55,7 @@ pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<Clas
     for (row, (&class, &guess)) in truth.labels().iter().zip(&predicted).enumerate() {
         let values = labels.values();
         let p = values.row(row);
-        brier +=
-            p.iter().enumerate().map(|(c, p)| (p - indicator(c == class)).powi(2)).sum::<f64>();
+        brier += p.iter().enumerate().map(|(c, p)| (p - indicator(c == class)).powi(2)).sum::<f64>();
         log_loss -= p[class].max(LOG_FLOOR).ln();
         let confidence = p[guess];
         // Bins are open below and closed above: (0, 0.1], …, (0.9, 1].
@@ -84,8 +83,7 @@ fn surest_rows(labels: &SoftLabels, truth: &Truth, predicted: &[usize]) -> [Sure
     // Rows of equal certainty stay in their order.
     rows.sort_by(|a, b| b.0.total_cmp(&a.0));
     SHARES.map(|share| {
-        let kept =
-            ((rows.len() as f64 * share).round() as usize).clamp(rows.len().min(1), rows.len());
+        let kept = ((rows.len() as f64 * share).round() as usize).clamp(rows.len().min(1), rows.len());
         let right = rows[..kept].iter().filter(|(_, right)| *right).count();
         SurestRows { share, accuracy: right as f64 / kept as f64 }
     })
@@ -121,10 +119,7 @@ pub struct IntervalMetrics {
 }
 
 /// Judges distributions of real-valued labels.
-pub fn regression_metrics(
-    labels: &ValueDistribution,
-    truth: &TrueValues,
-) -> Result<RegressionMetrics> {
+pub fn regression_metrics(labels: &ValueDistribution, truth: &TrueValues) -> Result<RegressionMetrics> {
     let intervals = INTERVALS.map(|level| interval_metrics(labels, truth, level));
     let mut metrics = point_metrics(&labels.mean(), truth)?;
     metrics.intervals = intervals.to_vec();
@@ -154,10 +149,7 @@ pub fn point_metrics(predicted: &[f64], truth: &TrueValues) -> Result<Regression
 fn interval_metrics(labels: &ValueDistribution, truth: &TrueValues, level: f64) -> IntervalMetrics {
     let (low, high) = labels.interval(level).expect("a level between 0 and 1");
     let ends = low.iter().zip(&high);
-    let held = ends
-        .clone()
-        .zip(truth.values())
-        .filter(|((low, high), value)| (**low..=**high).contains(*value));
+    let held = ends.clone().zip(truth.values()).filter(|((low, high), value)| (**low..=**high).contains(*value));
     let n_rows = labels.n_rows() as f64;
     IntervalMetrics {
         level,
@@ -195,8 +187,7 @@ mod tests {
 
     #[test]
     fn known_answers() {
-        let labels =
-            SoftLabels::new(array![[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.4, 0.6]]).unwrap();
+        let labels = SoftLabels::new(array![[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.4, 0.6]]).unwrap();
         let truth = Truth::new(vec![0, 1, 1, 1], 2).unwrap();
         let metrics = classification_metrics(&labels, &truth).unwrap();
         assert_eq!(metrics.accuracy, 0.75);

@@ -44,12 +44,7 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
     }
 
     /// A flow with its first weights.
-    fn init_flow(
-        &self,
-        d_features: usize,
-        d_labels: usize,
-        device: &Device,
-    ) -> Flow<Self::Bijection>;
+    fn init_flow(&self, d_features: usize, d_labels: usize, device: &Device) -> Flow<Self::Bijection>;
 
     /// Checks all that can be checked without data.
     fn check_settings(&self) -> Result<()> {

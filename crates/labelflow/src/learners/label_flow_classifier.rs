@@ -12,9 +12,7 @@ use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
-use crate::learners::{
-    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier,
-};
+use crate::learners::{FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier};
 use crate::sources::{Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Objective, TrainConfig};
@@ -82,12 +80,7 @@ impl LabelFlowClassifier {
     #[must_use]
     pub fn spread_first(self) -> Self {
         let final_likelihood_weight = Some(self.likelihood_weight);
-        Self {
-            likelihood_weight: SPREAD,
-            final_likelihood_weight,
-            n_samples: SPREAD_SAMPLES,
-            ..self
-        }
+        Self { likelihood_weight: SPREAD, final_likelihood_weight, n_samples: SPREAD_SAMPLES, ..self }
     }
 
     /// Trains on a dataset.
@@ -96,11 +89,7 @@ impl LabelFlowClassifier {
     }
 
     /// Trains on a dataset with further constraints, from a checkpoint, or watched by an observer.
-    pub fn fit_with(
-        &self,
-        dataset: &WeakDataset,
-        options: FitOptions<'_>,
-    ) -> Result<FittedLabelFlowClassifier> {
+    pub fn fit_with(&self, dataset: &WeakDataset, options: FitOptions<'_>) -> Result<FittedLabelFlowClassifier> {
         self.prepare(dataset)?.fit(options)
     }
 
@@ -168,18 +157,13 @@ impl LabelFlowClassifier {
         let whole = Whole { n_rows: source.n_rows(), signals, bounds, groups };
         let config = self.clone();
         let objective = move |features: &Features, signals: &RowSignals, device: &Device| {
-            config.objective(|index, constraint| {
-                constraint.build_part(index, features, signals, &whole, device)
-            })
+            config.objective(|index, constraint| constraint.build_part(index, features, signals, &whole, device))
         };
         let labels = Classes::new(source.classes());
         Ok(PreparedFit::new(self, rows, labels, n_uncovered, objective))
     }
 
-    fn objective(
-        &self,
-        build: impl Fn(usize, &ConstraintConfig) -> Result<Penalty>,
-    ) -> Result<Objective> {
+    fn objective(&self, build: impl Fn(usize, &ConstraintConfig) -> Result<Penalty>) -> Result<Objective> {
         let penalties = self.constraints.iter().enumerate();
         Ok(Objective {
             likelihood_weight: self.likelihood_weight,
@@ -210,9 +194,7 @@ impl FlowLearner for LabelFlowClassifier {
     fn check_own(&self) -> Result<()> {
         check_samples("n_samples", self.n_samples)?;
         match self.final_likelihood_weight.filter(|weight| !weight.is_finite()) {
-            Some(weight) => {
-                Err(Error::config("final_likelihood_weight", "a finite number", weight))
-            }
+            Some(weight) => Err(Error::config("final_likelihood_weight", "a finite number", weight)),
             None => Ok(()),
         }
     }
@@ -311,10 +293,8 @@ impl FittedLabelFlowClassifier {
 
     /// The mean of clipped samples, calibrated, and the rows on which the flow overflows.
     pub(crate) fn mean_labels(&self, samples: Array3<f32>) -> (SoftLabels, Vec<usize>) {
-        let mut mean = samples
-            .mapv(|label| f64::from(label.clamp(0.0, 1.0)))
-            .mean_axis(Axis(0))
-            .expect("at least one sample");
+        let mut mean =
+            samples.mapv(|label| f64::from(label.clamp(0.0, 1.0))).mean_axis(Axis(0)).expect("at least one sample");
         let mut lost = Vec::new();
         for (index, mut row) in mean.axis_iter_mut(Axis(0)).enumerate() {
             if row.iter().any(|label| label.is_nan()) {
@@ -348,12 +328,7 @@ impl FittedLabelFlowClassifier {
     }
 
     /// The same model with probabilities that are calibrated on labelled rows, as others than the training rows.
-    pub fn calibrated(
-        mut self,
-        method: CalibrationMethod,
-        features: &Features,
-        truth: &Truth,
-    ) -> Result<Self> {
+    pub fn calibrated(mut self, method: CalibrationMethod, features: &Features, truth: &Truth) -> Result<Self> {
         self.labels.certainty.calibration = None;
         let labels = self.predict_proba(features)?;
         self.labels.certainty.calibration = Some(Calibration::fit(method, &labels, truth)?);
@@ -451,11 +426,7 @@ pub struct PartPrediction {
     pub sets: Option<Vec<Vec<usize>>>,
 }
 
-impl_classifier!(
-    FittedLabelFlowClassifier,
-    |model| model.feature_names.len(),
-    model.classes().len()
-);
+impl_classifier!(FittedLabelFlowClassifier, |model| model.feature_names.len(), model.classes().len());
 
 #[cfg(test)]
 mod tests {

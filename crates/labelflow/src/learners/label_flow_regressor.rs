@@ -21,8 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::constraints::{GroupMean, GroupQuantile, Penalty, Range, RulePart};
 use crate::learners::{
-    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, ValueDistribution,
-    rows_at_once, to_tensor,
+    FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, ValueDistribution, rows_at_once, to_tensor,
 };
 use crate::sources::{Demands, FitRows, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
@@ -84,11 +83,7 @@ impl LabelFlowRegressor {
 
     /// Trains on a dataset with further constraints, from a checkpoint, or watched by an observer. Constraints see labels on the scale
     /// where their range is [0, 1].
-    pub fn fit_with(
-        &self,
-        dataset: &RuleDataset,
-        options: FitOptions<'_>,
-    ) -> Result<FittedLabelFlowRegressor> {
+    pub fn fit_with(&self, dataset: &RuleDataset, options: FitOptions<'_>) -> Result<FittedLabelFlowRegressor> {
         self.prepare(dataset)?.fit(options)
     }
 
@@ -161,12 +156,7 @@ impl LabelFlowRegressor {
     }
 
     /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules.
-    fn objective(
-        &self,
-        rules: &[RulePart<'_>],
-        range: LabelRange,
-        device: &Device,
-    ) -> Result<Objective> {
+    fn objective(&self, rules: &[RulePart<'_>], range: LabelRange, device: &Device) -> Result<Objective> {
         let mut penalties = vec![Penalty::new(Range::unit(), self.range_weight)?];
         if let Some(means) = GroupMean::of_rule_parts(rules, range, device)? {
             penalties.push(Penalty::new(means, self.rules_weight)?);

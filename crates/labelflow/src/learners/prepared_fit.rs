@@ -145,15 +145,13 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
                 drop(scaled);
                 let batch_size = batch_size.unwrap_or(training.batch_size);
                 let training = TrainConfig { batch_size, ..training.clone() };
-                let task =
-                    Task { objective: &objective, features, d_labels, weight_decay, seed, run };
+                let task = Task { objective: &objective, features, d_labels, weight_decay, seed, run };
                 let (flow, report) = train(flow, &task, &training, checkpoint, observer)?;
                 (flow.valid(), scaler, report)
             }
             None => {
-                let objective = |features: &Features, signals: &RowSignals| {
-                    (self.objective)(features, signals, &device)
-                };
+                let objective =
+                    |features: &Features, signals: &RowSignals| (self.objective)(features, signals, &device);
                 let learner = PartLearner {
                     d_labels,
                     seed,
@@ -180,11 +178,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
 }
 
 /// What a run is, with the user's own constraints; an error when a checkpoint is not of it.
-pub fn check_run(
-    digest: String,
-    constraints: &[Penalty],
-    checkpoint: Option<&Checkpoint>,
-) -> Result<String> {
+pub fn check_run(digest: String, constraints: &[Penalty], checkpoint: Option<&Checkpoint>) -> Result<String> {
     let own = constraints.iter().map(|penalty| format!("+{penalty:?}"));
     let run = digest + &own.collect::<String>();
     check_belongs(checkpoint.is_none_or(|checkpoint| checkpoint.run == run))?;

@@ -51,9 +51,8 @@ impl ValueDistribution {
             return Err(Error::config("quantile level", "a number between 0 and 1", level));
         }
         let z = normal_quantile(level);
-        let quantile = |&(location, deviation): &(f64, f64)| {
-            self.range.from_unit(z.mul_add(deviation, location).clamp(0.0, 1.0))
-        };
+        let quantile =
+            |&(location, deviation): &(f64, f64)| self.range.from_unit(z.mul_add(deviation, location).clamp(0.0, 1.0));
         Ok(self.rows.iter().map(quantile).collect())
     }
 
@@ -111,10 +110,7 @@ mod tests {
         let labels = distribution(0.4, 0.01);
         assert!((labels.mean()[0] - 18.0).abs() < 1e-12);
         assert!((labels.std()[0] - 0.2).abs() < 1e-9);
-        assert!(
-            (labels.quantile(0.975).unwrap()[0] - (18.0 + 0.2 * 1.959_963_984_540_054)).abs()
-                < 1e-9
-        );
+        assert!((labels.quantile(0.975).unwrap()[0] - (18.0 + 0.2 * 1.959_963_984_540_054)).abs() < 1e-9);
         assert!((labels.quantile(0.5).unwrap()[0] - 18.0).abs() < 1e-9);
     }
 

@@ -262,8 +262,7 @@ mod tests {
 
     #[test]
     fn every_row_is_in_one_block_of_its_size() {
-        for (n_rows, n_blocks, chunk_rows) in [(100, 7, 16), (5, 5, 1), (64, 1, 64), (50, 8, 1000)]
-        {
+        for (n_rows, n_blocks, chunk_rows) in [(100, 7, 16), (5, 5, 1), (64, 1, 64), (50, 8, 1000)] {
             let blocks = blocks(n_rows, n_blocks, chunk_rows, 1);
             let sizes: Vec<usize> = blocks.iter().map(Vec::len).collect();
             assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
@@ -297,8 +296,7 @@ mod tests {
             }
         }
         for (one, others) in together.iter().enumerate() {
-            for (other, &n_together) in others.iter().enumerate().filter(|(other, _)| *other != one)
-            {
+            for (other, &n_together) in others.iter().enumerate().filter(|(other, _)| *other != one) {
                 let share = f64::from(n_together) / N_TRIALS as f64;
                 // Five standard deviations.
                 assert!((share - 0.2).abs() < 0.0366, "rows {one} and {other}: {share}");

@@ -28,9 +28,7 @@ use super::window_plan::{RowCosts, WindowPlan};
 use crate::learners::{FlowLearner, FlowSettings, Scaler, Scaling, scale, to_tensor};
 use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
 use crate::storage::Checkpoint;
-use crate::training::{
-    BatchSize, Course, Objective, Observer, Report, TrainConfig, bytes_per_row, run_epochs, stream,
-};
+use crate::training::{BatchSize, Course, Objective, Observer, Report, TrainConfig, bytes_per_row, run_epochs, stream};
 use crate::{Error, Result};
 
 /// Rows that were looked at, and a digest of them.
@@ -99,8 +97,7 @@ impl<'a> FitRows<'a> {
             constraints: demands.constraint_bytes,
             d_labels: demands.d_labels as u64,
         };
-        let plan =
-            WindowPlan::new(source.n_rows(), &layout, costs, training.batch_size, demands.memory)?;
+        let plan = WindowPlan::new(source.n_rows(), &layout, costs, training.batch_size, demands.memory)?;
         let mut hash = Sha256::default();
         hash.update(as_text(learner) + &demands.beside_settings);
         hash.update(format!("{plan:?} {layout:?}"));
@@ -148,11 +145,9 @@ impl<'a> FitRows<'a> {
     /// All rows, if they fit in memory together.
     pub(crate) fn in_one_window(&self) -> Result<Option<Window<'_>>> {
         Ok(match self {
-            Self::Memory { features, .. } => Some(Window {
-                features: Cow::Borrowed(features),
-                signals: RowSignals::None,
-                batch_size: None,
-            }),
+            Self::Memory { features, .. } => {
+                Some(Window { features: Cow::Borrowed(features), signals: RowSignals::None, batch_size: None })
+            }
             Self::Parts(parts) if parts.plan.n_windows == 1 => {
                 let SourceRows { features, signals } = read_all(parts.source)?;
                 let names = parts.source.feature_names().to_vec();
@@ -249,8 +244,7 @@ impl PartedRows<'_> {
         };
         let history = std::mem::take(&mut course.history);
         let (rows, load, n_rows) = (&dealt, &load, self.source.n_rows());
-        let mut pass =
-            WindowPass { course, rows, plan, load, learner, n_rows, terms: Vec::new(), totals };
+        let mut pass = WindowPass { course, rows, plan, load, learner, n_rows, terms: Vec::new(), totals };
         let report = run_epochs(&mut pass, history, start.run, learner.training, start.observer)?;
         Ok((pass.settle()?, scaler, report))
     }

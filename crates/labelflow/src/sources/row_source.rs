@@ -106,9 +106,7 @@ impl RowLayout {
         let (n_rows, d_features) = rows.features.dim();
         let is_good = match (&rows.signals, self.form) {
             (RowSignals::None, SignalForm::None) => true,
-            (RowSignals::Votes(votes), SignalForm::Votes) => {
-                votes.dim() == (n_rows, self.n_signals)
-            }
+            (RowSignals::Votes(votes), SignalForm::Votes) => votes.dim() == (n_rows, self.n_signals),
             (RowSignals::Probabilities(p), SignalForm::Probabilities) => {
                 p.dim() == (n_rows, self.n_signals, self.n_classes)
             }
@@ -156,12 +154,10 @@ impl RowLayout {
         let (n_signals, n_classes) = (self.n_signals, self.n_classes);
         let signals = match self.form {
             SignalForm::None => RowSignals::None,
-            SignalForm::Votes => {
-                RowSignals::Votes(Array2::from_shape_vec((n_rows, n_signals), votes).expect(WHOLE))
+            SignalForm::Votes => RowSignals::Votes(Array2::from_shape_vec((n_rows, n_signals), votes).expect(WHOLE)),
+            SignalForm::Probabilities => {
+                RowSignals::Probabilities(Array3::from_shape_vec((n_rows, n_signals, n_classes), p).expect(WHOLE))
             }
-            SignalForm::Probabilities => RowSignals::Probabilities(
-                Array3::from_shape_vec((n_rows, n_signals, n_classes), p).expect(WHOLE),
-            ),
         };
         let shape = (n_rows, self.d_features);
         SourceRows { features: Array2::from_shape_vec(shape, features).expect(WHOLE), signals }
@@ -206,14 +202,10 @@ mod tests {
             (0..3).for_each(|row| layout.write(&rows, row, &mut bytes));
             assert_eq!(bytes.len(), 3 * layout.bytes());
             assert_eq!(layout.read(&bytes), rows);
-            let narrow = SourceRows {
-                features: features.slice(s![.., ..1]).to_owned(),
-                signals: rows.signals.clone(),
-            };
+            let narrow = SourceRows { features: features.slice(s![.., ..1]).to_owned(), signals: rows.signals.clone() };
             assert!(layout.check(&narrow).is_err());
             assert!(
-                layout.check(&SourceRows { signals: RowSignals::None, ..rows }).is_err()
-                    || form == SignalForm::None
+                layout.check(&SourceRows { signals: RowSignals::None, ..rows }).is_err() || form == SignalForm::None
             );
         }
     }

@@ -11,8 +11,8 @@ use super::window_plan::{WindowPlan, places};
 use crate::sources::{PartLearner, SourceRows};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Course, Objective, Rows, StepNumbers, Tracker, Trainee, TrainingState, Visit, batches,
-    draw_noise, no_labels, select_noise, settle_batches, stream,
+    Course, Objective, Rows, StepNumbers, Tracker, Trainee, TrainingState, Visit, batches, draw_noise, no_labels,
+    select_noise, settle_batches, stream,
 };
 use crate::{Error, Result};
 
@@ -76,8 +76,7 @@ impl<B: Bijection> Trainee for WindowPass<'_, B> {
     fn state(&self) -> TrainingState {
         let n_slots = self.totals.first().map_or(0, Vec::len);
         let of_slot = |slot: usize| {
-            let sums: Vec<f32> =
-                self.totals.iter().flat_map(|block| &block[slot]).copied().collect();
+            let sums: Vec<f32> = self.totals.iter().flat_map(|block| &block[slot]).copied().collect();
             let n_blocks = self.totals.len();
             let n_statistics = sums.len() / n_blocks;
             let sums = TensorData::new(sums, [n_blocks, n_statistics]);
@@ -270,8 +269,7 @@ mod tests {
     const N_ROWS: usize = 12;
 
     fn labels(rows: &[usize], shift: f32, device: &Device) -> Tensor<2> {
-        let label =
-            |row: &usize| [((row * 5) % 7) as f32 / 7.0 + shift, ((row * 3) % 5) as f32 / 5.0];
+        let label = |row: &usize| [((row * 5) % 7) as f32 / 7.0 + shift, ((row * 3) % 5) as f32 / 5.0];
         let values: Vec<f32> = rows.iter().flat_map(label).collect();
         Tensor::from_data(TensorData::new(values, [rows.len(), 2]), device)
     }
@@ -299,8 +297,7 @@ mod tests {
         let device = Device::flex();
         let vote = |row: usize, signal: usize| ((row * 7 + signal * 5) % 3) as i64 - 1;
         let votes = Array2::from_shape_fn((N_ROWS, 3), |(row, signal)| vote(row, signal));
-        let signals =
-            WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
+        let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
         let bounds = Bounds::constant(0.1, &signals).unwrap();
         let features = Array2::from_shape_fn((N_ROWS, 1), |(row, _)| (row % 4) as f32);
         let features = Features::new(features).unwrap();
@@ -325,9 +322,10 @@ mod tests {
         let objective = |rows: &[usize]| {
             let part = features.select_rows(rows);
             let votes = RowSignals::Votes(signals.select_rows(rows).votes().bytes().to_owned());
-            let penalties = constraints.iter().enumerate().map(|(index, constraint)| {
-                constraint.build_part(index, &part, &votes, &whole, &device)
-            });
+            let penalties = constraints
+                .iter()
+                .enumerate()
+                .map(|(index, constraint)| constraint.build_part(index, &part, &votes, &whole, &device));
             Objective {
                 likelihood_weight: 1.0,
                 final_likelihood_weight: None,

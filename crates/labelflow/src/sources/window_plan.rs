@@ -73,8 +73,7 @@ impl WindowPlan {
         let window_rows = memory.saturating_sub(batch_rows * costs.step) / of_row;
         if window_rows < batch_rows {
             let needed = batch_rows * (costs.step + of_row) / 1_000_000 + 1;
-            let expected =
-                format!("{needed} MB beside what reading takes, for batches of {batch_rows} rows");
+            let expected = format!("{needed} MB beside what reading takes, for batches of {batch_rows} rows");
             return Err(Error::config("memory", expected, format!("{} MB", memory / 1_000_000)));
         }
         let chunk_rows = memory / SHARE_OF_CHUNK / (layout.bytes() as u64 + 8);
@@ -115,10 +114,7 @@ impl WindowPlan {
 }
 
 /// Where each block lies in its window.
-pub(crate) fn places(
-    blocks: &[usize],
-    n_rows_of: impl Fn(usize) -> usize,
-) -> Vec<(usize, Range<usize>)> {
+pub(crate) fn places(blocks: &[usize], n_rows_of: impl Fn(usize) -> usize) -> Vec<(usize, Range<usize>)> {
     let mut start = 0;
     let place = |&block: &usize| {
         let rows = start..start + n_rows_of(block);
@@ -133,8 +129,7 @@ mod tests {
     use super::*;
     use crate::sources::SignalForm;
 
-    const LAYOUT: RowLayout =
-        RowLayout { d_features: 4, n_signals: 3, n_classes: 2, form: SignalForm::Votes };
+    const LAYOUT: RowLayout = RowLayout { d_features: 4, n_signals: 3, n_classes: 2, form: SignalForm::Votes };
     const COSTS: RowCosts = RowCosts { step: 1000, constraints: 48, d_labels: 2 };
     /// 12 · 4 + 3 + 48 + 48 · 2 + 32
     const OF_ROW: u64 = 227;

@@ -69,11 +69,8 @@ impl Checkpoint {
             n_steps: self.optimizers.iter().map(|optimizer| optimizer.n_steps).collect(),
             history: self.history.clone(),
         };
-        let named = |prefix: &'static str| {
-            move |(name, data): (&String, _)| (format!("{prefix}{name}"), data)
-        };
-        let mut tensors: BTreeMap<String, &TensorData> =
-            self.state.iter().map(named(WEIGHTS)).collect();
+        let named = |prefix: &'static str| move |(name, data): (&String, _)| (format!("{prefix}{name}"), data);
+        let mut tensors: BTreeMap<String, &TensorData> = self.state.iter().map(named(WEIGHTS)).collect();
         tensors.extend(self.memory.iter().map(named(MEMORY)));
         for (index, optimizer) in self.optimizers.iter().enumerate() {
             tensors.insert(moment(index, FIRST_MOMENT), &optimizer.first_moment);
@@ -95,9 +92,8 @@ impl Checkpoint {
         let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;
         let (mut tensors, header) = from_safetensors(path, &bytes)?;
         drop(bytes);
-        let not_a_checkpoint = |what: &str| {
-            Error::format(path, "a checkpoint of labelflow", format!("a file without {what}"))
-        };
+        let not_a_checkpoint =
+            |what: &str| Error::format(path, "a checkpoint of labelflow", format!("a file without {what}"));
         let header = header.ok_or_else(|| not_a_checkpoint("metadata"))?;
         let (found, header) = header
             .strip_prefix(DIGEST)
@@ -108,8 +104,7 @@ impl Checkpoint {
             let found = "a damaged one, whose hash differs";
             return Err(Error::format(path, "a whole checkpoint of labelflow", found));
         }
-        let header: Header =
-            toml::from_str(header).map_err(|_| not_a_checkpoint("readable metadata"))?;
+        let header: Header = toml::from_str(header).map_err(|_| not_a_checkpoint("readable metadata"))?;
         let mut take = |name: String| tensors.remove(&name).ok_or_else(|| not_a_checkpoint(&name));
         let optimizer = |(index, &n_steps): (usize, &usize)| {
             Ok(AdamState {
@@ -121,27 +116,14 @@ impl Checkpoint {
         let optimizers = header.n_steps.iter().enumerate().map(optimizer).collect::<Result<_>>()?;
         let part = |prefix: &str| {
             let named = tensors.iter();
-            named
-                .filter_map(|(name, data)| {
-                    Some((name.strip_prefix(prefix)?.to_owned(), data.clone()))
-                })
-                .collect()
+            named.filter_map(|(name, data)| Some((name.strip_prefix(prefix)?.to_owned(), data.clone()))).collect()
         };
-        Ok(Self {
-            run: header.run,
-            history: header.history,
-            optimizers,
-            state: part(WEIGHTS),
-            memory: part(MEMORY),
-        })
+        Ok(Self { run: header.run, history: header.history, optimizers, state: part(WEIGHTS), memory: part(MEMORY) })
     }
 }
 
 /// A safetensors file in memory.
-pub(crate) fn to_safetensors(
-    tensors: &BTreeMap<String, &TensorData>,
-    metadata: Option<String>,
-) -> Vec<u8> {
+pub(crate) fn to_safetensors(tensors: &BTreeMap<String, &TensorData>, metadata: Option<String>) -> Vec<u8> {
     let views: BTreeMap<&String, TensorView<'_>> = tensors
         .iter()
         .map(|(name, data)| {
@@ -159,9 +141,7 @@ pub(crate) fn to_safetensors(
 
 /// The tensors and the metadata of a safetensors file.
 pub(crate) fn from_safetensors(path: &Path, bytes: &[u8]) -> Result<(State, Option<String>)> {
-    let broken = |error: safetensors::SafeTensorError| {
-        Error::format(path, "a whole safetensors file", error)
-    };
+    let broken = |error: safetensors::SafeTensorError| Error::format(path, "a whole safetensors file", error);
     let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
     let metadata = header.metadata().as_ref().and_then(|map| map.get(METADATA).cloned());
     let file = safetensors::SafeTensors::deserialize(bytes).map_err(broken)?;

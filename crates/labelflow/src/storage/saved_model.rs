@@ -143,11 +143,7 @@ pub trait SavedModel: Sized {
     /// A network of the shape that the manifest describes, on the cpu.
     fn empty_network(manifest: &Manifest<Self::Labels, Self::Config>) -> Result<Self::Network>;
     /// The model, on the cpu.
-    fn assemble(
-        manifest: Manifest<Self::Labels, Self::Config>,
-        network: Self::Network,
-        report: Report,
-    ) -> Self;
+    fn assemble(manifest: Manifest<Self::Labels, Self::Config>, network: Self::Network, report: Report) -> Self;
 
     /// Writes the model into a folder, replacing a model that is there.
     fn save(&self, folder: &Path) -> Result<()> {
@@ -157,8 +153,7 @@ pub trait SavedModel: Sized {
     /// As [`save`](Self::save), with a table `origin` in `model.toml`: what is to be remembered of where the model came from.
     /// [`ModelRecord`](crate::storage::ModelRecord) reads it.
     fn save_with_origin(&self, folder: &Path, origin: &impl Serialize) -> Result<()> {
-        let origin = toml::Table::try_from(origin)
-            .map_err(|error| Error::data("origin", "a table", error))?;
+        let origin = toml::Table::try_from(origin).map_err(|error| Error::data("origin", "a table", error))?;
         save(self, folder, Some(origin))
     }
 
@@ -241,11 +236,8 @@ fn save<M: SavedModel>(model: &M, folder: &Path, origin: Option<toml::Table>) ->
         .map(|record| serde_json::to_string(record).expect("numbers and names") + "\n")
         .collect();
     settle(folder)?;
-    let files = [
-        (WEIGHTS_NEW, weights.as_slice()),
-        (MODEL_NEW, manifest.as_bytes()),
-        (METRICS_NEW, metrics.as_bytes()),
-    ];
+    let files =
+        [(WEIGHTS_NEW, weights.as_slice()), (MODEL_NEW, manifest.as_bytes()), (METRICS_NEW, metrics.as_bytes())];
     for (name, contents) in files {
         if let Err(error) = labelflow_files::replace(&folder.join(name), contents) {
             // Nothing was replaced yet: the old model stays, and nothing of the new one.
@@ -298,9 +290,8 @@ fn put_together<M: SavedModel>(
         return Err(Error::format(weights_place, expected, found));
     }
     let network = M::empty_network(&manifest).map_err(broken)?;
-    let network = load_state(network, state).map_err(|error| {
-        Error::format(weights_place, format!("the weights that {MODEL} describes"), error)
-    })?;
+    let network = load_state(network, state)
+        .map_err(|error| Error::format(weights_place, format!("the weights that {MODEL} describes"), error))?;
     let report = Report { history, stop: manifest.stop };
     Ok(M::assemble(manifest, network, report))
 }
@@ -318,8 +309,7 @@ pub fn n_products(widths: &[usize]) -> Option<usize> {
 /// The weights as safetensors.
 fn weights_of<M: Module>(network: &M, metadata: Option<String>) -> Vec<u8> {
     let state = state(network);
-    let tensors: BTreeMap<String, _> =
-        state.iter().map(|(name, data)| (name.clone(), data)).collect();
+    let tensors: BTreeMap<String, _> = state.iter().map(|(name, data)| (name.clone(), data)).collect();
     to_safetensors(&tensors, metadata)
 }
 
@@ -362,11 +352,8 @@ fn manifest_of(paths: &[PathBuf], weights: &Path, digest: &str) -> Result<PathBu
         match read_head(path) {
             Ok(head) if head.weights_sha256 == digest => return Ok(path.clone()),
             Ok(head) => {
-                let expected = format!(
-                    "the weights that {} names, with sha256 {}",
-                    path.display(),
-                    head.weights_sha256
-                );
+                let expected =
+                    format!("the weights that {} names, with sha256 {}", path.display(), head.weights_sha256);
                 let found = format!("sha256 {digest}, as if cut off or of another model");
                 failure.get_or_insert(Error::format(weights, expected, found));
             }
@@ -386,8 +373,7 @@ fn read_head(path: &Path) -> Result<Head> {
 pub(crate) fn head_of(place: &Path, text: &str) -> Result<Head> {
     let version: Version = parse(place, text)?;
     if version.format > FORMAT {
-        let found =
-            format!("format {}, written by labelflow {}", version.format, version.labelflow);
+        let found = format!("format {}, written by labelflow {}", version.format, version.labelflow);
         return Err(Error::format(place, format!("format {FORMAT} or earlier"), found));
     }
     parse(place, text)
@@ -398,9 +384,7 @@ fn read_for<T: DeserializeOwned>(place: &Path, text: &str, task: ModelTask) -> R
     let found = head_of(place, text)?.task;
     match found == task {
         true => parse(place, text),
-        false => {
-            Err(Error::format(place, format!("a model for {task}"), format!("one for {found}")))
-        }
+        false => Err(Error::format(place, format!("a model for {task}"), format!("one for {found}"))),
     }
 }
 
@@ -409,8 +393,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(place: &Path, text: &str) -> Result<T> {
-    toml::from_str(text)
-        .map_err(|error| Error::format(place, "a model of labelflow", error.message()))
+    toml::from_str(text).map_err(|error| Error::format(place, "a model of labelflow", error.message()))
 }
 
 fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {

@@ -118,12 +118,7 @@ impl Adam {
     }
 
     /// [`step`](Self::step) on weights that are one vector themselves, as a composition of tensor operations.
-    pub(crate) fn flat_step(
-        &mut self,
-        weights: Tensor<1>,
-        gradient: Tensor<1>,
-        lr: f64,
-    ) -> Tensor<1> {
+    pub(crate) fn flat_step(&mut self, weights: Tensor<1>, gradient: Tensor<1>, lr: f64) -> Tensor<1> {
         self.n_steps += 1;
         weights + self.change(gradient, lr)
     }
@@ -147,12 +142,7 @@ impl Adam {
     }
 
     /// [`step`](Self::step) on the CPU: weights and moments are read once and written once.
-    fn step_in_place<T: Number, M: Module>(
-        &mut self,
-        module: M,
-        gradient: Tensor<1>,
-        lr: f64,
-    ) -> M {
+    fn step_in_place<T: Number, M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
         let [rate, correction] = Self::scales(lr, self.betas, self.n_steps).map(from_f64);
         let device = gradient.device();
         let take = |moment: &mut Tensor<1>| {
@@ -188,13 +178,7 @@ pub struct AdamVectors {
 
 impl AdamVectors {
     /// One step along a gradient, unless its length is not a number. The [scales](Adam::scales) are `[2]`.
-    pub fn step(
-        &mut self,
-        gradient: Tensor<1>,
-        length: &Tensor<1>,
-        scales: Tensor<1>,
-        betas: [f64; 2],
-    ) {
+    pub fn step(&mut self, gradient: Tensor<1>, length: &Tensor<1>, scales: Tensor<1>, betas: [f64; 2]) {
         if gradient.device() != Device::flex() {
             return self.composed_step(gradient, length, scales, betas);
         }
@@ -230,20 +214,12 @@ impl AdamVectors {
     }
 
     /// [`step`](Self::step) on the CPU, in one pass.
-    fn step_in_memory<T: Number>(
-        &mut self,
-        gradient: Tensor<1>,
-        scales: Tensor<1>,
-        betas: [f64; 2],
-    ) {
+    fn step_in_memory<T: Number>(&mut self, gradient: Tensor<1>, scales: Tensor<1>, betas: [f64; 2]) {
         let device = gradient.device();
-        let [mut weights, mut first, mut second] =
-            [&mut self.weights, &mut self.first_moment, &mut self.second_moment].map(|vector| {
-                into_vec::<T, 1>(std::mem::replace(vector, Tensor::empty([0], &device)))
-            });
+        let [mut weights, mut first, mut second] = [&mut self.weights, &mut self.first_moment, &mut self.second_moment]
+            .map(|vector| into_vec::<T, 1>(std::mem::replace(vector, Tensor::empty([0], &device))));
         let (gradient, scales) = (into_vec::<T, 1>(gradient), into_vec::<T, 1>(scales));
-        let moments =
-            Moments { first: &mut first, second: &mut second, betas: betas.map(from_f64) };
+        let moments = Moments { first: &mut first, second: &mut second, betas: betas.map(from_f64) };
         update(&mut weights, &gradient, moments, scales[0], scales[1]);
         *self = Self {
             weights: from_vec(weights, &device),
@@ -298,8 +274,7 @@ impl<T: Number> ModuleMapper for InPlace<T> {
             let second = &mut self.second_moment[range];
             let moments = Moments { first, second, betas: self.betas };
             update(&mut weights, gradient, moments, self.rate, self.correction);
-            Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device))
-                .require_grad()
+            Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device)).require_grad()
         })
     }
 }
@@ -312,13 +287,7 @@ struct Moments<'a, T> {
 }
 
 /// One step on weights that lie in memory, with lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ) of the t-th step.
-fn update<T: Float + Send + Sync>(
-    weights: &mut [T],
-    gradient: &[T],
-    moments: Moments<'_, T>,
-    rate: T,
-    correction: T,
-) {
+fn update<T: Float + Send + Sync>(weights: &mut [T], gradient: &[T], moments: Moments<'_, T>, rate: T, correction: T) {
     /// What one task updates: less is not worth waking a thread for.
     const LEN: usize = 1 << 15;
     if weights.len() <= LEN {
@@ -333,13 +302,7 @@ fn update<T: Float + Send + Sync>(
     });
 }
 
-fn update_part<T: Float>(
-    weights: &mut [T],
-    gradient: &[T],
-    moments: Moments<'_, T>,
-    rate: T,
-    correction: T,
-) {
+fn update_part<T: Float>(weights: &mut [T], gradient: &[T], moments: Moments<'_, T>, rate: T, correction: T) {
     let Moments { first, second, betas } = moments;
     let ([beta_1, beta_2], epsilon) = (betas, from_f64::<T>(EPSILON));
     let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);

@@ -78,11 +78,7 @@ impl Batch<'_> {
     ///
     /// `sums` adds something up over the rows it is given; it is called with the batch, and, when training by mini-batches, with stale
     /// labels of other rows.
-    pub fn total(
-        &self,
-        labels: &Tensor<2>,
-        sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>,
-    ) -> Tensor<1> {
+    pub fn total(&self, labels: &Tensor<2>, sums: impl Fn(&Tensor<2>, &Rows) -> Tensor<1>) -> Tensor<1> {
         let fresh = sums(labels, &self.rows);
         let Some(tracking) = &self.tracking else {
             return fresh;
@@ -194,8 +190,7 @@ impl Tracker {
         // Adding the change is burn's way to assign selected rows.
         let change = labels.detach() - tracking.stale.clone();
         let all = self.labels.borrow().clone();
-        *self.labels.borrow_mut() =
-            all.select_assign(0, rows.clone(), change, burn::tensor::IndexingUpdateOp::Add);
+        *self.labels.borrow_mut() = all.select_assign(0, rows.clone(), change, burn::tensor::IndexingUpdateOp::Add);
     }
 
     pub(crate) fn labels(&self) -> Tensor<2> {

@@ -82,8 +82,6 @@ fn none_found(name: &str) -> Error {
 fn not_built(name: &str) -> Error {
     Error::Device {
         device: name.to_owned(),
-        reason: format!(
-            "this program was built without it; build with `--features {name}`, or use the device cpu"
-        ),
+        reason: format!("this program was built without it; build with `--features {name}`, or use the device cpu"),
     }
 }

@@ -7,8 +7,7 @@ use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig,
-    TrainingState, summarize,
+    Adam, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig, TrainingState, summarize,
 };
 use crate::{Error, Result};
 

@@ -3,9 +3,7 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use labelflow_flow::{
-    MOMENTUM, Slot, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights,
-};
+use labelflow_flow::{MOMENTUM, Slot, flat_statistics, flat_weights, with_flat_statistics, with_flat_weights};
 
 use crate::training::{Adam, shrink_weights};
 
@@ -65,8 +63,7 @@ impl<M: Module> FlatModule<M> {
     /// Moves the running statistics towards those of a batch.
     pub(crate) fn absorb(&mut self, batch: Option<Tensor<1>>) {
         let running = self.statistics.take().zip(batch);
-        self.statistics =
-            running.map(|(running, batch)| running * (1.0 - MOMENTUM) + batch * MOMENTUM);
+        self.statistics = running.map(|(running, batch)| running * (1.0 - MOMENTUM) + batch * MOMENTUM);
     }
 }
 
@@ -85,13 +82,8 @@ mod tests {
 
     #[test]
     fn flat_weights_shrink_like_others() {
-        let config = AffineFlowConfig {
-            d_features: 3,
-            d_labels: 1,
-            d_hidden: 4,
-            n_steps: 2,
-            activation: Activation::Tanh,
-        };
+        let config =
+            AffineFlowConfig { d_features: 3, d_labels: 1, d_hidden: 4, n_steps: 2, activation: Activation::Tanh };
         let flow = config.init(0, &Device::flex().autodiff());
         let adam = Adam::new(n_parameters(&flow), &Device::flex());
         let mut flat = FlatModule::new(flow.clone(), adam);

@@ -6,9 +6,7 @@
 use std::path::Path;
 
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use labelflow_flow::{
-    Coupling, CouplingFlowConfig, Flow, Mode, State, StatisticsRecorder, load_state, state,
-};
+use labelflow_flow::{Coupling, CouplingFlowConfig, Flow, Mode, State, StatisticsRecorder, load_state, state};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, WeakDataset};
 use labelflow_weak::votes::WeakSignals;
@@ -53,10 +51,7 @@ impl Golden {
     /// The tensors under a prefix, by the names that they have in a flow.
     fn state(&self, prefix: &str) -> State {
         let ours = |name: &str| name.replace("couplings.", "chain.maps.");
-        self.file
-            .iter()
-            .filter_map(|(name, data)| Some((ours(name.strip_prefix(prefix)?), data.clone())))
-            .collect()
+        self.file.iter().filter_map(|(name, data)| Some((ours(name.strip_prefix(prefix)?), data.clone()))).collect()
     }
 
     /// The flow with the file's weights.
@@ -66,12 +61,7 @@ impl Golden {
             panic!("a weight of three dimensions");
         };
         let d_labels = self.shape("labels")[1];
-        let config = CouplingFlowConfig {
-            d_features,
-            d_labels,
-            d_hidden,
-            n_steps: n_networks / 4 / d_labels,
-        };
+        let config = CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps: n_networks / 4 / d_labels };
         let flow = config.init(0, &self.device);
         let mut all = state(&flow);
         all.extend(weights);
@@ -103,10 +93,7 @@ fn to_vec<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
 fn assert_close(what: &str, ours: &[f64], theirs: &[f64], tolerance: f64) {
     assert_eq!(ours.len(), theirs.len(), "{what}");
     for (index, (a, b)) in ours.iter().zip(theirs).enumerate() {
-        assert!(
-            (a - b).abs() <= tolerance * b.abs().max(1.0),
-            "{what}[{index}]: {a}, PyTorch has {b}"
-        );
+        assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{what}[{index}]: {a}, PyTorch has {b}");
     }
 }
 
@@ -116,12 +103,8 @@ fn one_loss_and_its_gradients(name: &str) {
     let recorder = StatisticsRecorder::default();
     let (features, noise) = (golden.tensor("features"), golden.noise(0));
     let condition = flow.condition(features, Mode::Train(&recorder));
-    let (labels, log_det) = labelflow_flow::Bijection::inverse(
-        &flow.chain,
-        noise.clone(),
-        condition,
-        Mode::Train(&recorder),
-    );
+    let (labels, log_det) =
+        labelflow_flow::Bijection::inverse(&flow.chain, noise.clone(), condition, Mode::Train(&recorder));
     assert_close("labels", &to_vec(labels.clone()), &golden.values("labels"), 1e-9);
     assert_close("log_det", &to_vec(log_det.clone()), &golden.values("log_det"), 1e-9);
 
@@ -135,10 +118,8 @@ fn one_loss_and_its_gradients(name: &str) {
 
     let gradient = to_vec(flat_gradient(&flow, value.loss.backward()));
     let theirs = golden.state("gradients/");
-    let theirs: Vec<f64> = trained_names(&flow)
-        .iter()
-        .flat_map(|name| theirs[name].clone().try_to_vec::<f64>().expect("f64"))
-        .collect();
+    let theirs: Vec<f64> =
+        trained_names(&flow).iter().flat_map(|name| theirs[name].clone().try_to_vec::<f64>().expect("f64")).collect();
     assert_close("gradient", &gradient, &theirs, 1e-5);
 }
 
@@ -173,11 +154,8 @@ fn twenty_steps(name: &str) {
     let mut adam = Adam::new(n_weights, &golden.device.clone().inner());
     let mut losses = Vec::new();
     for epoch in 0..20 {
-        let input = StepInput {
-            features: golden.tensor("features"),
-            noise: golden.noise(epoch),
-            batch: &Batch::full(),
-        };
+        let input =
+            StepInput { features: golden.tensor("features"), noise: golden.noise(epoch), batch: &Batch::full() };
         let (next, _, numbers) = step(flow, &mut adam, &objective, input, &config, epoch).unwrap();
         flow = next;
         losses.push(numbers.loss);
@@ -187,8 +165,8 @@ fn twenty_steps(name: &str) {
     for (name, theirs) in golden.state("final/") {
         let values = |data: &TensorData| data.clone().try_to_vec::<f64>().expect("f64");
         // Its gradient is rounding errors, which Adam turns into steps; the normalisation after it removes it again.
-        let without_gradient = name.ends_with("second.bias") && name.starts_with("chain")
-            || name.ends_with("second_norm.running_mean");
+        let without_gradient =
+            name.ends_with("second.bias") && name.starts_with("chain") || name.ends_with("second_norm.running_mean");
         if !without_gradient {
             assert_close(&name, &values(&ours[&name]), &values(&theirs), 1e-4);
         }

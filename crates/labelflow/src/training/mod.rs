@@ -26,8 +26,8 @@ pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, EpochLog, Observer, TimeLimit, TrainingState};
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub(crate) use train::{
-    MemoryPass, StepNumbers, TRACKED_LABELS, Task, Visit, batches, bytes_per_row, check_finite,
-    clip, draw_noise, numbers_of, select_noise, settle_batches, step_numbers, summarize, train,
+    MemoryPass, StepNumbers, TRACKED_LABELS, Task, Visit, batches, bytes_per_row, check_finite, clip, draw_noise,
+    numbers_of, select_noise, settle_batches, step_numbers, summarize, train,
 };
 #[cfg(test)]
 pub(crate) use train::{StepInput, step};

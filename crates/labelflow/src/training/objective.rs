@@ -106,10 +106,7 @@ impl Objective {
             weighted.push(violation * penalty.weight());
         }
         let loss = weighted.into_iter().reduce(|sum, term| sum + term);
-        ObjectiveValue {
-            loss: loss.unwrap_or_else(|| terms[0].zeros_like()),
-            terms: Tensor::cat(terms, 0),
-        }
+        ObjectiveValue { loss: loss.unwrap_or_else(|| terms[0].zeros_like()), terms: Tensor::cat(terms, 0) }
     }
 }
 
@@ -121,19 +118,15 @@ mod tests {
     #[test]
     fn constraints_of_the_same_name_are_told_apart() {
         let penalties = (0..3).map(|_| Penalty::new(SumToOne, 1.0).unwrap()).collect();
-        let objective =
-            Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties };
+        let objective = Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties };
         let expected = ["likelihood", "sum-to-one", "sum-to-one-2", "sum-to-one-3"];
         assert_eq!(objective.terms(), expected);
     }
 
     #[test]
     fn the_weight_of_the_likelihood_moves_in_equal_steps() {
-        let mut objective = Objective {
-            likelihood_weight: 1.0,
-            final_likelihood_weight: Some(-0.5),
-            penalties: Vec::new(),
-        };
+        let mut objective =
+            Objective { likelihood_weight: 1.0, final_likelihood_weight: Some(-0.5), penalties: Vec::new() };
         assert_eq!([0.0, 0.5, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 0.25, -0.5]);
         objective.final_likelihood_weight = None;
         assert_eq!([0.0, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 1.0]);

@@ -112,11 +112,7 @@ pub struct TrainingState {
 
 impl<'a> EpochLog<'a> {
     /// From where this history ends. `run` gives the digest of settings and data, for checkpoints.
-    pub fn new(
-        run: &'a dyn Fn() -> String,
-        history: Vec<EpochRecord>,
-        observer: &'a mut dyn Observer,
-    ) -> Self {
+    pub fn new(run: &'a dyn Fn() -> String, history: Vec<EpochRecord>, observer: &'a mut dyn Observer) -> Self {
         Self { run, history, observer }
     }
 
@@ -177,8 +173,7 @@ mod tests {
             }
         }
         let heard = RefCell::default();
-        let mut all: Vec<Box<dyn Observer + '_>> =
-            vec![Box::new(Hears(&heard)), Box::new(()), Box::new(Hears(&heard))];
+        let mut all: Vec<Box<dyn Observer + '_>> = vec![Box::new(Hears(&heard)), Box::new(()), Box::new(Hears(&heard))];
         all.warn("slow");
         drop(all);
         assert_eq!(heard.into_inner(), ["slow", "slow"]);

@@ -6,23 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use labelflow_flow::{
-    Bijection, Flow, Mode, NOT_RECORDED, Recording, Slot, StatisticsRecorder,
-    flat_batch_statistics, state,
+    Bijection, Flow, Mode, NOT_RECORDED, Recording, Slot, StatisticsRecorder, flat_batch_statistics, state,
 };
 
 use super::stream;
 use crate::Result;
 use crate::training::{
-    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task,
-    Tracker, TrainConfig, Trainee, TrainingState, batches, check_finite, clip, draw_noise,
-    flat_gradient, numbers_of, run_epochs, select_noise, step_numbers,
+    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task, Tracker, TrainConfig,
+    Trainee, TrainingState, batches, check_finite, clip, draw_noise, flat_gradient, numbers_of, run_epochs,
+    select_noise, step_numbers,
 };
 
 /// Trains a flow from where its course is.
-pub(crate) fn train<B: Bijection>(
-    pass: MemoryPass<'_, B>,
-    observer: &mut dyn Observer,
-) -> Result<(Flow<B>, Report)> {
+pub(crate) fn train<B: Bijection>(pass: MemoryPass<'_, B>, observer: &mut dyn Observer) -> Result<(Flow<B>, Report)> {
     let MemoryPass { task, config, n_batches, tracker, mut course } = pass;
     let device = task.features.device();
     let inner = device.clone().inner();
@@ -48,16 +44,7 @@ pub(crate) fn train<B: Bijection>(
     if steps.values().any(|recorded| recorded.step.has_failed()) {
         observer.warn(NOT_RECORDED);
     }
-    let mut trainee = RecordedSteps {
-        flow,
-        steps,
-        memory,
-        likelihood_weight,
-        n_batches,
-        task,
-        config,
-        device: inner,
-    };
+    let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, n_batches, task, config, device: inner };
     let report = run_epochs(&mut trainee, course.history, task.run, config, observer)?;
     Ok((trainee.flow.module(), report))
 }
@@ -171,8 +158,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
     /// One step with these rows and their noise.
     fn step(&mut self, epoch: usize, rows: Vec<i64>, noise: TensorData) -> Result<StepNumbers> {
         let &mut Self { task, config, .. } = self;
-        let RecordedStep { input, step } =
-            self.steps.get_mut(&rows.len()).expect("a step for every size of batch");
+        let RecordedStep { input, step } = self.steps.get_mut(&rows.len()).expect("a step for every size of batch");
         input.noise.write(Tensor::from_data(noise, &self.device));
         if self.memory.is_some() {
             let n_rows = rows.len();
@@ -216,10 +202,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
     }
 
     fn state(&self) -> TrainingState {
-        let memory = self
-            .memory
-            .iter()
-            .map(|memory| (TRACKED_LABELS.to_owned(), memory.labels.value().into_data()));
+        let memory = self.memory.iter().map(|memory| (TRACKED_LABELS.to_owned(), memory.labels.value().into_data()));
         TrainingState {
             weights: state(&self.flow.module()),
             optimizers: vec![self.flow.adam.state()],
@@ -268,12 +251,7 @@ mod tests {
             seed: 1,
             run: &String::new,
         };
-        let config = TrainConfig {
-            max_epochs: 12,
-            betas: [0.7, 0.95],
-            batch_size,
-            ..TrainConfig::default()
-        };
+        let config = TrainConfig { max_epochs: 12, betas: [0.7, 0.95], batch_size, ..TrainConfig::default() };
         let mut silent = ();
         let (_, plain) = train::train(flow.clone(), &task, &config, None, &mut silent).unwrap();
 

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::{
-    Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records, state,
-};
+use labelflow_flow::{Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records, state};
 use labelflow_weak::settings::{check_at_least_one, check_positive};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -18,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::stream;
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, Batch, Course, Objective, Observer, Rows, Tracker, Trainee, TrainingState, flat_gradient,
-    recorded_training, run_epochs, shrink_weights,
+    Adam, Batch, Course, Objective, Observer, Rows, Tracker, Trainee, TrainingState, flat_gradient, recorded_training,
+    run_epochs, shrink_weights,
 };
 use crate::{Error, Result};
 
@@ -180,14 +178,9 @@ impl TrainConfig {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let shares = [
-            ("learning_rate_decay", self.learning_rate_decay),
-            ("learning_rate_floor", self.learning_rate_floor),
-        ];
-        check_positive(&[
-            ("learning_rate", self.learning_rate),
-            ("max_gradient_norm", self.max_gradient_norm),
-        ])?;
+        let shares =
+            [("learning_rate_decay", self.learning_rate_decay), ("learning_rate_floor", self.learning_rate_floor)];
+        check_positive(&[("learning_rate", self.learning_rate), ("max_gradient_norm", self.max_gradient_norm)])?;
         check_positive(&shares)?;
         if let Some((setting, share)) = shares.into_iter().find(|(_, share)| *share > 1.0) {
             return Err(Error::config(setting, "at most 1", share));
@@ -412,16 +405,9 @@ impl Visit<'_> {
             let batch = self.tracker.map_or_else(Batch::full, |tracker| tracker.batch(indices));
             let features = batch.rows().select(self.features, 0);
             let noise = select_noise(&self.noise, indices, d_labels);
-            let input =
-                StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
-            let (next, labels, numbers) = step(
-                course.take_flow(),
-                &mut course.adam,
-                self.objective,
-                input,
-                self.config,
-                epoch,
-            )?;
+            let input = StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
+            let (next, labels, numbers) =
+                step(course.take_flow(), &mut course.adam, self.objective, input, self.config, epoch)?;
             let shrunk = self.config.weight_decay(epoch, self.weight_decay);
             course.flow = Some(match self.weight_decay > 0.0 {
                 true => shrink_weights(next, 1.0 - shrunk),
@@ -517,11 +503,7 @@ pub(crate) fn numbers_of(numbers: Tensor<1>) -> StepNumbers {
     StepNumbers { loss: numbers[0], gradient_norm: numbers[1], terms: numbers[2..].to_vec() }
 }
 
-pub(crate) fn check_finite(
-    numbers: &StepNumbers,
-    objective: &Objective,
-    epoch: usize,
-) -> Result<()> {
+pub(crate) fn check_finite(numbers: &StepNumbers, objective: &Objective, epoch: usize) -> Result<()> {
     let bad = numbers.terms.iter().position(|term| !term.is_finite());
     let (term, value) = match bad {
         Some(index) => (objective.terms()[index].clone(), numbers.terms[index]),
@@ -539,23 +521,12 @@ pub(crate) fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tens
     Some(if norm > max_norm { gradient * (max_norm / (norm + 1e-6)) } else { gradient })
 }
 
-pub(crate) fn summarize(
-    epoch: usize,
-    steps: &[StepNumbers],
-    names: &[String],
-    learning_rate: f64,
-) -> EpochRecord {
-    let mean = |number: &dyn Fn(&StepNumbers) -> f64| {
-        steps.iter().map(number).sum::<f64>() / steps.len() as f64
-    };
+pub(crate) fn summarize(epoch: usize, steps: &[StepNumbers], names: &[String], learning_rate: f64) -> EpochRecord {
+    let mean = |number: &dyn Fn(&StepNumbers) -> f64| steps.iter().map(number).sum::<f64>() / steps.len() as f64;
     EpochRecord {
         epoch,
         loss: mean(&|step| step.loss),
-        terms: names
-            .iter()
-            .enumerate()
-            .map(|(index, name)| (name.clone(), mean(&|step| step.terms[index])))
-            .collect(),
+        terms: names.iter().enumerate().map(|(index, name)| (name.clone(), mean(&|step| step.terms[index]))).collect(),
         learning_rate,
         gradient_norm: mean(&|step| step.gradient_norm),
     }
@@ -608,11 +579,8 @@ mod tests {
 
     #[test]
     fn the_fast_preset_remembers_a_share_of_its_course() {
-        let steps_remembered =
-            |n_rows| Preset::Fast.training(n_rows).betas.map(|beta| 1.0 / (1.0 - beta));
-        for (n_rows, expected) in
-            [(228, [3.0, 18.0]), (2000, [6.0, 36.0]), (100_000, [10.0, 294.0])]
-        {
+        let steps_remembered = |n_rows| Preset::Fast.training(n_rows).betas.map(|beta| 1.0 / (1.0 - beta));
+        for (n_rows, expected) in [(228, [3.0, 18.0]), (2000, [6.0, 36.0]), (100_000, [10.0, 294.0])] {
             for (remembered, expected) in steps_remembered(n_rows).into_iter().zip(expected) {
                 assert!((remembered - expected).abs() < 1e-6, "{n_rows}: {remembered}");
             }
@@ -622,13 +590,8 @@ mod tests {
     #[test]
     fn training_stops_on_a_small_change_but_not_early() {
         let config = TrainConfig::default();
-        let record = |epoch, loss| EpochRecord {
-            epoch,
-            loss,
-            terms: BTreeMap::new(),
-            learning_rate: 0.0,
-            gradient_norm: 0.0,
-        };
+        let record =
+            |epoch, loss| EpochRecord { epoch, loss, terms: BTreeMap::new(), learning_rate: 0.0, gradient_norm: 0.0 };
         assert!(config.has_converged(&[record(499, -3.0), record(500, -3.00002)]));
         assert!(!config.has_converged(&[record(499, -3.0), record(500, -3.0001)]));
         assert!(!config.has_converged(&[record(498, -3.0), record(499, -3.0)]));

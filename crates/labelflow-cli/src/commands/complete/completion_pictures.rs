@@ -46,8 +46,7 @@ impl CompletionPictures {
         let path = self.folder.join(format!("{picture}.png"));
         let columns = pictures.entry(picture).or_default();
         columns.insert(run, (system.to_owned(), examples));
-        std::fs::create_dir_all(&self.folder)
-            .with_context(|| format!("creating {}", self.folder.display()))?;
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("creating {}", self.folder.display()))?;
         Ok(write_cloud_picture(&path, &rows(columns)?)?)
     }
 }
@@ -64,9 +63,7 @@ fn rows(columns: &Columns) -> anyhow::Result<Vec<CompletedScan>> {
             Ok(CompletedScan {
                 name: format!("{}: {legend}", first.shape),
                 input: cloud(&first.partial)?,
-                completions: of_row(row)
-                    .map(|example| cloud(&example.completion))
-                    .collect::<anyhow::Result<_>>()?,
+                completions: of_row(row).map(|example| cloud(&example.completion)).collect::<anyhow::Result<_>>()?,
                 truth: Some(cloud(&first.truth)?),
             })
         })

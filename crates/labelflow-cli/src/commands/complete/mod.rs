@@ -9,9 +9,7 @@ use anyhow::{Context, bail};
 use labelflow_clouds::completers::{AnyCompleter, CompletionOptions, ScanFrame};
 use labelflow_clouds::files::{CloudOptions, read_cloud_with, write_cloud};
 use labelflow_clouds::geometry::{NearestTree, shape_stream};
-use labelflow_clouds::metrics::{
-    SamplingFloor, TMD_UNIT, UHD_UNIT, directed_hausdorff, mutual_difference,
-};
+use labelflow_clouds::metrics::{SamplingFloor, TMD_UNIT, UHD_UNIT, directed_hausdorff, mutual_difference};
 use labelflow_clouds::pictures::{CompletedScan, write_cloud_page, write_cloud_picture};
 use serde::Serialize;
 
@@ -59,10 +57,7 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
     };
     if model.is_deterministic() && args.n_completions > 1 {
         let system = model.config().system();
-        output::note(&format!(
-            "{system} gives one completion per scan, not {}",
-            args.n_completions
-        ));
+        output::note(&format!("{system} gives one completion per scan, not {}", args.n_completions));
     }
     let scans = scan_files(&args.scans)?;
     let _claim = ClaimedFolder::open(&args.out)?;
@@ -73,8 +68,8 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
         if interrupt::requested() {
             bail!("interrupted after {} of {} scans", reports.len(), scans.len());
         }
-        let (report, scan) = complete_one(&model, path, &frame, &options, args)
-            .with_context(|| path.display().to_string())?;
+        let (report, scan) =
+            complete_one(&model, path, &frame, &options, args).with_context(|| path.display().to_string())?;
         reports.push(report);
         if pictured.len() < PICTURED_SCANS {
             pictured.push(scan);
@@ -136,9 +131,7 @@ fn complete_one(
 fn print(reports: &[ScanReport]) -> anyhow::Result<()> {
     let row = |report: &ScanReport| {
         let mean = report.scores.iter().sum::<f64>() / report.scores.len() as f64;
-        let with_floor = |value: f64, floor: f64, unit: f64| {
-            format!("{:.2} ({:.2})", value * unit, floor * unit)
-        };
+        let with_floor = |value: f64, floor: f64, unit: f64| format!("{:.2} ({:.2})", value * unit, floor * unit);
         [
             report.scan.clone(),
             report.n_points.to_string(),
@@ -148,8 +141,7 @@ fn print(reports: &[ScanReport]) -> anyhow::Result<()> {
             format!("{mean:.2}"),
         ]
     };
-    let header =
-        ["scan", "points", "completions", "UHD × 10² (floor)", "TMD × 10² (floor)", "score"];
+    let header = ["scan", "points", "completions", "UHD × 10² (floor)", "TMD × 10² (floor)", "score"];
     output::print(&output::table(header, reports.iter().map(row)))
 }
 
@@ -158,8 +150,7 @@ fn scan_frame(text: &str) -> anyhow::Result<ScanFrame> {
     if let Some(frame) = ScanFrame::of_name(text) {
         return Ok(frame);
     }
-    let numbers: Option<Vec<f64>> =
-        text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let numbers: Option<Vec<f64>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
     match numbers.as_deref() {
         Some(&[x, y, z, radius]) if radius > 0.0 => Ok(ScanFrame::of_ball([x, y, z], radius)?),
         _ => bail!("--frame: expected auto, scan, same or X,Y,Z,RADIUS, found '{text}'"),

@@ -16,13 +16,7 @@ use crate::terminal::output;
 ///
 /// Signals that are probabilities are rounded to votes, since only votes are read in parts, and bounds are measured anew on the
 /// rounded ones where there are labelled rows for it.
-pub(crate) fn run(
-    name: &str,
-    folder: &Path,
-    seed: u64,
-    rows_per_part: usize,
-    out: &Path,
-) -> anyhow::Result<Outcome> {
+pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, out: &Path) -> anyhow::Result<Outcome> {
     let problem = load(name, folder, seed, &LoadOptions::default())?;
     let _claim = ClaimedFolder::open(out)?;
     let signals = as_votes(problem.train.signals())?;

@@ -8,13 +8,10 @@ use std::path::Path;
 use anyhow::{bail, ensure};
 use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
-use labelflow_clouds::shapes::{
-    Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture,
-};
+use labelflow_clouds::shapes::{Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture};
 use labelflow_data::catalog::{CatalogEntry, CheckReport, FileState, catalog, check, fetch, find};
 use labelflow_data::inputs::{
-    RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals,
-    write_value_labels,
+    RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals, write_value_labels,
 };
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression, PlantedVotes};
 use ndarray::Array2;
@@ -111,16 +108,14 @@ fn counts(report: &CheckReport) -> String {
     match report.counts {
         None => "not loaded".to_owned(),
         Some(counts) if counts == expected => format!("{} x {}", counts.n_rows, counts.d_features),
-        Some(counts) => format!(
-            "{} x {}, expected {} x {}",
-            counts.n_rows, counts.d_features, expected.n_rows, expected.d_features
-        ),
+        Some(counts) => {
+            format!("{} x {}, expected {} x {}", counts.n_rows, counts.d_features, expected.n_rows, expected.d_features)
+        }
     }
 }
 
 fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
-    let &SynthArgs { kind, rows: n_rows, classes, labelers, features, seed, rows_per_part, .. } =
-        args;
+    let &SynthArgs { kind, rows: n_rows, classes, labelers, features, seed, rows_per_part, .. } = args;
     let (out, _claim) = (&args.out, ClaimedFolder::open(&args.out)?);
     ensure!(
         features.is_none() || kind == SynthKind::Gaussian,
@@ -134,13 +129,7 @@ fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
         seed,
         ..Default::default()
     };
-    let votes = PlantedVotes {
-        n_rows,
-        n_classes: classes,
-        n_signals: labelers,
-        seed,
-        ..Default::default()
-    };
+    let votes = PlantedVotes { n_rows, n_classes: classes, n_signals: labelers, seed, ..Default::default() };
     if let Some(rows_per_part) = rows_per_part {
         // Without labels.
         let n_parts = match kind {
@@ -184,12 +173,7 @@ fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Shapes to train on, and a quarter as many each to choose settings with and to test on.
-fn furniture(
-    category: FurnitureCategory,
-    n_shapes: usize,
-    seed: u64,
-    out: &Path,
-) -> anyhow::Result<()> {
+fn furniture(category: FurnitureCategory, n_shapes: usize, seed: u64, out: &Path) -> anyhow::Result<()> {
     let others = n_shapes.div_ceil(4);
     let sizes = FurnitureSizes { train: n_shapes, val: others, test: others };
     write_furniture(out, &Furniture { category, seed }, sizes)?;

@@ -37,15 +37,11 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     ))?;
     let config = LabelFlowClassifier {
         seed: args.seed,
-        training: TrainConfig {
-            max_epochs: args.epochs.unwrap_or(EPOCHS),
-            ..TrainConfig::default()
-        },
+        training: TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() },
         ..LabelFlowClassifier::default()
     };
     let fit = |observer: &mut dyn Observer| {
-        config
-            .fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
+        config.fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
     };
     let model = train(fit, FittedLabelFlowClassifier::report)?;
     let flow = model.predict_proba(&test.features)?;
@@ -58,8 +54,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         ("averaged signals", &average.predict_proba(&test.features)?),
         ("supervised learning (true labels)", &supervised.predict_proba(&test.features)?),
     ];
-    let rows =
-        rows.map(|(name, labels)| Ok(row(name, classification_metrics(labels, &test.truth)?)));
+    let rows = rows.map(|(name, labels)| Ok(row(name, classification_metrics(labels, &test.truth)?)));
     let rows = rows.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
     let header = ["on test rows", "accuracy %", "calibration error %", "Brier score"];
     output::print(&output::table(header, rows))?;
@@ -75,10 +70,5 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
 }
 
 fn row(name: &str, metrics: ClassificationMetrics) -> [String; 4] {
-    [
-        name.to_owned(),
-        percent(metrics.accuracy),
-        percent(metrics.ece),
-        format!("{:.4}", metrics.brier),
-    ]
+    [name.to_owned(), percent(metrics.accuracy), percent(metrics.ece), format!("{:.4}", metrics.brier)]
 }

@@ -3,9 +3,7 @@
 use anyhow::Context;
 use labelflow::SavedModel;
 use labelflow::training::Observer;
-use labelflow_clouds::completers::{
-    CompletionDataset, CompletionLearner, CompletionTraining, PointCloudCompleter,
-};
+use labelflow_clouds::completers::{CompletionDataset, CompletionLearner, CompletionTraining, PointCloudCompleter};
 use labelflow_clouds::files::write_cloud;
 use labelflow_clouds::geometry::{Normalization, PartialCut};
 use labelflow_clouds::shapes::{FurnitureCategory, ShapeSet};
@@ -28,10 +26,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let small = PointCloudCompleter::small();
     let config = PointCloudCompleter {
         seed: args.seed,
-        training: CompletionTraining {
-            max_epochs: args.epochs.unwrap_or(EPOCHS),
-            ..small.training
-        },
+        training: CompletionTraining { max_epochs: args.epochs.unwrap_or(EPOCHS), ..small.training },
         ..small
     };
     output::print(&format!(

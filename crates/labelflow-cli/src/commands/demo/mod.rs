@@ -45,8 +45,7 @@ impl DemoArgs {
     /// Leaves the features of the demo as files, so that the other commands can be tried on them; returns the folder of the test rows.
     fn leave_features(&self, train: &Features, test: &Features) -> anyhow::Result<PathBuf> {
         let folder = self.out.join("test");
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("creating {}", folder.display()))?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
         write_features(&self.out.join("features.csv"), train)?;
         write_features(&folder.join("features.csv"), test)?;
         Ok(folder)
@@ -60,10 +59,6 @@ fn train<M>(
 ) -> anyhow::Result<M> {
     let model = fit(&mut Progress::new())?;
     let Report { stop, history, .. } = report(&model);
-    ensure!(
-        *stop != StopReason::Interrupted,
-        "interrupted after {} epochs; there is no model",
-        history.len()
-    );
+    ensure!(*stop != StopReason::Interrupted, "interrupted after {} epochs; there is no model", history.len());
     Ok(model)
 }

@@ -37,12 +37,10 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     for group in problem.train.groups() {
         output::print(&format!("  {}: {}", group.rule.name, group.rule.claim))?;
     }
-    let training =
-        TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
+    let training = TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
     let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
     let fit = |observer: &mut dyn Observer| {
-        config
-            .fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
+        config.fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
     };
     let model = train(fit, FittedLabelFlowRegressor::report)?;
     let flow = model.predict_distribution(&test.features)?;

@@ -6,9 +6,7 @@ use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::rows::Truth;
 use labelflow::sources::RowSource;
 use labelflow::{Bounds, LabelFlowClassifier, WeakDataset};
-use labelflow_data::inputs::{
-    SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
-};
+use labelflow_data::inputs::{SignalsOptions, convention_doubt, read_features, read_labels, read_signals};
 
 use super::parts::PartsSource;
 use super::plan::{FitPlan, SharedSettings, required};
@@ -43,14 +41,10 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             let judged = judged.map(|truth| (dataset.features(), truth));
             (config.prepare(dataset)?, judged)
         }
-        Rows::Parts(source, bounds, memory) => {
-            (config.prepare_source(source, bounds.clone(), *memory)?, None)
-        }
+        Rows::Parts(source, bounds, memory) => (config.prepare_source(source, bounds.clone(), *memory)?, None),
     };
     let metrics = judged.as_ref().map(|(features, truth)| {
-        |model: &FittedLabelFlowClassifier| {
-            Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
-        }
+        |model: &FittedLabelFlowClassifier| Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
     });
     train_flow(plan, &fit, n_rows, "have no vote", metrics)
 }

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use labelflow_clouds::completers::{
-    AnyCompleter, AnyCompletionLearner, CompletionDataset, PointCloudCompleter,
-};
+use labelflow_clouds::completers::{AnyCompleter, AnyCompletionLearner, CompletionDataset, PointCloudCompleter};
 use labelflow_clouds::files::{CloudOptions, read_cloud_with};
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use labelflow_clouds::shapes::{PartNetOptions, ShapeSet, read_partnet, read_partnet_split};
@@ -40,11 +38,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             CompletionDataset::from_parts(shapes, *config.common().seed)?
         }
     };
-    output::note(&format!(
-        "{} partial clouds, {} complete shapes",
-        dataset.n_partials(),
-        dataset.n_shapes()
-    ));
+    output::note(&format!("{} partial clouds, {} complete shapes", dataset.n_partials(), dataset.n_shapes()));
     let digest = config.run_digest(&dataset);
     let training = Training {
         digest,
@@ -83,9 +77,7 @@ fn with_model_flags(
 ) -> anyhow::Result<AnyCompletionLearner> {
     let flags = &args.model;
     let mut config = match (flags.preset, config) {
-        (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => {
-            PointCloudCompleter::paper().into()
-        }
+        (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => PointCloudCompleter::paper().into(),
         (Some(PresetName::Paper), _) => default,
         (Some(PresetName::Fast), config) => config.small(),
         (None, config) => config,
@@ -134,8 +126,7 @@ fn read_partnet_shapes(folder: &Path) -> anyhow::Result<Vec<Shape>> {
     let mut shapes = Vec::new();
     for list in entries(&lists)? {
         let name = list.file_name().map(|name| name.to_string_lossy().into_owned());
-        let Some(category) = name.as_deref().and_then(|name| name.strip_suffix(".train.json"))
-        else {
+        let Some(category) = name.as_deref().and_then(|name| name.strip_suffix(".train.json")) else {
             continue;
         };
         // Merged at depth 1, tables are one part.

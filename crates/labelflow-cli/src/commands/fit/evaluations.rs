@@ -7,9 +7,7 @@ use anyhow::{Context, bail};
 use labelflow::storage::Checkpoint;
 use labelflow::training::{EpochEvent, Observer, StopReason};
 
-use crate::inputs::evaluation_file::{
-    EVALUATION, Evaluation, Scores, read_evaluations, write_evaluations,
-};
+use crate::inputs::evaluation_file::{EVALUATION, Evaluation, Scores, read_evaluations, write_evaluations};
 
 /// How models of one task are judged, where there are labels to judge by.
 pub(super) struct Judge<'a, M> {
@@ -28,19 +26,13 @@ pub(super) struct Evaluations {
 
 impl Evaluations {
     /// What a run that was ended left of the epochs up to its checkpoint; what comes later is trained and judged again.
-    pub(super) fn find(
-        folder: &Path,
-        every: Option<usize>,
-        checkpoint: Option<&Checkpoint>,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn find(folder: &Path, every: Option<usize>, checkpoint: Option<&Checkpoint>) -> anyhow::Result<Self> {
         let path = folder.join(EVALUATION);
         let mut lines = Vec::new();
         if let Some(checkpoint) = checkpoint {
             lines = read_evaluations(&path)?;
             let n_epochs = checkpoint.history.len();
-            lines.retain(|line| {
-                line.epoch < n_epochs && every.is_none_or(|n| is_due(line.epoch, n))
-            });
+            lines.retain(|line| line.epoch < n_epochs && every.is_none_or(|n| is_due(line.epoch, n)));
         }
         Ok(Self { path, every, lines })
     }
@@ -56,19 +48,12 @@ impl Evaluations {
             (Some(_), None) => {
                 bail!("--eval-every needs true labels: name them with --labels-for-eval")
             }
-            (Some(every), Some(judge)) => {
-                Ok(Some(Box::new(EvaluateEvery { evaluations: self, every, judge })))
-            }
+            (Some(every), Some(judge)) => Ok(Some(Box::new(EvaluateEvery { evaluations: self, every, judge }))),
         }
     }
 
     /// Adds the finished model, and leaves no lines of a model that was there before.
-    pub(super) fn finish<M>(
-        mut self,
-        model: &M,
-        n_epochs: usize,
-        judge: Option<&Judge<'_, M>>,
-    ) -> anyhow::Result<()> {
+    pub(super) fn finish<M>(mut self, model: &M, n_epochs: usize, judge: Option<&Judge<'_, M>>) -> anyhow::Result<()> {
         if let (Some(_), Some(judge), Some(epoch)) = (self.every, judge, n_epochs.checked_sub(1))
             && self.lines.last().is_none_or(|line| line.epoch < epoch)
         {
@@ -82,8 +67,7 @@ impl Evaluations {
                 _ => Ok(()),
             };
         }
-        write_evaluations(&self.path, &self.lines)
-            .with_context(|| format!("writing {}", self.path.display()))
+        write_evaluations(&self.path, &self.lines).with_context(|| format!("writing {}", self.path.display()))
     }
 }
 

@@ -53,10 +53,7 @@ impl PartsSource {
     }
 
     /// Opens the files, reads what the signals mean, and finds the bounds. Returns also what is left of the memory.
-    pub(super) fn open(
-        plan: &FitPlan<'_>,
-        options: &SignalsOptions,
-    ) -> anyhow::Result<(Self, Bounds, u64)> {
+    pub(super) fn open(plan: &FitPlan<'_>, options: &SignalsOptions) -> anyhow::Result<(Self, Bounds, u64)> {
         let settings = &plan.settings;
         refuse_evaluation(settings)?;
         let features_path = required(&settings.features, "features")?;
@@ -88,10 +85,9 @@ impl PartsSource {
 
 /// What needs all rows in memory.
 fn refuse_evaluation(settings: &FitSettings) -> anyhow::Result<()> {
-    for (key, given) in [
-        ("labels-for-eval", settings.labels_for_eval.is_some()),
-        ("eval-every", settings.eval_every.is_some()),
-    ] {
+    for (key, given) in
+        [("labels-for-eval", settings.labels_for_eval.is_some()), ("eval-every", settings.eval_every.is_some())]
+    {
         ensure!(
             !given,
             "{key}: expected features that are read into memory, found rows in parts (`labelflow eval` evaluates the model)"
@@ -159,11 +155,7 @@ fn tables(settings: &FitSettings, path: &Path) -> anyhow::Result<(FeatureParts, 
     if votes == table
         && let Some(both) = features.iter().find(|column| signals.contains(column))
     {
-        bail!(
-            "{}, column '{}': expected a feature or a signal, found both",
-            path.display(),
-            table.columns()[*both]
-        );
+        bail!("{}, column '{}': expected a feature or a signal, found both", path.display(), table.columns()[*both]);
     }
     Ok((FeatureParts::new(table, features)?, VoteParts::new(votes, signals)))
 }
@@ -206,10 +198,7 @@ impl RowSource for PartsSource {
         }
     }
 
-    fn visit(
-        &self,
-        visit: &mut dyn FnMut(SourceRows) -> labelflow::Result<()>,
-    ) -> labelflow::Result<()> {
+    fn visit(&self, visit: &mut dyn FnMut(SourceRows) -> labelflow::Result<()>) -> labelflow::Result<()> {
         let all = 0..self.n_rows();
         let mut features = self.features.reader(all.clone(), PASS_ROWS, BadRows::Fail);
         let mut signals: NextSignals<'_> = match &self.signals {

@@ -20,8 +20,7 @@ const CLASSES: &[ModelTask] = &[ModelTask::Classification];
 const VALUES: &[ModelTask] = &[ModelTask::Regression];
 const TABLES: &[ModelTask] = &[ModelTask::Classification, ModelTask::Regression];
 const CLOUDS: &[ModelTask] = &[ModelTask::Completion];
-const ALL: &[ModelTask] =
-    &[ModelTask::Classification, ModelTask::Regression, ModelTask::Completion];
+const ALL: &[ModelTask] = &[ModelTask::Classification, ModelTask::Regression, ModelTask::Completion];
 
 /// Settings that are there or not, and the tasks that they are for.
 macro_rules! optional_settings {
@@ -89,9 +88,7 @@ impl FitSettings {
     /// The task that is named, or that the inputs are for.
     fn task(&self) -> anyhow::Result<ModelTask> {
         if self.rules.is_some() && (self.signals.is_some() || self.signal_columns.is_some()) {
-            bail!(
-                "expected signals, for classification, or rules, for regression, found both: leave one out"
-            );
+            bail!("expected signals, for classification, or rules, for regression, found both: leave one out");
         }
         Ok(match self.task {
             Some(task) => task,
@@ -108,8 +105,7 @@ impl FitSettings {
 
     /// Whether rows are read in parts.
     pub(super) fn is_in_parts(&self) -> bool {
-        let several =
-            |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| TableParts::is_several(path));
+        let several = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| TableParts::is_several(path));
         self.memory.is_some()
             || self.feature_columns.is_some()
             || self.signal_columns.is_some()
@@ -142,9 +138,7 @@ impl<'a> FitPlan<'a> {
     pub(super) fn new(args: &'a FitArgs) -> anyhow::Result<Self> {
         let repeated = args.from.as_deref().map(Repetition::read).transpose()?;
         let (file, config) = match (&repeated, args.from.as_deref(), args.run.as_deref()) {
-            (Some(repeated), Some(model), _) => {
-                (repeated.settings(), Some((model, repeated.record.config_toml())))
-            }
+            (Some(repeated), Some(model), _) => (repeated.settings(), Some((model, repeated.record.config_toml()))),
             (_, _, Some(path)) => {
                 let (file, text) = FitSettings::read(path)?;
                 (file, Some((path, text)))
@@ -157,11 +151,9 @@ impl<'a> FitPlan<'a> {
             ("samples", args.model.samples.is_some(), CLASSES),
             ("spread_first", args.model.spread_first, CLASSES),
         ]);
-        let in_flags = in_flags
-            .map(|(key, given, tasks)| (format!("--{}", key.replace('_', "-")), given, tasks));
+        let in_flags = in_flags.map(|(key, given, tasks)| (format!("--{}", key.replace('_', "-")), given, tasks));
         let in_file = file.given().into_iter();
-        let in_file =
-            in_file.map(|(key, given, tasks)| (format!("{file_name}, key '{key}'"), given, tasks));
+        let in_file = in_file.map(|(key, given, tasks)| (format!("{file_name}, key '{key}'"), given, tasks));
         let given: Vec<_> = in_flags.chain(in_file).filter(|(_, given, _)| *given).collect();
         let settings = flags.or(file);
         let task = settings.task()?;
@@ -185,9 +177,7 @@ impl<'a> FitPlan<'a> {
     pub(super) fn config<C: DeserializeOwned + Default>(&self) -> anyhow::Result<C> {
         match &self.config {
             None => Ok(C::default()),
-            Some((path, text)) => {
-                read_config(text).with_context(|| format!("reading {}", path.display()))
-            }
+            Some((path, text)) => read_config(text).with_context(|| format!("reading {}", path.display())),
         }
     }
 
@@ -213,8 +203,7 @@ impl<'a> FitPlan<'a> {
         *likelihood_weight = flags.likelihood_weight.unwrap_or(*likelihood_weight);
         *device = flags.device.map_or(*device, Into::into);
         if let Some(preset) = flags.preset {
-            *training =
-                Preset::from(preset).training(usize::try_from(n_rows).unwrap_or(usize::MAX));
+            *training = Preset::from(preset).training(usize::try_from(n_rows).unwrap_or(usize::MAX));
         }
         training.max_epochs = flags.epochs.unwrap_or(training.max_epochs);
         training.batch_size = flags.batch_size.map_or(training.batch_size, BatchSize::Rows);

@@ -59,9 +59,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         output::note(&format!("{}: {warning}", rules.display()));
     }
     let metrics = judged.as_ref().map(|(features, truth)| {
-        |model: &FittedLabelFlowRegressor| {
-            Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
-        }
+        |model: &FittedLabelFlowRegressor| Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
     });
     train_flow(plan, &fit, n_rows, "are in no rule", metrics)
 }

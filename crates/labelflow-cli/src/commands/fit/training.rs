@@ -30,10 +30,7 @@ pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     metrics: Option<impl Fn(&FittedFlow<L>) -> labelflow::Result<M>>,
 ) -> anyhow::Result<Outcome> {
     if fit.n_uncovered() > 0 {
-        output::note(&format!(
-            "{} of {n_rows} rows {speaks}: only their features are used",
-            fit.n_uncovered()
-        ));
+        output::note(&format!("{} of {n_rows} rows {speaks}: only their features are used", fit.n_uncovered()));
     }
     if let Some(batch_rows) = fit.batch_rows() {
         output::note(&match fit.n_windows() {
@@ -168,8 +165,7 @@ fn find_checkpoint(path: &Path, run: &str, restart: bool) -> anyhow::Result<Opti
     if !path.exists() {
         return Ok(None);
     }
-    let checkpoint =
-        Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
+    let checkpoint = Checkpoint::load(path).context("cannot go on where a run ended (--restart forgets it)")?;
     ensure!(
         checkpoint.run == run,
         "{}: a checkpoint of other settings or data; repeat that command to finish it, or --restart to forget it",

@@ -12,8 +12,7 @@ pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";
 
 /// The label models that need to be told this of the labelers.
 fn that_need(needs: Needs) -> String {
-    let has =
-        |name: &&str| AnyLabelModel::from_name(name).is_ok_and(|model| model.needs() == needs);
+    let has = |name: &&str| AnyLabelModel::from_name(name).is_ok_and(|model| model.needs() == needs);
     list(&AnyLabelModel::NAMES.iter().copied().filter(has).collect::<Vec<_>>(), "and")
 }
 

@@ -11,8 +11,7 @@ use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::labelers::LabelerErrors;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
-    AbstainConvention, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals,
-    write_counts,
+    AbstainConvention, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
 };
 use serde::Serialize;
 
@@ -91,9 +90,8 @@ fn fit(args: &LabelArgs) -> anyhow::Result<VoteLabeler> {
     // Before any file of votes is read: settings are quick to check.
     let settings = read_settings(args)?;
     let model = model_for(settings.clone(), args, None)?;
-    let input = VoteInput::read(&args.signals, &[], |n_signals, n_classes| {
-        model.bytes_per_pattern(n_signals, n_classes)
-    })?;
+    let input =
+        VoteInput::read(&args.signals, &[], |n_signals, n_classes| model.bytes_per_pattern(n_signals, n_classes))?;
     let example = input.example()?;
     let model = model_for(settings, args, Some(example.n_classes()))?;
     let known = known_of_labelers(args, &example)?;
@@ -113,11 +111,8 @@ impl Report {
     fn new(labeler: &VoteLabeler, labelled: Labelled) -> Self {
         let Labelled { tally, metrics, warnings, .. } = labelled;
         let classes = labeler.fitted.classes().iter().zip(tally.label_balance());
-        let class = |((name, balance), votes): ((&String, f64), f64)| ClassReport {
-            name: name.clone(),
-            balance,
-            votes,
-        };
+        let class =
+            |((name, balance), votes): ((&String, f64), f64)| ClassReport { name: name.clone(), balance, votes };
         let warning = |warning: LabelWarning| WarningReport { text: warning.to_string(), warning };
         Self {
             model: labeler.name(),
@@ -132,15 +127,9 @@ impl Report {
 
     fn print(&self, classes: &[String]) -> anyhow::Result<()> {
         output::print(&labeler_report::table(&self.labelers, classes))?;
-        let rows = self
-            .classes
-            .iter()
-            .map(|class| [class.name.clone(), percent(class.votes), percent(class.balance)]);
+        let rows = self.classes.iter().map(|class| [class.name.clone(), percent(class.votes), percent(class.balance)]);
         output::print(&output::table(["class", "votes %", "labels %"], rows))?;
-        output::print(&format!(
-            "{}: {} rows, {} of them without a vote",
-            self.model, self.n_rows, self.n_uncovered
-        ))?;
+        output::print(&format!("{}: {} rows, {} of them without a vote", self.model, self.n_rows, self.n_uncovered))?;
         self.metrics.as_ref().map_or(Ok(()), Metrics::print)
     }
 }
@@ -186,35 +175,25 @@ fn setting_names(model: &AnyLabelModel) -> Vec<String> {
 }
 
 /// All label models estimate the balance unless the settings give one.
-fn set_class_balance(
-    settings: &mut toml::Table,
-    text: &str,
-    n_classes: usize,
-) -> anyhow::Result<()> {
+fn set_class_balance(settings: &mut toml::Table, text: &str, n_classes: usize) -> anyhow::Result<()> {
     let balance: Vec<f64> = match text {
         "estimated" => {
             settings.remove(CLASS_BALANCE);
             return Ok(());
         }
         "uniform" => vec![1.0 / n_classes as f64; n_classes],
-        numbers => numbers.split(',').map(|number| number.trim().parse()).collect::<Result<_, _>>().map_err(
-            |_| {
-                anyhow::anyhow!(
-                    "class-balance: expected 'estimated', 'uniform' or numbers separated by commas, found '{text}'"
-                )
-            },
-        )?,
+        numbers => numbers.split(',').map(|number| number.trim().parse()).collect::<Result<_, _>>().map_err(|_| {
+            anyhow::anyhow!(
+                "class-balance: expected 'estimated', 'uniform' or numbers separated by commas, found '{text}'"
+            )
+        })?,
     };
     settings.insert(CLASS_BALANCE.to_owned(), balance.into());
     Ok(())
 }
 
 /// The label model with its settings; how common the classes are by the flags, once their number is known.
-fn model_for(
-    mut settings: toml::Table,
-    args: &LabelArgs,
-    n_classes: Option<usize>,
-) -> anyhow::Result<AnyLabelModel> {
+fn model_for(mut settings: toml::Table, args: &LabelArgs, n_classes: Option<usize>) -> anyhow::Result<AnyLabelModel> {
     if let (Some(text), Some(n_classes)) = (&args.class_balance, n_classes) {
         set_class_balance(&mut settings, text, n_classes)?;
     }

@@ -34,11 +34,7 @@ pub(crate) struct Labelled {
 
 impl VoteLabeler {
     /// Fits a label model to the votes.
-    pub(crate) fn fit(
-        input: VoteInput,
-        model: AnyLabelModel,
-        known: &KnownOfLabelers,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn fit(input: VoteInput, model: AnyLabelModel, known: &KnownOfLabelers) -> anyhow::Result<Self> {
         let fitted = SavedLabelModel::new(input.fit(&model, known)?, &*input.example()?);
         Ok(Self { place: input.place(), input, model: Some(model), fitted })
     }
@@ -55,11 +51,7 @@ impl VoteLabeler {
     }
 
     /// Labels all rows, compares the labels with a file of true ones if there is one, and writes them if `out` is named.
-    pub(crate) fn label(
-        &self,
-        truth: Option<&Path>,
-        out: Option<&Path>,
-    ) -> anyhow::Result<Labelled> {
+    pub(crate) fn label(&self, truth: Option<&Path>, out: Option<&Path>) -> anyhow::Result<Labelled> {
         let place = || match truth {
             Some(path) => format!("{}, {}", self.place, path.display()),
             None => self.place.clone(),

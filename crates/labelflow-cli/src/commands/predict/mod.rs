@@ -7,16 +7,13 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use labelflow::learners::{
-    FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution,
-};
+use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution};
 use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelTask, SavedModel};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    LabelColumns, LabelExtras, LabelRows, SignalsOptions, ValueLabels, read_features, read_signals,
-    write_labels_with, write_labels_with_as_they_come, write_value_labels,
-    write_value_labels_as_they_come,
+    LabelColumns, LabelExtras, LabelRows, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
+    write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
@@ -43,10 +40,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
             BadRows::Abstain => "have no label",
             _ => "are left out",
         };
-        output::note(&format!(
-            "{} of {} rows {done}; the first: {first}",
-            counts.n_bad, counts.n_rows
-        ));
+        output::note(&format!("{} of {} rows {done}; the first: {first}", counts.n_bad, counts.n_rows));
     }
     output::note(&format!("{} rows labelled in {}", counts.n_labelled, args.out.display()));
     Ok(())
@@ -83,24 +77,17 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             n_overruled += shares.filter(|share| **share < 0.5).count();
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
-            let extras = LabelExtras {
-                agreement: labelled.agreement.as_deref(),
-                sets: labelled.sets.as_deref(),
-            };
+            let extras = LabelExtras { agreement: labelled.agreement.as_deref(), sets: labelled.sets.as_deref() };
             let (numbers, has_label) = (Some(&labelled.rows[..]), labelled.has_label.as_deref());
             Ok(push(LabelRows { labels, rows: numbers, has_label, extras })?)
         })
     };
-    let columns = LabelColumns {
-        sets: model.certainty().sets.is_some(),
-        agreement: votes.is_some(),
-        tasks: false,
-    };
+    let columns = LabelColumns { sets: model.certainty().sets.is_some(), agreement: votes.is_some(), tasks: false };
     let counts = match in_memory {
         true => label(&mut |rows| write_labels_with(&args.out, rows.labels, classes, rows.extras)),
-        false => write_labels_with_as_they_come(&args.out, classes, columns, |out| {
-            label(&mut |rows| out.push_rows(rows))
-        }),
+        false => {
+            write_labels_with_as_they_come(&args.out, classes, columns, |out| label(&mut |rows| out.push_rows(rows)))
+        }
     }?;
     note_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
     if votes.is_some() {
@@ -133,12 +120,7 @@ enum Votes {
 type NextVotes<'a> = Box<dyn FnMut(usize) -> labelflow_data::Result<Cow<'a, WeakSignals>> + 'a>;
 
 impl Votes {
-    fn read(
-        path: &Path,
-        classes: &[String],
-        rows: &PredictRows,
-        args: &PredictArgs,
-    ) -> anyhow::Result<Self> {
+    fn read(path: &Path, classes: &[String], rows: &PredictRows, args: &PredictArgs) -> anyhow::Result<Self> {
         let options = SignalsOptions { classes: classes.to_vec(), ..Default::default() };
         let check = |found| check_n_rows(path, found, &args.features, rows.n_rows());
         if rows.are_in_memory() {
@@ -361,10 +343,7 @@ impl Model {
 }
 
 /// Probabilities of the rows of a file.
-pub(crate) fn classes(
-    model: &FittedLabelFlowClassifier,
-    features: &Path,
-) -> anyhow::Result<SoftLabels> {
+pub(crate) fn classes(model: &FittedLabelFlowClassifier, features: &Path) -> anyhow::Result<SoftLabels> {
     let rows = read_features(features)?;
     let predict = || model.predict_proba_with_lost(&model.arrange(rows)?);
     let (labels, lost) = predict().with_context(|| format!("{}", features.display()))?;
@@ -374,10 +353,7 @@ pub(crate) fn classes(
 }
 
 /// Distributions of the labels of the rows of a file.
-pub(crate) fn values(
-    model: &FittedLabelFlowRegressor,
-    features: &Path,
-) -> anyhow::Result<ValueDistribution> {
+pub(crate) fn values(model: &FittedLabelFlowRegressor, features: &Path) -> anyhow::Result<ValueDistribution> {
     let label = || -> anyhow::Result<ValueDistribution> {
         Ok(model.predict_distribution(&model.arrange(read_features(features)?)?)?)
     };

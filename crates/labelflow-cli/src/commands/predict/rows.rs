@@ -41,10 +41,7 @@ impl RowCounts {
 
 impl PredictRows {
     /// The columns that the model was trained on.
-    pub(super) fn open<L: FlowLearner>(
-        model: &FittedFlow<L>,
-        args: &PredictArgs,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn open<L: FlowLearner>(model: &FittedFlow<L>, args: &PredictArgs) -> anyhow::Result<Self> {
         let path = &args.features;
         if args.memory.is_some() || args.bad_rows.is_some() || TableParts::is_several(path) {
             let parts = FeatureParts::arranged(TableParts::open(path)?, model.feature_names())?;

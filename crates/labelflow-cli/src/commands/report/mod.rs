@@ -47,11 +47,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
 
 /// The format that is named, or that the name of the file to write says.
 fn format(args: &ReportArgs) -> ReportFormat {
-    let ending = args
-        .out
-        .as_ref()
-        .and_then(|path| path.extension())
-        .map(|ending| ending.to_ascii_lowercase());
+    let ending = args.out.as_ref().and_then(|path| path.extension()).map(|ending| ending.to_ascii_lowercase());
     let is_page = ending.is_some_and(|ending| ending == "html" || ending == "htm");
     args.format.unwrap_or(if is_page { ReportFormat::Html } else { ReportFormat::Markdown })
 }

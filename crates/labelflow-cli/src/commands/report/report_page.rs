@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
-use labelflow_data::inputs::{
-    Predictions, read_labels, read_predictions, read_task_truth, read_values,
-};
+use labelflow_data::inputs::{Predictions, read_labels, read_predictions, read_task_truth, read_values};
 
 use super::args::ReportArgs;
 use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
@@ -17,8 +15,8 @@ use crate::inputs::labeler_report::LabelerReport;
 use crate::inputs::vote_input::VoteInput;
 use crate::report::page::{Block, Page, Section};
 use crate::report::{
-    ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section,
-    tables_section, training_section, values_section,
+    ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section, tables_section,
+    training_section, values_section,
 };
 use crate::terminal::output;
 
@@ -45,8 +43,7 @@ fn check_place(path: &Path) -> anyhow::Result<()> {
 
 fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Section>> {
     let source = &args.signals.source;
-    let has_signals =
-        [&source.signals, &source.wrench, &source.task_votes].iter().any(|path| path.is_some());
+    let has_signals = [&source.signals, &source.wrench, &source.task_votes].iter().any(|path| path.is_some());
     if args.labels.is_some() && args.predictions.is_none() && !has_signals {
         bail!("--labels needs --predictions or --signals: name the rows that they are labels of");
     }
@@ -54,9 +51,7 @@ fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Sectio
         bail!("--signals-labels needs --signals: name the rows that they are labels of");
     }
     let mut sections = Vec::new();
-    if !inputs.results.is_empty()
-        || (inputs.models.is_empty() && !has_signals && args.predictions.is_none())
-    {
+    if !inputs.results.is_empty() || (inputs.models.is_empty() && !has_signals && args.predictions.is_none()) {
         sections.push(tables_section(&inputs.tables(args.systems.as_deref())?));
     }
     if !inputs.models.is_empty() {
@@ -109,14 +104,12 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
                 None => read_labels(labels, &predictions.classes),
             };
             let truth = labels.map(read).transpose()?;
-            check_rows(predictions.labels.n_rows(), truth.as_ref().map(|truth| truth.n_rows()))
-                .with_context(place)?;
+            check_rows(predictions.labels.n_rows(), truth.as_ref().map(|truth| truth.n_rows())).with_context(place)?;
             predictions_section(&predictions, truth.as_ref()).with_context(place)
         }
         Predictions::Values(values) => {
             let truth = labels.map(read_values).transpose()?;
-            check_rows(values.mean.len(), truth.as_ref().map(|truth| truth.n_rows()))
-                .with_context(place)?;
+            check_rows(values.mean.len(), truth.as_ref().map(|truth| truth.n_rows())).with_context(place)?;
             values_section(&values, truth.as_ref()).with_context(place)
         }
     }

@@ -24,9 +24,7 @@ use crate::Outcome;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
 use crate::experiments::summary::{self, Summary, summarize};
-use crate::experiments::systems::{
-    CompletionSystem, Evaluation, RegressionSystem, System, SystemTables,
-};
+use crate::experiments::systems::{CompletionSystem, Evaluation, RegressionSystem, System, SystemTables};
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, over_runs};
@@ -86,8 +84,7 @@ pub(crate) struct RunResult {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
-    let files =
-        args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let files = args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let runs = plan(&files, args)?;
     let kept = [&args.keep, &args.models, &args.pictures].into_iter().flatten();
     let claims = kept.map(|folder| ClaimedFolder::open(folder));
@@ -104,8 +101,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
 fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>> {
     for name in args.systems.iter().flatten() {
         // What is no system of any task is a mistake, not a system that no file has.
-        if RegressionSystem::from_name(name).is_err() && CompletionSystem::from_name(name).is_err()
-        {
+        if RegressionSystem::from_name(name).is_err() && CompletionSystem::from_name(name).is_err() {
             System::from_name(name)?;
         }
     }
@@ -114,8 +110,7 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
         // Before hours of other runs.
         let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
         for (name, expectation) in &file.systems {
-            let task =
-                |seed| RunTask::new(name, settings.clone(), &file.system_tables(), args, seed);
+            let task = |seed| RunTask::new(name, settings.clone(), &file.system_tables(), args, seed);
             task(0).with_context(|| format!("{}", path.display()))?;
             if args.systems.as_ref().is_some_and(|chosen| !chosen.contains(name)) {
                 continue;
@@ -141,12 +136,8 @@ impl RunTask {
         seed: u64,
     ) -> anyhow::Result<Self> {
         Ok(match settings.of_run(seed, args.epochs, args.device.map(Into::into)) {
-            FlowSettings::Classifier(config) => {
-                Self::Classification(System::from_name(system)?, config)
-            }
-            FlowSettings::Regressor(config) => {
-                Self::Regression(RegressionSystem::from_name(system)?, config)
-            }
+            FlowSettings::Classifier(config) => Self::Classification(System::from_name(system)?, config),
+            FlowSettings::Regressor(config) => Self::Regression(RegressionSystem::from_name(system)?, config),
             FlowSettings::Completer(flow) => {
                 let system = CompletionSystem::from_name(system)?;
                 let mut learner = system.learner(&flow, tables)?;
@@ -230,9 +221,8 @@ fn carry_out_one(
     let mut clock = EpochClock { watched: &mut observers, last: None, times: Vec::new() };
     let start = Instant::now();
     let evaluate = || run.evaluate(&folder, args.models.as_deref(), &mut clock);
-    let Evaluation { values, ece, intervals, report, completion_ms, examples } =
-        device_memory::guarded(evaluate)
-            .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
+    let Evaluation { values, ece, intervals, report, completion_ms, examples } = device_memory::guarded(evaluate)
+        .with_context(|| format!("{} on {}, seed {}", run.system, run.file.set, run.seed))?;
     if interrupt::requested() {
         bail!("interrupted; with --keep DIR, finished runs are not repeated");
     }
@@ -296,13 +286,10 @@ impl Run<'_> {
                 evaluation.values.retain(|(metric, _)| wanted.contains(metric));
                 Ok(evaluation)
             }
-            RunTask::Regression(system, config) => {
-                system.evaluate(&load_rules(set, folder, seed)?, config, observer)
-            }
+            RunTask::Regression(system, config) => system.evaluate(&load_rules(set, folder, seed)?, config, observer),
             RunTask::Completion(system, settings) => {
                 let set = ShapeSet::from_name(set).context("a set of shapes")?;
-                let problem =
-                    set.load(folder, self.file.data.n_train_shapes, self.file.data.n_test_shapes)?;
+                let problem = set.load(folder, self.file.data.n_train_shapes, self.file.data.n_test_shapes)?;
                 let name = self.file_name();
                 let model = models.map(|folder| folder.join(name.trim_end_matches(".json")));
                 let (flow, learner) = &**settings;

@@ -5,12 +5,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use labelflow::training::{Observer, Report};
-use labelflow_clouds::completers::{
-    AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter,
-};
-use labelflow_clouds::geometry::{
-    NearestTree, PartialCloud, PartialCut, PointSet, Shape, resample, shape_stream,
-};
+use labelflow_clouds::completers::{AnyCompletionLearner, CompletionDataset, CompletionOptions, PointCloudCompleter};
+use labelflow_clouds::geometry::{NearestTree, PartialCloud, PartialCut, PointSet, Shape, resample, shape_stream};
 use labelflow_clouds::metrics::{CompletionScores, MMD_UNIT, SamplingFloor, TMD_UNIT, UHD_UNIT};
 use labelflow_clouds::shapes::ShapeProblem;
 use rayon::prelude::*;
@@ -114,12 +110,9 @@ impl CompletionSystem {
         };
         let examples = examples(problem, &partials, &completions, config.n_points)?;
         let references = trees(&problem.test, config.n_points, "reference")?;
-        let partials: Vec<NearestTree> =
-            partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
-        let completions: Vec<Vec<NearestTree>> = completions
-            .par_iter()
-            .map(|group| group.iter().map(NearestTree::new).collect())
-            .collect();
+        let partials: Vec<NearestTree> = partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
+        let completions: Vec<Vec<NearestTree>> =
+            completions.par_iter().map(|group| group.iter().map(NearestTree::new).collect()).collect();
         let floors: Vec<SamplingFloor> = problem
             .test
             .par_iter()
@@ -153,12 +146,7 @@ impl CompletionSystem {
         config
     }
 
-    fn simple(
-        self,
-        problem: &ShapeProblem,
-        n_points: usize,
-        partials: &[PartialCloud],
-    ) -> anyhow::Result<Completions> {
+    fn simple(self, problem: &ShapeProblem, n_points: usize, partials: &[PartialCloud]) -> anyhow::Result<Completions> {
         let candidates = match self {
             Self::NearestShape | Self::TenNearest => trees(&problem.train, n_points, "candidate")?,
             _ => Vec::new(),
@@ -173,9 +161,9 @@ impl CompletionSystem {
             .map(|(partial, (index, shape))| match self {
                 Self::NearestShape => nearest(partial, 1),
                 Self::TenNearest => nearest(partial, N_COMPLETIONS),
-                Self::ResampledTruth => (0..N_COMPLETIONS)
-                    .map(|sample| complete(shape, n_points, &format!("truth {sample}")))
-                    .collect(),
+                Self::ResampledTruth => {
+                    (0..N_COMPLETIONS).map(|sample| complete(shape, n_points, &format!("truth {sample}"))).collect()
+                }
                 Self::Oracle => oracle(problem, index, partial, n_points),
                 _ => {
                     let rng = &mut shape_stream(0, shape.id(), "copy");
@@ -202,14 +190,10 @@ fn learned(
 ) -> anyhow::Result<(Completions, Option<Report>, Option<f64>)> {
     let dataset = CompletionDataset::from_parts(problem.train.clone(), seed)?;
     let fitted = crate::inputs::completer::fit_or_load(learner, &dataset, model, observer)?;
-    let options =
-        CompletionOptions { n_completions: N_COMPLETIONS, ..CompletionOptions::default() };
+    let options = CompletionOptions { n_completions: N_COMPLETIONS, ..CompletionOptions::default() };
     let scans: Vec<PointSet> = partials.iter().map(|partial| partial.points.clone()).collect();
     // Kernels that a device compiles at their first use are not what a completion takes.
-    fitted.complete_all(
-        &scans[..scans.len().min(1)],
-        &CompletionOptions { n_completions: 1, ..options.clone() },
-    )?;
+    fitted.complete_all(&scans[..scans.len().min(1)], &CompletionOptions { n_completions: 1, ..options.clone() })?;
     let start = Instant::now();
     let completions = fitted.complete_all(&scans, &options)?;
     let n_completions: usize = completions.iter().map(Vec::len).sum();
@@ -250,11 +234,8 @@ fn trees(shapes: &[Shape], n_points: usize, role: &str) -> anyhow::Result<Vec<Ne
 /// The candidates whose surfaces the partial cloud lies nearest to, by their indices.
 fn nearest(partial: &PointSet, candidates: &[NearestTree], n_wanted: usize) -> Vec<usize> {
     let partial = NearestTree::new(partial);
-    let distance = |tree: &NearestTree| {
-        tree.squared_distances(&partial).into_iter().map(f64::from).sum::<f64>()
-    };
-    let mut ranked: Vec<(f64, usize)> =
-        candidates.iter().map(distance).zip(0..candidates.len()).collect();
+    let distance = |tree: &NearestTree| tree.squared_distances(&partial).into_iter().map(f64::from).sum::<f64>();
+    let mut ranked: Vec<(f64, usize)> = candidates.iter().map(distance).zip(0..candidates.len()).collect();
     ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
     ranked.into_iter().take(n_wanted).map(|(_, index)| index).collect()
 }
@@ -266,14 +247,10 @@ fn oracle(
     n_points: usize,
 ) -> anyhow::Result<Vec<PointSet>> {
     let Some(furniture) = problem.furniture else {
-        anyhow::bail!(
-            "oracle: expected synthetic shapes, found real ones, whose missing parts nobody can redraw"
-        );
+        anyhow::bail!("oracle: expected synthetic shapes, found real ones, whose missing parts nobody can redraw");
     };
     let model = furniture.model("test", index)?;
     (0..N_COMPLETIONS as u64)
-        .map(|sample| {
-            Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?)
-        })
+        .map(|sample| Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?))
         .collect()
 }

@@ -5,13 +5,11 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 use labelflow::baselines::{
-    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation,
-    ReferenceProportions, StageLabels, SupervisedClassifier,
+    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, ReferenceProportions, StageLabels,
+    SupervisedClassifier,
 };
 use labelflow::calibration::{ConformalSets, SetMetrics};
-use labelflow::label_models::{
-    AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs,
-};
+use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
 use labelflow::labelers::LabelerErrors;
 use labelflow::learners::Scaling;
 use labelflow::rows::{SoftLabels, Ties};
@@ -96,10 +94,7 @@ const NAMED: &[(&str, Method)] = {
         ("mmce", LabelModel("minimax-entropy", None, Classes)),
         ("ds", LabelModel("dawid-skene", None, Probabilities)),
         ("dp", LabelModel("data-programming", None, Probabilities)),
-        (
-            "dp-coupled",
-            LabelModel("data-programming", Some(["coverage", "coupled"]), Probabilities),
-        ),
+        ("dp-coupled", LabelModel("data-programming", Some(["coverage", "coupled"]), Probabilities)),
         ("mv", LabelModel("majority-vote", None, ClassesWithRandomTies)),
         ("metal", LabelModel("metal", None, Probabilities)),
         ("snorkel", LabelModel("snorkel", None, Probabilities)),
@@ -110,8 +105,7 @@ const NAMED: &[(&str, Method)] = {
 static ALL: LazyLock<Vec<(&str, Method)>> = LazyLock::new(|| {
     let named = |name: &str| NAMED.iter().any(|(_, method)| method.is_label_model(name));
     let others = AnyLabelModel::NAMES.iter().filter(|name| !named(name));
-    let others =
-        others.map(|&name| (name, Method::LabelModel(name, None, HandedOver::Probabilities)));
+    let others = others.map(|&name| (name, Method::LabelModel(name, None, HandedOver::Probabilities)));
     NAMED.iter().copied().chain(others).chain([("sl", Method::Supervised)]).collect()
 });
 
@@ -155,12 +149,8 @@ impl FirstStage {
     /// What an end model is told of its labels.
     pub(super) fn handed_over(self, seed: u64) -> (StageLabels, Ties) {
         match self.method() {
-            Method::LabelModel(_, _, HandedOver::Probabilities) => {
-                (StageLabels::Soft, Ties::Lowest)
-            }
-            Method::LabelModel(_, _, HandedOver::ClassesWithRandomTies) => {
-                (StageLabels::Hard, Ties::Random { seed })
-            }
+            Method::LabelModel(_, _, HandedOver::Probabilities) => (StageLabels::Soft, Ties::Lowest),
+            Method::LabelModel(_, _, HandedOver::ClassesWithRandomTies) => (StageLabels::Hard, Ties::Random { seed }),
             _ => (StageLabels::Hard, Ties::Lowest),
         }
     }
@@ -271,11 +261,7 @@ enum By {
 
 impl FittedFirstStage {
     /// Labels of any rows.
-    pub(super) fn labels(
-        &self,
-        features: &Features,
-        signals: &WeakSignals,
-    ) -> anyhow::Result<SoftLabels> {
+    pub(super) fn labels(&self, features: &Features, signals: &WeakSignals) -> anyhow::Result<SoftLabels> {
         Ok(match &self.by {
             By::Features(classify) => classify(features)?,
             By::Signals(fitted) => fitted.predict_proba(signals)?,
@@ -284,11 +270,7 @@ impl FittedFirstStage {
 
     /// How good sets of classes are on the test rows, when their threshold is learned from the labelled simulation rows. Nothing for methods
     /// without scores, or without such rows.
-    pub(super) fn sets(
-        &self,
-        problem: &WeakProblem,
-        level: f64,
-    ) -> anyhow::Result<Option<SetMetrics>> {
+    pub(super) fn sets(&self, problem: &WeakProblem, level: f64) -> anyhow::Result<Option<SetMetrics>> {
         let (Some(scores), Some(known)) = (&self.scores, &problem.simulation) else {
             return Ok(None);
         };
@@ -298,16 +280,12 @@ impl FittedFirstStage {
 
     /// The training rows that an end model learns from, with their labels. A method that knows votes alone has nothing
     /// to say of rows without any.
-    pub(super) fn training_labels(
-        &self,
-        problem: &WeakProblem,
-    ) -> anyhow::Result<(Features, SoftLabels)> {
+    pub(super) fn training_labels(&self, problem: &WeakProblem) -> anyhow::Result<(Features, SoftLabels)> {
         let (features, signals) = (problem.train.features(), problem.train.signals());
         if let By::Features(classify) = &self.by {
             return Ok((features.clone(), classify(features)?));
         }
-        let covered: Vec<usize> =
-            (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
+        let covered: Vec<usize> = (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
         if covered.is_empty() {
             anyhow::bail!("signals: expected at least one vote, found abstentions only");
         }
@@ -326,26 +304,15 @@ fn classifier(
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
 const SCALING: Scaling = Scaling::None;
 
-fn fit_expectation(
-    form: ExpectationForm,
-    problem: &WeakProblem,
-    seed: u64,
-) -> anyhow::Result<FittedFirstStage> {
+fn fit_expectation(form: ExpectationForm, problem: &WeakProblem, seed: u64) -> anyhow::Result<FittedFirstStage> {
     let reference = match form {
         ExpectationForm::Full => {
             let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
             ReferenceProportions::measured(signals, truth)?
         }
-        ExpectationForm::Half => {
-            ReferenceProportions::measured(problem.train.signals(), &problem.train_truth)?
-        }
+        ExpectationForm::Half => ReferenceProportions::measured(problem.train.signals(), &problem.train_truth)?,
     };
-    let model = GeneralizedExpectation {
-        seed,
-        form,
-        scaling: SCALING,
-        ..GeneralizedExpectation::default()
-    };
+    let model = GeneralizedExpectation { seed, form, scaling: SCALING, ..GeneralizedExpectation::default() };
     let fitted = model.fit(problem.train.features(), problem.train.signals(), &reference)?;
     classifier(move |features| fitted.predict_proba(features))
 }

@@ -68,18 +68,13 @@ impl FlowCertainty {
         Ok(flow)
     }
 
-    fn calibration(
-        self,
-        flow: &CertainFlow,
-        problem: &WeakProblem,
-    ) -> anyhow::Result<Option<Calibration>> {
+    fn calibration(self, flow: &CertainFlow, problem: &WeakProblem) -> anyhow::Result<Option<Calibration>> {
         let method = match self {
             Self::AsTrained | Self::Samples | Self::Ensemble => return Ok(None),
             Self::Bounds => {
                 let train = &problem.train;
                 let labels = flow.labels(train.features())?;
-                let temperature =
-                    Temperature::from_bounds(&labels, train.signals(), train.bounds())?;
+                let temperature = Temperature::from_bounds(&labels, train.signals(), train.bounds())?;
                 return Ok(Some(Calibration::Temperature(temperature)));
             }
             Self::Temperature => CalibrationMethod::Temperature,

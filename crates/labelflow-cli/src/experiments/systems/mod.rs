@@ -85,9 +85,7 @@ impl System {
         let first_stage = FirstStage::from_name(first);
         let end_model = END_MODELS.iter().position(|(name, _)| Some(*name) == end);
         match first_stage {
-            Some(first_stage) if end_model.is_some() == end.is_some() => {
-                Ok(Self { first_stage, end_model })
-            }
+            Some(first_stage) if end_model.is_some() == end.is_some() => Ok(Self { first_stage, end_model }),
             _ => anyhow::bail!(
                 "system: expected one of {}, alone or followed by {}, found '{name}'",
                 FirstStage::all().map(FirstStage::name).collect::<Vec<_>>().join(", "),
@@ -115,8 +113,7 @@ impl System {
                 // With true labels there is no first stage.
                 let (end_model, train) = (settings(end_model, config.seed)?, &problem.train);
                 let truth = &problem.train_truth;
-                let fitted =
-                    SupervisedClassifier::fit_end_model(&end_model, train.features(), truth)?;
+                let fitted = SupervisedClassifier::fit_end_model(&end_model, train.features(), truth)?;
                 (fitted.predict_proba(&problem.test.features)?, None, None)
             }
             _ => {
@@ -275,8 +272,7 @@ mod tests {
 
     #[test]
     fn fast_training_keeps_to_the_epochs_that_are_allowed() {
-        let evaluation =
-            system("llf-fast").evaluate(&problem(), &config(), None, &mut Nobody).unwrap();
+        let evaluation = system("llf-fast").evaluate(&problem(), &config(), None, &mut Nobody).unwrap();
         assert_eq!(evaluation.report.unwrap().history.len(), config().training.max_epochs);
     }
 

@@ -81,10 +81,9 @@ impl RegressionSystem {
                 fitted.predict(test.features.values())?
             }
             _ => {
-                let model = self.flow(config).fit_with(
-                    &problem.train,
-                    FitOptions { observer: Some(observer), ..FitOptions::default() },
-                )?;
+                let model = self
+                    .flow(config)
+                    .fit_with(&problem.train, FitOptions { observer: Some(observer), ..FitOptions::default() })?;
                 let labels = model.predict_distribution(&test.features)?;
                 let metrics = regression_metrics(&labels, &test.truth)?;
                 return Ok(Evaluation {

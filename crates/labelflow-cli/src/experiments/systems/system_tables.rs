@@ -16,11 +16,7 @@ pub(crate) struct SystemTables {
 
 impl SystemTables {
     /// The settings of a system with the numbers of points of the flow's, its seed and its device, so that all are compared alike.
-    pub(crate) fn learner(
-        &self,
-        system: &str,
-        flow: &PointCloudCompleter,
-    ) -> anyhow::Result<AnyCompletionLearner> {
+    pub(crate) fn learner(&self, system: &str, flow: &PointCloudCompleter) -> anyhow::Result<AnyCompletionLearner> {
         let learner = AnyCompletionLearner::of_system(system)?;
         let (name, changes) = match &learner {
             AnyCompletionLearner::Flow(_) => return Ok(flow.clone().into()),
@@ -44,13 +40,11 @@ mod tests {
     #[test]
     fn points_and_seeds_are_those_of_the_flow() {
         let flow = PointCloudCompleter { seed: 7, n_points: 99, ..PointCloudCompleter::default() };
-        let tables =
-            SystemTables { codes: "d_noise = 3".parse().unwrap(), ..SystemTables::default() };
+        let tables = SystemTables { codes: "d_noise = 3".parse().unwrap(), ..SystemTables::default() };
         let learner = tables.learner("mm-pcl2pcl", &flow).unwrap();
         let AnyCompletionLearner::Codes(codes) = learner else { panic!("codes") };
         assert_eq!((codes.seed, codes.n_points, codes.d_noise), (7, 99, 3));
-        let tables =
-            SystemTables { codes: "no_such = 3".parse().unwrap(), ..SystemTables::default() };
+        let tables = SystemTables { codes: "no_such = 3".parse().unwrap(), ..SystemTables::default() };
         assert!(tables.learner("pcl2pcl", &flow).is_err());
         assert_eq!(tables.learner("llf", &flow).unwrap(), flow.into());
     }

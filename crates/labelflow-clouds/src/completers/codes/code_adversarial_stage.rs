@@ -9,9 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::code_models::NoiseReader;
 use super::code_stage::noise_rows;
-use crate::completers::networks::{
-    DenseLayers, discriminator_loss, nearest_distances, weighted_sum,
-};
+use crate::completers::networks::{DenseLayers, discriminator_loss, nearest_distances, weighted_sum};
 use crate::completers::scan_input::{normal, to_tensor_on};
 use crate::completers::stages::{
     Course, NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
@@ -87,8 +85,7 @@ impl Stage for CodeAdversarialStage<'_> {
         let &Self { config, dataset, .. } = self;
         let (n_clouds, batch_size) = (dataset.n_partials(), config.players.batch_size);
         let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
-            let clouds =
-                dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
+            let clouds = dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
             Ok((clouds, [normal(config.d_noise, rng), normal(config.d_noise, rng)]))
         };
         let names = ["players order", "players"];
@@ -117,8 +114,7 @@ impl Stage for CodeAdversarialStage<'_> {
             ..self.network.clone()
         };
         let encode = |clouds| network.autoencoder.encode(clouds, Mode::Predict).detach();
-        let (of_partials, of_shapes) =
-            (encode(batch.partials.clone()), encode(batch.shapes.clone()));
+        let (of_partials, of_shapes) = (encode(batch.partials.clone()), encode(batch.shapes.clone()));
         let codes = network.complete_codes(of_partials, batch.noise.clone());
 
         let scores = |codes: Tensor<2>| CodeNetwork::scores(&network.discriminator, codes);
@@ -177,9 +173,7 @@ fn generator_terms(
         (None, None) => None,
     };
     let recovery = match (latent, batch.noise, batch.reading_noise) {
-        (Some(latent), Some(noise), Some(reading_noise)) => {
-            (latent.sample(reading_noise) - noise).abs().mean()
-        }
+        (Some(latent), Some(noise), Some(reading_noise)) => (latent.sample(reading_noise) - noise).abs().mean(),
         _ => hausdorff.zeros_like(),
     };
     [adversarial, hausdorff, recovery]

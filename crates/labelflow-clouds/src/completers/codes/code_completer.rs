@@ -22,13 +22,9 @@ use rand_chacha::ChaCha8Rng;
 use super::code_training::train_codes;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
-use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, to_points, to_tensor,
-};
+use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, to_points, to_tensor};
 use crate::completers::stages::Course;
-use crate::completers::{
-    CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
-};
+use crate::completers::{CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
 use crate::geometry::PointSet;
 
 settings! {
@@ -110,12 +106,7 @@ impl CodeCompleter {
             hausdorff_weight: 6.0,
             recovery_weight: 7.5,
             discriminator_first: false,
-            players: StageTraining {
-                max_epochs: 1000,
-                batch_size: 50,
-                learning_rate: 5e-4,
-                ..base.players.clone()
-            },
+            players: StageTraining { max_epochs: 1000, batch_size: 50, learning_rate: 5e-4, ..base.players.clone() },
             ..base
         }
     }
@@ -136,11 +127,8 @@ impl CompletionLearner for CodeCompleter {
     type Networks = CodeNetwork;
     const TASK: ModelTask = ModelTask::CodeCompletion;
     const KIND: &'static str = "code completer";
-    const SYSTEMS: &'static [System<Self>] = &[
-        ("pcl2pcl", Self::pcl2pcl),
-        ("mm-pcl2pcl", Self::mm_pcl2pcl),
-        ("mm-pcl2pcl-im", Self::mm_pcl2pcl_im),
-    ];
+    const SYSTEMS: &'static [System<Self>] =
+        &[("pcl2pcl", Self::pcl2pcl), ("mm-pcl2pcl", Self::mm_pcl2pcl), ("mm-pcl2pcl-im", Self::mm_pcl2pcl_im)];
 
     fn system(&self) -> &'static str {
         match self {
@@ -175,12 +163,7 @@ impl CompletionLearner for CodeCompleter {
             statistics_batches: 10,
             autoencoder: code_stage.clone(),
             variational: code_stage,
-            players: StageTraining {
-                max_epochs: 120,
-                batch_size: 16,
-                learning_rate: 2e-3,
-                ..self.players
-            },
+            players: StageTraining { max_epochs: 120, batch_size: 16, learning_rate: 2e-3, ..self.players },
             ..self
         }
     }
@@ -266,15 +249,9 @@ impl FittedCodeCompleter {
         Ok(self.networks.autoencoder.encode(clouds, Mode::Predict))
     }
 
-    fn noise(
-        &self,
-        n_rows: usize,
-        temperature: f64,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Option<Tensor<2>>> {
+    fn noise(&self, n_rows: usize, temperature: f64, rng: &mut ChaCha8Rng) -> Result<Option<Tensor<2>>> {
         let CodeCompleter { d_noise, device, .. } = self.config;
-        let noise =
-            (d_noise > 0).then(|| normal_tensor([n_rows, d_noise], temperature, device, rng));
+        let noise = (d_noise > 0).then(|| normal_tensor([n_rows, d_noise], temperature, device, rng));
         noise.transpose()
     }
 }

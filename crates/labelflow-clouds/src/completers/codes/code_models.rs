@@ -20,9 +20,7 @@ use burn::tensor::activation::relu;
 use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm};
 
 use crate::completers::CodeCompleter;
-use crate::completers::networks::{
-    DenseLayers, Latent, PointFeatures, PointFeaturesConfig, as_clouds,
-};
+use crate::completers::networks::{DenseLayers, Latent, PointFeatures, PointFeaturesConfig, as_clouds};
 
 /// The slope of the autoencoder's activations below zero.
 const NEGATIVE_SLOPE: f64 = 0.01;
@@ -59,12 +57,7 @@ fn features(config: &CodeCompleter, negative_slope: f64, init: &mut Initializer)
 }
 
 /// Layers with the decoder's widths, and others before them.
-fn decoder(
-    config: &CodeCompleter,
-    first: &[usize],
-    negative_slope: f64,
-    init: &mut Initializer,
-) -> DenseLayers {
+fn decoder(config: &CodeCompleter, first: &[usize], negative_slope: f64, init: &mut Initializer) -> DenseLayers {
     let widths = [first, &config.decoder_widths, &[config.n_points * N_AXES]].concat();
     DenseLayers::init(&widths, negative_slope, None, init)
 }

@@ -31,8 +31,7 @@ impl CodeNetwork {
         let init = &mut Initializer::new(config.seed, device);
         let (d_code, has_noise) = (config.d_code(), config.d_noise > 0);
         let autoencoder = PointAutoencoder::init(config, init);
-        let variational = (has_noise && !config.joint_reader)
-            .then(|| PointVariationalAutoencoder::init(config, init));
+        let variational = (has_noise && !config.joint_reader).then(|| PointVariationalAutoencoder::init(config, init));
         let deviation = config.player_deviation.map(|deviation| deviation as f32);
         let mut layers = |d_input, hidden: &[usize], d_output, slope| {
             let widths = [&[d_input], hidden, &[d_output]].concat();

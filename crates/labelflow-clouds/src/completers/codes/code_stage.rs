@@ -10,9 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use super::code_models::{PointAutoencoder, PointVariationalAutoencoder};
 use crate::completers::networks::earth_movers_loss;
 use crate::completers::scan_input::{normal, stacked, to_tensor_on};
-use crate::completers::stages::{
-    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
-};
+use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
 
 /// Complete clouds and the noise of a variational autoencoder.
@@ -125,10 +123,7 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
         };
         let clouds = draw_clouds(config.seed, M::DRAWS, n_clouds, batch_size, step, draw)?;
         let (shapes, noise): (Vec<_>, Vec<Vec<f32>>) = clouds.into_iter().unzip();
-        Ok(ShapeBatch {
-            shapes: to_tensor_on(&shapes, device),
-            noise: noise_rows(noise.iter(), config, device),
-        })
+        Ok(ShapeBatch { shapes: to_tensor_on(&shapes, device), noise: noise_rows(noise.iter(), config, device) })
     }
 
     fn step(&self, batch: ShapeBatch) -> StepResult {

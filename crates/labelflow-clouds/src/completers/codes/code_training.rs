@@ -98,8 +98,7 @@ mod tests {
     #[test]
     fn epochs_run_through_the_stages() {
         let config = CodeCompleter::mm_pcl2pcl().small();
-        let [a, v, p] =
-            [&config.autoencoder, &config.variational, &config.players].map(|one| one.max_epochs);
+        let [a, v, p] = [&config.autoencoder, &config.variational, &config.players].map(|one| one.max_epochs);
         assert_eq!(stages(&config), [0..a, a..a + v, a + v..a + v + p]);
         let without = [0..a, a..a, a..a + p];
         let config = CodeCompleter { joint_reader: true, ..config };

@@ -41,11 +41,7 @@ pub(crate) struct CloudDraw {
 
 impl CompletionBatch {
     /// The batch of these clouds.
-    pub(crate) fn on_device(
-        draws: &[CloudDraw],
-        config: &PointCloudCompleter,
-        device: &Device,
-    ) -> Self {
+    pub(crate) fn on_device(draws: &[CloudDraw], config: &PointCloudCompleter, device: &Device) -> Self {
         let clouds = |n_points: usize, values: fn(&CloudDraw) -> &[f32]| {
             stacked(draws.iter().map(values), [draws.len(), n_points, N_AXES], device)
         };
@@ -55,19 +51,14 @@ impl CompletionBatch {
             shapes: clouds(config.n_points, |draw| draw.shape.as_flat()),
             latent_noise: stacked(latent_noise, [draws.len(), config.d_latent], device),
             noise: clouds(config.n_points, |draw| &draw.noise),
-            blur: (config.discriminator_blur > 0.0)
-                .then(|| clouds(config.n_points, |draw| &draw.blur)),
+            blur: (config.discriminator_blur > 0.0).then(|| clouds(config.n_points, |draw| &draw.blur)),
         }
     }
 }
 
 impl CloudDraw {
     /// The clouds of a step.
-    pub(crate) fn all(
-        dataset: &CompletionDataset,
-        config: &PointCloudCompleter,
-        step: usize,
-    ) -> Result<Vec<Self>> {
+    pub(crate) fn all(dataset: &CompletionDataset, config: &PointCloudCompleter, step: usize) -> Result<Vec<Self>> {
         let (n_clouds, batch_size) = (dataset.n_partials(), config.training.batch_size);
         let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
             let points = [config.n_partial_points, config.n_points];
@@ -96,9 +87,7 @@ impl CloudDraw {
 /// Points with an offset each.
 fn shifted(points: &PointSet, offsets: &[f32]) -> Result<PointSet> {
     let offsets = offsets.as_chunks::<N_AXES>().0;
-    let shift = |(point, offset): (&[f32; 3], &[f32; 3])| {
-        std::array::from_fn(|axis| point[axis] + offset[axis])
-    };
+    let shift = |(point, offset): (&[f32; 3], &[f32; 3])| std::array::from_fn(|axis| point[axis] + offset[axis]);
     Ok(PointSet::new(points.as_slice().iter().zip(offsets).map(shift).collect())?)
 }
 
@@ -110,7 +99,6 @@ fn moved(points: PointSet, jitter: f64, rng: &mut impl Rng) -> Result<PointSet> 
     let mut draw = |largest: f64| rng.random_range(-largest..=largest) as f32;
     let scale = 1.0 + draw(jitter);
     let offset: [f32; N_AXES] = std::array::from_fn(|_| draw(jitter / 2.0));
-    let move_point =
-        |point: &[f32; 3]| std::array::from_fn(|axis| point[axis] * scale + offset[axis]);
+    let move_point = |point: &[f32; 3]| std::array::from_fn(|axis| point[axis] * scale + offset[axis]);
     Ok(PointSet::new(points.as_slice().iter().map(move_point).collect())?)
 }

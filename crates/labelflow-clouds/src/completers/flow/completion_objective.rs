@@ -47,11 +47,7 @@ pub(crate) fn likelihood_slope(n_points: usize) -> f64 {
 }
 
 /// The terms of clouds: by the discriminator's scores, `[n_clouds]`, and by their distance from the partial clouds.
-pub(crate) fn cloud_terms(
-    clouds: Tensor<3>,
-    scores: Tensor<1>,
-    partials: Tensor<3>,
-) -> [Tensor<1>; 3] {
+pub(crate) fn cloud_terms(clouds: Tensor<3>, scores: Tensor<1>, partials: Tensor<3>) -> [Tensor<1>; 3] {
     let distances = nearest_distances(partials, clouds);
     [(scores - 1.0).square().mean(), distances.clone().max_dim(1).mean(), distances.mean()]
 }

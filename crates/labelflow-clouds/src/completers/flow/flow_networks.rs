@@ -16,9 +16,8 @@ use burn::tensor::activation::{leaky_relu, silu};
 use burn::tensor::{Device, Gradients, Tensor};
 use labelflow::training::flat_gradients;
 use labelflow_flow::{
-    Bijection, Chain, Flow, Initializer, Linear, Mode, N_AXES, Normalization, PointCoupling,
-    PointFlowConfig, PointGradients, PointNorm, PointTape, StatisticsRecorder, generate_with_tape,
-    standard_normal_log_prob,
+    Bijection, Chain, Flow, Initializer, Linear, Mode, N_AXES, Normalization, PointCoupling, PointFlowConfig,
+    PointGradients, PointNorm, PointTape, StatisticsRecorder, generate_with_tape, standard_normal_log_prob,
 };
 
 use crate::completers::PointCloudCompleter;
@@ -91,12 +90,7 @@ impl CompletionNetwork {
             d_hidden: config.d_hidden,
             n_steps: config.n_steps,
         };
-        let features = PointFeaturesConfig {
-            widths,
-            bias: false,
-            norm: PointNorm::Affine,
-            negative_slope: 0.0,
-        };
+        let features = PointFeaturesConfig { widths, bias: false, norm: PointNorm::Affine, negative_slope: 0.0 };
         Self {
             features: features.init(init),
             encoder: LatentEncoder::init(d_features, config.d_latent, init),
@@ -135,12 +129,7 @@ impl CompletionNetwork {
     ///
     /// - latent: `[n_clouds, d_latent]`, features: `[n_clouds, d_features]`
     /// - returns: `[n_conditioners, n_clouds, d_hidden]`
-    pub(crate) fn condition(
-        &self,
-        latent: Tensor<2>,
-        features: Tensor<2>,
-        mode: Mode<'_>,
-    ) -> Tensor<3> {
+    pub(crate) fn condition(&self, latent: Tensor<2>, features: Tensor<2>, mode: Mode<'_>) -> Tensor<3> {
         self.flow.condition(Tensor::cat(vec![latent, features], 1), mode)
     }
 
@@ -158,17 +147,12 @@ impl CompletionNetwork {
         recorder: &StatisticsRecorder,
     ) -> (Generated, PointTape) {
         let base = self.base(noise.clone());
-        let (points, log_det, tape) =
-            generate_with_tape(&couplings.maps, base, condition, recorder);
+        let (points, log_det, tape) = generate_with_tape(&couplings.maps, base, condition, recorder);
         (self.generated(noise, points, log_det), tape)
     }
 
     /// The gradient of all trained weights as one vector: those of the couplings by hand, the others by autodiff.
-    pub(crate) fn flat_gradient(
-        &self,
-        of_couplings: PointGradients,
-        mut of_others: Gradients,
-    ) -> Tensor<1> {
+    pub(crate) fn flat_gradient(&self, of_couplings: PointGradients, mut of_others: Gradients) -> Tensor<1> {
         let mut parts = flat_gradients(&self.features, &mut of_others);
         parts.extend(flat_gradients(&self.encoder, &mut of_others));
         parts.extend(flat_gradients(&self.flow.bank, &mut of_others));
@@ -241,10 +225,7 @@ impl Latent {
     pub(crate) fn of_heads(mean: &Linear, log_variance: &Linear, hidden: Tensor<3>) -> Self {
         let head = |head: &Linear| head.forward(hidden.clone()).squeeze_dim::<2>(0);
         let log_variance = head(log_variance);
-        Self {
-            mean: head(mean),
-            log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE),
-        }
+        Self { mean: head(mean), log_variance: log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE) }
     }
 
     /// A sample from noise ε ~ N(0, I), `[n_clouds, d_latent]`.
@@ -275,8 +256,7 @@ impl Discriminator {
             true => PointNorm::Affine,
             false => PointNorm::None,
         };
-        let features =
-            PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
+        let features = PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
         let features = features.init(init);
         let head = [&widths[widths.len() - 1..], &head[..], &[1]].concat();
         let layer = |pair: &[usize]| Linear {
@@ -295,8 +275,7 @@ impl Discriminator {
     pub(crate) fn forward(&self, clouds: Tensor<3>, mode: Mode<'_>) -> Tensor<1> {
         let features = self.features.forward(clouds, mode).unsqueeze_dim::<3>(0);
         let (last, hidden) = self.head.split_last().expect("the head ends in a score");
-        let hidden =
-            hidden.iter().fold(features, |x, layer| leaky_relu(layer.forward(x), NEGATIVE_SLOPE));
+        let hidden = hidden.iter().fold(features, |x, layer| leaky_relu(layer.forward(x), NEGATIVE_SLOPE));
         last.forward(hidden).squeeze_dim::<2>(2).squeeze_dim::<1>(0)
     }
 }

@@ -153,10 +153,7 @@ impl Stage for FlowStage<'_> {
     }
 
     fn model(&self) -> FlowNetworks {
-        FlowNetworks {
-            generator: self.generator.network(),
-            discriminator: self.discriminator.network(),
-        }
+        FlowNetworks { generator: self.generator.network(), discriminator: self.discriminator.network() }
     }
 
     fn memory(&self) -> State {

@@ -45,12 +45,8 @@ pub(crate) fn generator_step(
     let condition = generator.condition(latent, encoded.features, mode);
 
     let couplings = generator.plain_couplings();
-    let (generated, tape) = generator.generate_with_tape(
-        &couplings,
-        &condition.clone().inner(),
-        batch.noise.inner(),
-        recorder,
-    );
+    let (generated, tape) =
+        generator.generate_with_tape(&couplings, &condition.clone().inner(), batch.noise.inner(), recorder);
     let [n_clouds, n_points, _] = generated.clouds.dims();
     let n_rows = n_clouds * n_points;
 
@@ -66,11 +62,8 @@ pub(crate) fn generator_step(
     let of_clouds = cloud_terms(clouds.clone(), scores, batch.partials);
     let gradients = weighted_sum(&of_clouds, &weights[2..]).backward();
     let slopes = clouds.grad(&gradients).expect("every term depends on the clouds");
-    let of_couplings = tape.backward(
-        &couplings.maps,
-        slopes.reshape([n_rows, N_AXES]),
-        weights[0] * likelihood_slope(n_rows),
-    );
+    let of_couplings =
+        tape.backward(&couplings.maps, slopes.reshape([n_rows, N_AXES]), weights[0] * likelihood_slope(n_rows));
 
     let divergence = encoded.latent.divergence();
     let of_condition = Tensor::from_inner(of_couplings.condition.clone());
@@ -101,11 +94,7 @@ mod tests {
 
     /// The derivative along a direction that moves one tensor of a module alone, for each of its tensors: by the gradient, and by central
     /// differences of the loss.
-    fn compare_derivatives<M: Module>(
-        module: &M,
-        gradient: Tensor<1>,
-        loss: impl Fn(&M) -> Tensor<1>,
-    ) {
+    fn compare_derivatives<M: Module>(module: &M, gradient: Tensor<1>, loss: impl Fn(&M) -> Tensor<1>) {
         const STEP: f64 = 1e-6;
         let device = Device::flex();
         let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
@@ -183,12 +172,10 @@ mod tests {
         compare_derivatives(&networks.generator, gradient, |generator| step(generator).loss);
         let loss = |discriminator: &Discriminator| {
             let unused = StatisticsRecorder::default();
-            let score =
-                |clouds: &Tensor<3>| discriminator.forward(clouds.clone(), Mode::Train(&unused));
+            let score = |clouds: &Tensor<3>| discriminator.forward(clouds.clone(), Mode::Train(&unused));
             discriminator_loss(score(&shapes), score(&seen))
         };
-        let gradient =
-            flat_gradient(&networks.discriminator, loss(&networks.discriminator).backward());
+        let gradient = flat_gradient(&networks.discriminator, loss(&networks.discriminator).backward());
         compare_derivatives(&networks.discriminator, gradient, loss);
     }
 }

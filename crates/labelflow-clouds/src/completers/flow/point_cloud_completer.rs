@@ -177,11 +177,7 @@ impl CompletionLearner for PointCloudCompleter {
         networks.discriminator.forward(clouds, Mode::Predict)
     }
 
-    fn one_each(
-        model: &FittedPointCloudCompleter,
-        scans: &[PointSet],
-        seed: u64,
-    ) -> Result<Tensor<3>> {
+    fn one_each(model: &FittedPointCloudCompleter, scans: &[PointSet], seed: u64) -> Result<Tensor<3>> {
         let PointCloudCompleter { d_latent, device, .. } = model.config;
         let rng = &mut stream(seed, "frame noise", 0);
         let n = scans.len();

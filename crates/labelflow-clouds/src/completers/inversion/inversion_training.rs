@@ -17,9 +17,7 @@ use super::patch_variance::patch_variance;
 use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
 use crate::completers::scan_input::{normal, to_tensor_on};
-use crate::completers::stages::{
-    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
-};
+use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
 use crate::completers::{CompletionDataset, ShapeInversion};
 
 /// The generator and the critic.
@@ -116,14 +114,12 @@ impl Stage for TreeStage<'_> {
         for update in 0..config.discriminator_steps {
             let part = |all: &Tensor<3>| all.clone().narrow(0, update * n_clouds, n_clouds);
             let now = critic.network();
-            let (loss, penalty) =
-                critic_loss(config, &now, shapes.clone(), part(&generated), part(&shares));
+            let (loss, penalty) = critic_loss(config, &now, shapes.clone(), part(&generated), part(&shares));
             critic.update(flat_gradient(&now, loss.backward()));
             of_critic.push(Tensor::stack::<2>(vec![loss.inner(), penalty.inner()], 1));
         }
         let of_critic = Tensor::cat(of_critic, 0).mean_dim(0);
-        let [loss_of_critic, penalty] =
-            [0, 1].map(|column| of_critic.clone().narrow(1, column, 1).reshape([1]));
+        let [loss_of_critic, penalty] = [0, 1].map(|column| of_critic.clone().narrow(1, column, 1).reshape([1]));
         let generated = own.forward(own_noise);
         // Gradients flow through the critic, not into it.
         let seen = critic.network().no_grad().forward(generated.clone());

@@ -32,12 +32,7 @@ struct Latents {
 /// - noise: where the search begins, `[n_scans, 1, d_noise]`
 /// - scans: `[n_scans, n_partial_points, 3]`
 /// - returns: `[n_scans, n_points, 3]`
-pub(crate) fn invert(
-    settings: &Inversion,
-    networks: &TreeNetworks,
-    noise: Tensor<3>,
-    scans: Tensor<3>,
-) -> Tensor<3> {
+pub(crate) fn invert(settings: &Inversion, networks: &TreeNetworks, noise: Tensor<3>, scans: Tensor<3>) -> Tensor<3> {
     let device = noise.device().autodiff();
     let [n_scans, _, d_noise] = noise.dims();
     let latents = Latents { noise: Param::from_tensor(Tensor::from_inner(noise)) };
@@ -60,8 +55,7 @@ pub(crate) fn invert(
         let features = critic.forward(masked.points).features;
         let features = (features - wanted.clone()).abs().mean_dim(1);
         let prior = latents.noise.val().square().mean_dim(2).squeeze_dim::<2>(2) * 0.5;
-        let loss =
-            masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
+        let loss = masked.chamfer + features * settings.feature_weight + prior * settings.prior_weight;
         let mut gradients = loss.sum().backward();
         let of_noise = Tensor::cat(flat_gradients(&latents, &mut gradients), 0);
         [of_noise, flat_gradient(&generator, gradients)]
@@ -115,9 +109,8 @@ impl Masked {
 
 /// The indices of `n_wanted` of several rows that lie far apart, the first one among them.
 pub(crate) fn farthest_rows(rows: &[Vec<f32>], n_wanted: usize) -> Vec<usize> {
-    let square = |one: usize, other: usize| {
-        rows[one].iter().zip(&rows[other]).map(|(a, b)| (a - b).powi(2)).sum::<f32>()
-    };
+    let square =
+        |one: usize, other: usize| rows[one].iter().zip(&rows[other]).map(|(a, b)| (a - b).powi(2)).sum::<f32>();
     farthest_apart(rows.len(), n_wanted, 0, square)
 }
 
@@ -147,8 +140,7 @@ mod tests {
 
     #[test]
     fn rows_that_lie_far_apart() {
-        let rows: Vec<Vec<f32>> =
-            [0.0, 1.0, 10.0, 6.0, 6.0].into_iter().map(|x| vec![x, 2.0]).collect();
+        let rows: Vec<Vec<f32>> = [0.0, 1.0, 10.0, 6.0, 6.0].into_iter().map(|x| vec![x, 2.0]).collect();
         assert_eq!(farthest_rows(&rows, 3), [0, 2, 3]);
         assert_eq!(farthest_rows(&rows, 9), [0, 2, 3, 1, 4]);
     }

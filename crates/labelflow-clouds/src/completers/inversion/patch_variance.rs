@@ -33,8 +33,7 @@ pub(crate) fn patch_variance(clouds: Tensor<3>, n_seeds: usize, n_neighbors: usi
     let nearest = several_nearest(places, plain, n_neighbors + 1);
     let nearest = nearest.narrow(2, 1, n_neighbors).reshape([n_clouds, n_seeds * n_neighbors]);
     let nearest = Tensor::<2, Int>::from_inner(nearest).unsqueeze_dim::<3>(2);
-    let nearest =
-        clouds.clone().gather(1, nearest.expand([n_clouds, n_seeds * n_neighbors, N_AXES]));
+    let nearest = clouds.clone().gather(1, nearest.expand([n_clouds, n_seeds * n_neighbors, N_AXES]));
     let nearest = nearest.reshape([n_clouds, n_seeds, n_neighbors, N_AXES]);
     let seeds = clouds.gather(1, of_seeds).unsqueeze_dim::<4>(2);
     let squares = (nearest - seeds).square().sum_dim(3).squeeze_dim::<3>(3);
@@ -103,8 +102,7 @@ mod tests {
         // Seeds at 0 and 7, with nearest neighbours 1 and 3 away: 1/2 and 3/2 of the mean.
         assert!((variance(&[0.0, 1.0, 4.0, 7.0], 2, 1) - 0.25).abs() < 1e-6);
         // All at once, for any size: 0 → 1; 1 → 1; 4 → 3; 7 → 3.
-        let (one, two) =
-            (variance(&[0.0, 1.0, 4.0, 7.0], 9, 1), variance(&[0.0, 2.0, 8.0, 14.0], 9, 1));
+        let (one, two) = (variance(&[0.0, 1.0, 4.0, 7.0], 9, 1), variance(&[0.0, 2.0, 8.0, 14.0], 9, 1));
         assert!((one - 0.25).abs() < 1e-6 && (two - 0.25).abs() < 1e-6);
         assert!(variance(&[0.0, 1.0, 10.0, 11.0, 20.0, 21.0], 6, 1) < 1e-10);
     }

@@ -40,8 +40,7 @@ impl ShapeCritic {
     pub(crate) fn init(widths: &[usize], head: &[usize], init: &mut Initializer) -> Self {
         let mut linear = |pair: &[usize]| Linear::with_bias([1, pair[0], pair[1]], init);
         let points = [&[N_AXES], widths].concat();
-        let layers =
-            points.windows(2).map(|pair| PointLayer { linear: linear(pair), norm: None }).collect();
+        let layers = points.windows(2).map(|pair| PointLayer { linear: linear(pair), norm: None }).collect();
         let head = [&points[points.len() - 1..], head, &[1]].concat();
         Self { layers, head: head.windows(2).map(linear).collect() }
     }
@@ -170,8 +169,7 @@ mod tests {
         // More channels than points: some share one.
         let gradients = critic.forward(clouds.clone()).scores.sum().backward();
         let slope = clouds.grad(&gradients).unwrap();
-        let expected: Vec<f64> =
-            slope.square().sum_dim(2).squeeze_dim::<2>(2).sum_dim(1).into_data().iter().collect();
+        let expected: Vec<f64> = slope.square().sum_dim(2).squeeze_dim::<2>(2).sum_dim(1).into_data().iter().collect();
         let found = critic.squared_slopes(clouds.clone()).into_data();
         for (found, expected) in found.iter::<f64>().zip(expected) {
             assert!(expected > 0.0 && (found - expected).abs() < 1e-9 * expected);

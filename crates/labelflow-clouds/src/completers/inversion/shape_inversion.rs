@@ -18,14 +18,10 @@ use super::latent_inversion::{farthest_rows, invert};
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::nearest_squares;
-use crate::completers::scan_input::{
-    CLOUDS_AT_ONCE, ScanInput, normal, stacked, to_points, to_tensor,
-};
+use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, normal, stacked, to_points, to_tensor};
 use crate::completers::settings_check::is;
 use crate::completers::stages::{Course, UpdateRule};
-use crate::completers::{
-    CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
-};
+use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
 use crate::geometry::PointSet;
 
 /// The most candidates: more than anyone compares, and few enough for any memory.
@@ -151,12 +147,7 @@ impl CompletionLearner for ShapeInversion {
             penalty_weight: 0.03 * self.penalty_weight,
             n_patches: 16,
             n_neighbors: 6,
-            training: StageTraining {
-                max_epochs: 80,
-                batch_size: 16,
-                learning_rate: 2e-3,
-                ..self.training
-            },
+            training: StageTraining { max_epochs: 80, batch_size: 16, learning_rate: 2e-3, ..self.training },
             inversion: Inversion {
                 n_candidates: 64,
                 n_nearest: 16,
@@ -172,8 +163,7 @@ impl CompletionLearner for ShapeInversion {
     fn check(&self) -> Result<()> {
         self.check_each("")?;
         if self.degrees.len() != self.generator_widths.len() + 1 {
-            let expected =
-                format!("one more than the {} generator_widths", self.generator_widths.len());
+            let expected = format!("one more than the {} generator_widths", self.generator_widths.len());
             return Err(Error::config("degrees", expected, self.degrees.len()));
         }
         // More than this is no cloud, and must not decide how much memory is taken.
@@ -192,10 +182,8 @@ impl CompletionLearner for ShapeInversion {
 
     fn n_weights_at_least(&self) -> Option<usize> {
         let features = *self.discriminator_widths.last()?;
-        let mut n_weights = n_in_chains(&[
-            &[&[3], &self.discriminator_widths],
-            &[&[features], &self.discriminator_head, &[1]],
-        ])?;
+        let mut n_weights =
+            n_in_chains(&[&[&[3], &self.discriminator_widths], &[&[features], &self.discriminator_head, &[1]]])?;
         let (root, mut n_nodes) = ([self.d_noise], 1usize);
         for (&width, &degree) in root.iter().chain(&self.generator_widths).zip(&self.degrees) {
             let square = width.checked_mul(width)?;
@@ -238,8 +226,7 @@ impl CompletionLearner for ShapeInversion {
         }
         let mut completions = vec![Vec::with_capacity(n_each); scans.len()];
         for jobs in jobs.chunks(config.inversion.n_at_once) {
-            let scans: Vec<PointSet> =
-                jobs.iter().map(|&(index, _)| inputs[index].partial.clone()).collect();
+            let scans: Vec<PointSet> = jobs.iter().map(|&(index, _)| inputs[index].partial.clone()).collect();
             let noise = jobs.iter().map(|&(_, noise)| noise);
             let noise = stacked(noise, [jobs.len(), 1, config.d_noise], &config.device.open()?);
             let scans = to_tensor(&scans, config.device)?;
@@ -347,8 +334,7 @@ impl FittedShapeInversion {
         }
         let mut nearest = ranked(&self.distances(candidates, scan)?);
         nearest.truncate(self.config.inversion.n_nearest.max(n));
-        let noise: Vec<Vec<f32>> =
-            nearest.iter().map(|&index| candidates.noise[index].clone()).collect();
+        let noise: Vec<Vec<f32>> = nearest.iter().map(|&index| candidates.noise[index].clone()).collect();
         Ok(farthest_rows(&noise, n).into_iter().map(|rank| nearest[rank]).collect())
     }
 

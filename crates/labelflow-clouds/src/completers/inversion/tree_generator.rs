@@ -45,12 +45,7 @@ struct TreeLayer {
 
 impl TreeGenerator {
     /// Initial weights of a tree with these widths of nodes, the root's first, and numbers of children, one per layer. The leaves are points.
-    pub(crate) fn init(
-        widths: &[usize],
-        degrees: &[usize],
-        widening: usize,
-        init: &mut Initializer,
-    ) -> Self {
+    pub(crate) fn init(widths: &[usize], degrees: &[usize], widening: usize, init: &mut Initializer) -> Self {
         let widths = [widths, &[N_AXES]].concat();
         let mut n_nodes = 1;
         let mut layers = Vec::with_capacity(degrees.len());
@@ -58,8 +53,7 @@ impl TreeGenerator {
             let (d_input, d_output) = (widths[depth], widths[depth + 1]);
             // Deviation: the published start counts all nodes as one layer and is close to nothing; this is the usual one of each node's own
             // matrix, U(±√2 √(6 / (inputs + outputs))).
-            let branch = init
-                .fan_in([n_nodes, d_input, degree * d_input], ((1 + degree) * d_input / 12).max(1));
+            let branch = init.fan_in([n_nodes, d_input, degree * d_input], ((1 + degree) * d_input / 12).max(1));
             let ancestor = |&width: &usize| Linear::without_bias([1, width, d_output], init);
             let ancestors = widths[..=depth].iter().map(ancestor).collect();
             let is_last = depth + 1 == degrees.len();
@@ -99,9 +93,7 @@ impl TreeGenerator {
         struct Copy(usize);
         impl ModuleMapper for Copy {
             fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-                param.map(|weight| {
-                    Tensor::from_inner(weight.inner().repeat_dim(0, self.0)).require_grad()
-                })
+                param.map(|weight| Tensor::from_inner(weight.inner().repeat_dim(0, self.0)).require_grad())
             }
         }
         self.map(&mut Copy(n_copies))
@@ -192,9 +184,7 @@ mod tests {
         let together = numbers(tree.forward(noise(1, 3, 4, 0.7)));
         assert_eq!(together.len(), 3 * 6 * 3);
         let all = noise(1, 3, 4, 0.7);
-        let alone: Vec<f32> = (0..3)
-            .flat_map(|cloud| numbers(tree.forward(all.clone().narrow(1, cloud, 1))))
-            .collect();
+        let alone: Vec<f32> = (0..3).flat_map(|cloud| numbers(tree.forward(all.clone().narrow(1, cloud, 1)))).collect();
         let copies = tree.copies(3).forward(all.swap_dims(0, 1));
         for (one, (two, three)) in together.iter().zip(alone.iter().zip(numbers(copies))) {
             assert!((one - two).abs() < 1e-6 && (one - three).abs() < 1e-6);
@@ -211,9 +201,8 @@ mod tests {
         let leaky = |value: f32| if value > 0.0 { value } else { 0.2 * value };
         let times = |row: &[f32], matrix: &[f32]| -> Vec<f32> {
             let width = matrix.len() / row.len();
-            let product = |column: usize| {
-                row.iter().enumerate().map(|(r, value)| value * matrix[r * width + column]).sum()
-            };
+            let product =
+                |column: usize| row.iter().enumerate().map(|(r, value)| value * matrix[r * width + column]).sum();
             (0..width).map(product).collect()
         };
         let root = [0.3f32, -0.8];
@@ -237,10 +226,8 @@ mod tests {
             (0..2).map(grown).collect()
         };
         let nodes = grow(&tree.layers[0], 0, &[&root]);
-        let points: Vec<f32> = (0..2)
-            .flat_map(|node| grow(&tree.layers[1], node, &[&root, &nodes[node]]))
-            .flatten()
-            .collect();
+        let points: Vec<f32> =
+            (0..2).flat_map(|node| grow(&tree.layers[1], node, &[&root, &nodes[node]])).flatten().collect();
         let root = Tensor::from_data(TensorData::new(root.to_vec(), [1, 1, 2]), &Device::flex());
         for (found, expected) in numbers(tree.forward(root)).iter().zip(&points) {
             assert!((found - expected).abs() < 1e-5, "{found} and {expected}");

@@ -16,20 +16,14 @@ pub(crate) struct DenseLayers {
 impl DenseLayers {
     /// Initial weights of layers with these widths, the input's and the output's among them: from N(0, deviation²) with biases of zero, or,
     /// without a deviation, both from U(±1/√d_input).
-    pub(crate) fn init(
-        widths: &[usize],
-        negative_slope: f64,
-        deviation: Option<f32>,
-        init: &mut Initializer,
-    ) -> Self {
+    pub(crate) fn init(widths: &[usize], negative_slope: f64, deviation: Option<f32>, init: &mut Initializer) -> Self {
         let layer = |pair: &[usize]| {
             let shape = [1, pair[0], pair[1]];
             match deviation {
                 None => Linear::with_bias(shape, init),
-                Some(deviation) => Linear {
-                    weight: init.normal(shape, deviation),
-                    bias: Some(init.constant([1, 1, pair[1]], 0.0)),
-                },
+                Some(deviation) => {
+                    Linear { weight: init.normal(shape, deviation), bias: Some(init.constant([1, 1, pair[1]], 0.0)) }
+                }
             }
         };
         Self { layers: widths.windows(2).map(layer).collect(), negative_slope }
@@ -41,9 +35,9 @@ impl DenseLayers {
     /// - returns: `[n_rows, d_output]`
     pub(crate) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let (last, hidden) = self.layers.split_last().expect("at least one layer");
-        let hidden = hidden.iter().fold(input.unsqueeze_dim::<3>(0), |x, layer| {
-            leaky_relu(layer.forward(x), self.negative_slope)
-        });
+        let hidden = hidden
+            .iter()
+            .fold(input.unsqueeze_dim::<3>(0), |x, layer| leaky_relu(layer.forward(x), self.negative_slope));
         last.forward(hidden).squeeze_dim::<2>(0)
     }
 }

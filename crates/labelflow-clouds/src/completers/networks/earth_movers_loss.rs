@@ -88,8 +88,7 @@ mod tests {
     }
 
     fn tensor(clouds: &[Vec<[f32; 3]>], device: &Device) -> Tensor<3> {
-        let values: Vec<f32> =
-            clouds.iter().flat_map(|cloud| cloud.as_flattened()).copied().collect();
+        let values: Vec<f32> = clouds.iter().flat_map(|cloud| cloud.as_flattened()).copied().collect();
         let shape = [clouds.len(), clouds[0].len(), 3];
         Tensor::from_data(TensorData::new(values, shape), device)
     }

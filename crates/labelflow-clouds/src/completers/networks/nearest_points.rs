@@ -50,8 +50,7 @@ fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
 
 fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
     on_host(partials, clouds, 1, |partial, cloud| {
-        let axes: [Vec<f32>; N_AXES] =
-            std::array::from_fn(|axis| cloud.iter().map(|point| point[axis]).collect());
+        let axes: [Vec<f32>; N_AXES] = std::array::from_fn(|axis| cloud.iter().map(|point| point[axis]).collect());
         partial.iter().map(|point| nearest(point, &axes)).collect()
     })
 }
@@ -62,11 +61,7 @@ fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
 ///
 /// - places: `[n_clouds, n_places, 3]`, clouds: `[n_clouds, n_points, 3]` with at least as many points as wanted
 /// - returns: `[n_clouds, n_places, n_wanted]`
-pub(crate) fn several_nearest(
-    places: Tensor<3>,
-    clouds: Tensor<3>,
-    n_wanted: usize,
-) -> Tensor<3, Int> {
+pub(crate) fn several_nearest(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
     match places.device() == Device::flex() {
         true => several_on_host(places, clouds, n_wanted),
         false => several_on_device(places, clouds, n_wanted),
@@ -118,8 +113,7 @@ fn on_host(
 ) -> Tensor<3, Int> {
     let (device, [n_clouds, n_places, _]) = (places.device(), places.dims());
     let n_points = clouds.dims()[1];
-    let [places, clouds]: [Vec<f32>; 2] =
-        [places, clouds].map(|tensor| tensor.into_data().iter::<f32>().collect());
+    let [places, clouds]: [Vec<f32>; 2] = [places, clouds].map(|tensor| tensor.into_data().iter::<f32>().collect());
     let indices: Vec<i64> = places
         .par_chunks(n_places * N_AXES)
         .zip(clouds.par_chunks(n_points * N_AXES))
@@ -173,8 +167,7 @@ mod tests {
     use crate::geometry::{NearestTree, PointSet};
 
     fn waves(n_clouds: usize, n_points: usize, factor: f64) -> Tensor<3> {
-        let values: Vec<f64> =
-            (0..n_clouds * n_points * 3).map(|index| (factor * index as f64).sin()).collect();
+        let values: Vec<f64> = (0..n_clouds * n_points * 3).map(|index| (factor * index as f64).sin()).collect();
         Tensor::from_data(TensorData::new(values, [n_clouds, n_points, 3]), &Device::flex())
     }
 
@@ -194,15 +187,11 @@ mod tests {
     fn distances_by_hand_with_one_direction_each() {
         let mut device = Device::flex().autodiff();
         let _ = device.configure(FloatDType::F64);
-        let partial = Tensor::<3>::from_data(
-            [[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]],
-            &device,
-        );
-        let cloud = Tensor::<3>::from_data(
-            [[[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, -4.0, 0.0]]],
-            &device,
-        )
-        .require_grad();
+        let partial =
+            Tensor::<3>::from_data([[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]], &device);
+        let cloud =
+            Tensor::<3>::from_data([[[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, -4.0, 0.0]]], &device)
+                .require_grad();
         let farthest = |from: Tensor<3>, to: Tensor<3>| nearest_distances(from, to).max_dim(1);
         let hausdorff = farthest(partial.clone(), cloud.clone());
         let value: Vec<f64> = hausdorff.clone().into_data().iter::<f64>().collect();
@@ -211,10 +200,8 @@ mod tests {
         assert!((back[0] - 3.0).abs() < 1e-9);
         let gradient = cloud.grad(&hausdorff.sum().backward()).unwrap();
         let gradient: Vec<f64> = gradient.into_data().iter::<f64>().collect();
-        let lengths: Vec<f64> = gradient
-            .chunks(3)
-            .map(|point| point.iter().map(|value| value * value).sum::<f64>().sqrt())
-            .collect();
+        let lengths: Vec<f64> =
+            gradient.chunks(3).map(|point| point.iter().map(|value| value * value).sum::<f64>().sqrt()).collect();
         let moved: Vec<&f64> = lengths.iter().filter(|length| **length > 0.0).collect();
         assert!(moved.len() == 1 && (moved[0] - 1.0).abs() < 1e-9, "{lengths:?}");
     }
@@ -254,9 +241,7 @@ mod tests {
     fn lower_indices_are_first_on_ties() {
         let same = Tensor::<3>::zeros([1, 4, 3], &Device::flex());
         let place = same.clone().narrow(1, 0, 1);
-        for found in
-            [several_on_host(place.clone(), same.clone(), 3), several_on_device(place, same, 3)]
-        {
+        for found in [several_on_host(place.clone(), same.clone(), 3), several_on_device(place, same, 3)] {
             assert_eq!(found.into_data().iter::<i64>().collect::<Vec<_>>(), [0, 1, 2]);
         }
     }

@@ -10,9 +10,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
-use labelflow_flow::{
-    Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm, max_points,
-};
+use labelflow_flow::{Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm, max_points};
 
 /// Configuration of [`PointFeatures`].
 #[derive(Debug, Clone, PartialEq)]
@@ -69,12 +67,7 @@ mod tests {
 
     fn features(points: &[[f32; 3]]) -> Vec<f32> {
         let init = &mut Initializer::new(4, &Device::flex());
-        let config = PointFeaturesConfig {
-            widths: &[8, 6],
-            bias: true,
-            norm: PointNorm::Affine,
-            negative_slope: 0.01,
-        };
+        let config = PointFeaturesConfig { widths: &[8, 6], bias: true, norm: PointNorm::Affine, negative_slope: 0.01 };
         let flat = TensorData::new(points.as_flattened().to_vec(), [1, points.len(), 3]);
         let clouds = Tensor::from_data(flat, &Device::flex());
         config.init(init).forward(clouds, Mode::Predict).into_data().iter::<f32>().collect()

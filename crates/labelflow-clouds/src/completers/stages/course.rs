@@ -8,9 +8,7 @@ use std::ops::{ControlFlow, Range};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::storage::Checkpoint;
-use labelflow::training::{
-    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainingState,
-};
+use labelflow::training::{Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainingState};
 use labelflow::{Error, Result};
 use labelflow_flow::{NOT_RECORDED, Recording, State, load_state, n_parameters, state};
 
@@ -139,11 +137,7 @@ impl<'a, M: Module> Course<'a, M> {
     }
 
     /// A network in training, with the next optimiser of the checkpoint or a new one.
-    pub(crate) fn network<N: Module>(
-        &mut self,
-        network: N,
-        rule: UpdateRule,
-    ) -> Result<TrainedNetwork<N>> {
+    pub(crate) fn network<N: Module>(&mut self, network: N, rule: UpdateRule) -> Result<TrainedNetwork<N>> {
         let (inner, n_weights) = (self.device.clone().inner(), n_parameters(&network));
         let adam = match &mut self.optimizers {
             None => Adam::new(n_weights, &inner),
@@ -157,11 +151,7 @@ impl<'a, M: Module> Course<'a, M> {
     }
 
     /// Trains a model of a single stage to the end.
-    pub(crate) fn finish(
-        mut self,
-        stage: &impl Stage<Model = M>,
-        max_epochs: usize,
-    ) -> Result<(M, Report)> {
+    pub(crate) fn finish(mut self, stage: &impl Stage<Model = M>, max_epochs: usize) -> Result<(M, Report)> {
         self.go_through(stage, 0..max_epochs, max_epochs)?;
         Ok((stage.model().valid(), self.report()))
     }
@@ -227,12 +217,7 @@ impl<'a, M: Module> Course<'a, M> {
 }
 
 /// Fetches the numbers of the steps of an epoch: their means, and those of terms with these names.
-fn record_of(
-    steps: Vec<Tensor<1>>,
-    names: &[&str],
-    epoch: usize,
-    learning_rate: f64,
-) -> Result<EpochRecord> {
+fn record_of(steps: Vec<Tensor<1>>, names: &[&str], epoch: usize, learning_rate: f64) -> Result<EpochRecord> {
     let n_steps = steps.len() as f64;
     let numbers: Vec<f64> = Tensor::cat(steps, 0).into_data().iter::<f64>().collect();
     let mut sums = vec![0.0; 2 + names.len()];

@@ -14,8 +14,8 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow::training::{Adam, AdamState, AdamVectors};
 use labelflow_flow::{
-    MOMENTUM, Slot, StatisticsRecorder, flat_batch_statistics, flat_statistics, flat_weights,
-    with_flat_statistics, with_flat_weights,
+    MOMENTUM, Slot, StatisticsRecorder, flat_batch_statistics, flat_statistics, flat_weights, with_flat_statistics,
+    with_flat_weights,
 };
 
 /// A network in training.
@@ -154,8 +154,7 @@ impl NetworkSlots {
 
     /// What a checkpoint keeps of the optimiser.
     pub(crate) fn adam_state(&self) -> AdamState {
-        let [first_moment, second_moment] =
-            self.moments.each_ref().map(|moment| moment.value().into_data());
+        let [first_moment, second_moment] = self.moments.each_ref().map(|moment| moment.value().into_data());
         AdamState { first_moment, second_moment, n_steps: self.n_updates.get() }
     }
 }
@@ -186,8 +185,7 @@ impl<M: Module> NetworkStep<M> {
     pub(crate) fn absorb(&mut self, recorder: StatisticsRecorder) {
         let batch = flat_batch_statistics(&self.network(), recorder);
         let running = self.values.statistics.take().zip(batch);
-        self.values.statistics =
-            running.map(|(running, batch)| running * (1.0 - MOMENTUM) + batch * MOMENTUM);
+        self.values.statistics = running.map(|(running, batch)| running * (1.0 - MOMENTUM) + batch * MOMENTUM);
     }
 
     /// Takes over what is not trained of another state of the network.

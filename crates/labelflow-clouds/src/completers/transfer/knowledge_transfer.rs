@@ -14,9 +14,7 @@ use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, to_points, to_tensor};
 use crate::completers::stages::{Course, UpdateRule};
-use crate::completers::{
-    CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System,
-};
+use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
 use crate::geometry::PointSet;
 
 settings! {
@@ -107,10 +105,7 @@ impl CompletionLearner for KnowledgeTransfer {
         ])
     }
 
-    fn train(
-        &self,
-        mut course: Course<'_, TransferNetworks>,
-    ) -> Result<(TransferNetworks, Report)> {
+    fn train(&self, mut course: Course<'_, TransferNetworks>) -> Result<(TransferNetworks, Report)> {
         let rule = self.training.rule();
         let of_discriminators = UpdateRule { rate_share: self.discriminator_rate, ..rule };
         let TransferNetworks { network, discriminators } = course.model.clone();
@@ -136,8 +131,7 @@ impl CompletionLearner for KnowledgeTransfer {
         for scans in scans.chunks(CLOUDS_AT_ONCE) {
             let input = |scan| ScanInput::new(scan, model.config.n_partial_points, options.seed);
             let mut inputs: Vec<ScanInput> = scans.iter().map(input).collect::<Result<_>>()?;
-            let partials: Vec<PointSet> =
-                inputs.iter().map(|input| input.partial.clone()).collect();
+            let partials: Vec<PointSet> = inputs.iter().map(|input| input.partial.clone()).collect();
             let clouds = to_points(Self::one_each(model, &partials, options.seed)?)?;
             for (cloud, input) in clouds.into_iter().zip(&mut inputs) {
                 completions.push(vec![input.finished(cloud, options)?]);
@@ -154,11 +148,7 @@ impl CompletionLearner for KnowledgeTransfer {
     }
 
     /// The completion of each scan, of as many points as they have.
-    fn one_each(
-        model: &FittedKnowledgeTransfer,
-        scans: &[PointSet],
-        _seed: u64,
-    ) -> Result<Tensor<3>> {
+    fn one_each(model: &FittedKnowledgeTransfer, scans: &[PointSet], _seed: u64) -> Result<Tensor<3>> {
         Ok(model.networks.network.decode(model.encode(scans)?, Way::Partial).fine)
     }
 }

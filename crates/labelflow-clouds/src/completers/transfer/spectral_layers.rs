@@ -45,9 +45,8 @@ impl SpectralLayers {
     /// - returns: `[n_rows, d_output]`
     pub(crate) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let (last, hidden) = self.layers.split_last().expect("at least one layer");
-        let hidden = hidden.iter().fold(input.unsqueeze_dim::<3>(0), |x, layer| {
-            leaky_relu(layer.forward(x), NEGATIVE_SLOPE)
-        });
+        let hidden =
+            hidden.iter().fold(input.unsqueeze_dim::<3>(0), |x, layer| leaky_relu(layer.forward(x), NEGATIVE_SLOPE));
         last.forward(hidden).squeeze_dim::<2>(0)
     }
 
@@ -55,11 +54,8 @@ impl SpectralLayers {
     pub(crate) fn followed(mut self) -> Self {
         for layer in &mut self.layers {
             let next = layer.stretched(layer.linear.weight.val().detach());
-            layer.running_direction = layer
-                .running_direction
-                .clone()
-                .map(|_| unit(next).detach())
-                .set_require_grad(false);
+            layer.running_direction =
+                layer.running_direction.clone().map(|_| unit(next).detach()).set_require_grad(false);
         }
         self
     }

@@ -84,10 +84,7 @@ impl TransferNetworks {
     }
 
     /// The scores of each hidden layer, `[n_clouds]` each.
-    pub(crate) fn scores(
-        discriminators: &[SpectralLayers],
-        hidden: &[Tensor<2>],
-    ) -> Vec<Tensor<1>> {
+    pub(crate) fn scores(discriminators: &[SpectralLayers], hidden: &[Tensor<2>]) -> Vec<Tensor<1>> {
         let score = |(discriminator, hidden): (&SpectralLayers, &Tensor<2>)| {
             discriminator.forward(hidden.clone()).squeeze_dim::<1>(1)
         };
@@ -107,14 +104,11 @@ impl TransferNetwork {
             first: vec![layer(N_AXES, d_point), layer(d_point, d_whole)],
             second: vec![layer(2 * d_whole, d_both), layer(d_both, d_code)],
         };
-        let fine =
-            vec![layer(2 + N_AXES + d_code, d_fine), layer(d_fine, d_fine), layer(d_fine, N_AXES)];
+        let fine = vec![layer(2 + N_AXES + d_code, d_fine), layer(d_fine, d_fine), layer(d_fine, N_AXES)];
         let square = [1, d_code, d_code];
         let decoder = TransferDecoder {
             hidden: (0..2).map(|_| Linear::with_bias(square, init)).collect(),
-            corrections: (0..2)
-                .map(|_| (0..2).map(|_| Linear::without_bias(square, init)).collect())
-                .collect(),
+            corrections: (0..2).map(|_| (0..2).map(|_| Linear::without_bias(square, init)).collect()).collect(),
             coarse: Linear::with_bias([1, d_code, config.n_points * N_AXES], init),
             fine,
         };
@@ -181,8 +175,7 @@ impl TransferDecoder {
 /// Layers one after another, rectified in between.
 fn through(layers: &[PointLayer], points: Tensor<4>) -> Tensor<4> {
     let (last, hidden) = layers.split_last().expect("at least one layer");
-    let hidden =
-        hidden.iter().fold(points, |points, layer| relu(layer.forward(points, Mode::Predict)));
+    let hidden = hidden.iter().fold(points, |points, layer| relu(layer.forward(points, Mode::Predict)));
     last.forward(hidden, Mode::Predict)
 }
 
@@ -233,12 +226,11 @@ mod tests {
 
     #[test]
     fn corrections_are_for_partial_clouds_and_order_does_not_matter() {
-        let network =
-            TransferNetworks::init(&KnowledgeTransfer::default().small(), &Device::flex()).network;
+        let network = TransferNetworks::init(&KnowledgeTransfer::default().small(), &Device::flex()).network;
         let clouds = waves(1, 9);
         let codes = network.encode(clouds.clone());
-        let [complete, partial] = [Way::Complete, Way::Partial]
-            .map(|way| numbers(network.decode(codes.clone(), way).fine));
+        let [complete, partial] =
+            [Way::Complete, Way::Partial].map(|way| numbers(network.decode(codes.clone(), way).fine));
         assert_ne!(complete, partial);
         let turned = network.encode(clouds.flip([1]));
         assert_eq!(codes.into_data(), turned.into_data());

@@ -20,24 +20,14 @@ use rand_chacha::ChaCha8Rng;
 
 use super::spectral_layers::SpectralLayers;
 use super::transfer_network::{Decoded, TransferNetwork, TransferNetworks, Way};
-use crate::completers::networks::{
-    discriminator_loss, earth_movers_distance, nearest_distances, weighted_sum,
-};
+use crate::completers::networks::{discriminator_loss, earth_movers_distance, nearest_distances, weighted_sum};
 use crate::completers::scan_input::to_tensor_on;
-use crate::completers::stages::{
-    NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
-};
+use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
 use crate::completers::{CompletionDataset, KnowledgeTransfer};
 
 /// The parts of the network's loss, and that of the discriminators.
-const TERMS: [&str; N_NETWORK_TERMS + 1] = [
-    "reconstruction",
-    "coarse reconstruction",
-    "adversarial",
-    "fidelity",
-    "coarse fidelity",
-    "discriminator",
-];
+const TERMS: [&str; N_NETWORK_TERMS + 1] =
+    ["reconstruction", "coarse reconstruction", "adversarial", "fidelity", "coarse fidelity", "discriminator"];
 const N_NETWORK_TERMS: usize = 5;
 
 /// What one step sees.
@@ -83,10 +73,7 @@ impl Stage for TransferStage<'_> {
         let names = ["transfer order", "transfer"];
         let clouds = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
         let (partials, shapes): (Vec<_>, Vec<_>) = clouds.into_iter().unzip();
-        Ok(TransferBatch {
-            partials: to_tensor_on(&partials, device),
-            shapes: to_tensor_on(&shapes, device),
-        })
+        Ok(TransferBatch { partials: to_tensor_on(&partials, device), shapes: to_tensor_on(&shapes, device) })
     }
 
     /// A step of the network and of its discriminators, on the same hidden layers.
@@ -99,8 +86,7 @@ impl Stage for TransferStage<'_> {
         let own = network.network();
         let (complete, partial) = pass(&own, &batch);
         let plain = |hidden: &[Tensor<2>]| hidden.iter().cloned().map(Tensor::detach).collect();
-        let (of_complete, of_partial): (Vec<_>, Vec<_>) =
-            (plain(&complete.hidden), plain(&partial.hidden));
+        let (of_complete, of_partial): (Vec<_>, Vec<_>) = (plain(&complete.hidden), plain(&partial.hidden));
 
         // Gradients flow through the discriminators, not into them.
         let terms = network_terms(&followed.clone().no_grad(), complete, partial, batch);
@@ -116,10 +102,7 @@ impl Stage for TransferStage<'_> {
     }
 
     fn model(&self) -> TransferNetworks {
-        TransferNetworks {
-            network: self.network.network(),
-            discriminators: self.discriminators.network(),
-        }
+        TransferNetworks { network: self.network.network(), discriminators: self.discriminators.network() }
     }
 }
 
@@ -179,16 +162,12 @@ mod tests {
         let networks = TransferNetworks::init(&config, &device);
         let ring = |n_points: usize| {
             let at = |index: usize| (index as f32).sin_cos();
-            let values: Vec<f32> = (0..n_points)
-                .flat_map(|index| [0.4 * at(index).0, 0.4 * at(index).1, 0.0])
-                .collect();
+            let values: Vec<f32> =
+                (0..n_points).flat_map(|index| [0.4 * at(index).0, 0.4 * at(index).1, 0.0]).collect();
             let data = burn::tensor::TensorData::new(values, [1, n_points, 3]);
             Tensor::<3>::from_data(data, &device)
         };
-        let batch = || TransferBatch {
-            partials: ring(config.n_partial_points),
-            shapes: ring(config.n_points),
-        };
+        let batch = || TransferBatch { partials: ring(config.n_partial_points), shapes: ring(config.n_points) };
         let (complete, partial) = pass(&networks.network, &batch());
         let discriminators = &networks.discriminators;
         let loss = discriminators_loss(discriminators, &complete.hidden, &partial.hidden);

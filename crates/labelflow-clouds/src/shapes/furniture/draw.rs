@@ -18,10 +18,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn new(
-        path: &'static [&'static str],
-        primitives: impl IntoIterator<Item = Primitive>,
-    ) -> Self {
+    pub(crate) fn new(path: &'static [&'static str], primitives: impl IntoIterator<Item = Primitive>) -> Self {
         Self { path, primitives: primitives.into_iter().collect() }
     }
 }

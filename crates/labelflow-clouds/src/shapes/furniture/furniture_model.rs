@@ -68,8 +68,7 @@ impl FromStr for FurnitureCategory {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let found =
-            Self::ALL.into_iter().find(|category| category.name().eq_ignore_ascii_case(name));
+        let found = Self::ALL.into_iter().find(|category| category.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| Error::config("category", "chair, table or lamp", format!("'{name}'")))
     }
 }
@@ -155,8 +154,7 @@ impl Furniture {
         let slot = |slot| anchors.slot(slot, &mut draw(&format!("slot {slot}")));
         let slots: Vec<Vec<Part>> = (0..).map_while(slot).collect();
         let (points, part_of) = draw_points(&slots, N_POINTS, &mut draw("points"));
-        let frame =
-            Normalization::fit(&PointCloud::new(points.clone())?, Normalization::SHAPE_RADIUS)?;
+        let frame = Normalization::fit(&PointCloud::new(points.clone())?, Normalization::SHAPE_RADIUS)?;
         Ok(FurnitureModel { id, furniture: *self, anchors, slots, points, part_of, frame })
     }
 }
@@ -204,13 +202,7 @@ impl FurnitureModel {
     ///
     /// Slots of which nothing is kept are drawn again, also those that were empty. A draw that leaves the ball of radius 0.5 by more than
     /// two hundredths is refused.
-    pub fn complete(
-        &self,
-        part_depth: usize,
-        kept_parts: &[u32],
-        sample: u64,
-        n_points: usize,
-    ) -> Result<PointSet> {
+    pub fn complete(&self, part_depth: usize, kept_parts: &[u32], sample: u64, n_points: usize) -> Result<PointSet> {
         if n_points == 0 {
             return Err(Error::config("n_points", "at least 1", 0));
         }
@@ -220,8 +212,7 @@ impl FurnitureModel {
         let mut slots = self.slots.clone();
         let mut first = 0;
         for (index, slot) in self.slots.iter().enumerate() {
-            let is_kept =
-                parts[first..first + slot.len()].iter().any(|part| kept_parts.contains(part));
+            let is_kept = parts[first..first + slot.len()].iter().any(|part| kept_parts.contains(part));
             first += slot.len();
             if !is_kept {
                 slots[index] = self.redrawn(index, rng);
@@ -270,9 +261,8 @@ impl FurnitureModel {
     /// The part at a depth of the tree that each part belongs to.
     fn merged_parts(&self, part_depth: usize) -> Result<Vec<u32>> {
         let (tree, leaves) = self.tree_and_leaves();
-        let merged = tree
-            .merged(part_depth)
-            .ok_or_else(|| Error::config("part_depth", "a depth with two parts", part_depth))?;
+        let merged =
+            tree.merged(part_depth).ok_or_else(|| Error::config("part_depth", "a depth with two parts", part_depth))?;
         Ok(leaves.iter().map(|leaf| merged[leaf]).collect())
     }
 }
@@ -298,11 +288,7 @@ fn primitives(slots: &[Vec<Part>]) -> impl Iterator<Item = (usize, &Primitive)> 
 }
 
 /// Points of all primitives, as many of each as its area deserves, and the part of each point.
-fn draw_points(
-    slots: &[Vec<Part>],
-    n_points: usize,
-    rng: &mut impl Rng,
-) -> (Vec<[f64; 3]>, Vec<usize>) {
+fn draw_points(slots: &[Vec<Part>], n_points: usize, rng: &mut impl Rng) -> (Vec<[f64; 3]>, Vec<usize>) {
     let all: Vec<(usize, &Primitive)> = primitives(slots).collect();
     let mut total = 0.0;
     let add = |(_, primitive): &(usize, &Primitive)| {
@@ -337,8 +323,7 @@ mod tests {
                 let cloud = model.cloud().unwrap();
                 let (low, high) = cloud.bounding_box();
                 assert!((0..3).all(|axis| (low[axis] + high[axis]).abs() < 1e-6));
-                let squared =
-                    |point: &[f64; 3]| point.iter().map(|value| value * value).sum::<f64>();
+                let squared = |point: &[f64; 3]| point.iter().map(|value| value * value).sum::<f64>();
                 let radius = cloud.points().iter().map(squared).fold(0.0, f64::max).sqrt();
                 assert!((radius - 1.0).abs() < 1e-6, "{radius}");
                 let shape = model.shape(category.part_depth()).unwrap();
@@ -352,8 +337,7 @@ mod tests {
         let model = furniture(FurnitureCategory::Chair).model("train", 1).unwrap();
         let n_parts = model.slots.iter().flatten().count();
         let mut areas = vec![0.0; n_parts];
-        primitives(&model.slots)
-            .for_each(|(part, primitive)| areas[part] += primitive.surface.area());
+        primitives(&model.slots).for_each(|(part, primitive)| areas[part] += primitive.surface.area());
         let total: f64 = areas.iter().sum();
         for (part, area) in areas.iter().enumerate() {
             let n = model.part_of.iter().filter(|&&of| of == part).count() as f64;

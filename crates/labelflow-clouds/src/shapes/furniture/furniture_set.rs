@@ -45,10 +45,8 @@ pub fn write_furniture(folder: &Path, furniture: &Furniture, sizes: FurnitureSiz
         fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
     }
     for (split, n_shapes) in [("train", sizes.train), ("val", sizes.val), ("test", sizes.test)] {
-        let ids: Result<Vec<String>> = (0..n_shapes)
-            .into_par_iter()
-            .map(|index| write_shape(&data, furniture, split, index))
-            .collect();
+        let ids: Result<Vec<String>> =
+            (0..n_shapes).into_par_iter().map(|index| write_shape(&data, furniture, split, index)).collect();
         let ids = ids?;
         let entries: Vec<serde_json::Value> =
             ids.iter().map(|id| serde_json::json!({ "anno_id": id, "model_id": id })).collect();
@@ -75,9 +73,7 @@ fn write_shape(data: &Path, furniture: &Furniture, split: &str, index: usize) ->
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    write_atomically(path, |writer| {
-        serde_json::to_writer_pretty(writer, value).map_err(std::io::Error::from)
-    })
+    write_atomically(path, |writer| serde_json::to_writer_pretty(writer, value).map_err(std::io::Error::from))
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use rand::{Rng, RngExt};
 
 use super::draw::{Part, around, between, chance, choice, spaced};
-use super::primitive::{
-    Primitive, Vector, arc, ball, block, dome, plate, rod, tapered, tube, wall,
-};
+use super::primitive::{Primitive, Vector, arc, ball, block, dome, plate, rod, tapered, tube, wall};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
@@ -43,9 +41,7 @@ impl LampAnchors {
                 (between(rng, 1.0, 1.6), reach, 1)
             }
             Family::Pendant => (between(rng, 0.4, 1.0), 0.0, 1),
-            Family::Chandelier => {
-                (between(rng, 0.4, 0.8), between(rng, 0.25, 0.45), rng.random_range(3..=8))
-            }
+            Family::Chandelier => (between(rng, 0.4, 0.8), between(rng, 0.25, 0.45), rng.random_range(3..=8)),
             Family::Desk => (between(rng, 0.3, 0.5), between(rng, 0.12, 0.3), 1),
             Family::Wall => (between(rng, 0.1, 0.25), between(rng, 0.1, 0.25), 1),
         };
@@ -64,9 +60,7 @@ impl LampAnchors {
     /// Where the lights are.
     fn lights(&self) -> Vec<Vector> {
         match self.family {
-            Family::Chandelier => {
-                around(self.n_lights, self.reach).map(|[x, z]| [x, 0.05, z]).collect()
-            }
+            Family::Chandelier => around(self.n_lights, self.reach).map(|[x, z]| [x, 0.05, z]).collect(),
             _ => vec![[0.0, if self.hangs() { 0.0 } else { self.height }, self.reach]],
         }
     }

@@ -178,11 +178,7 @@ impl Surface {
                 let from_middle = around + radius * across.cos();
                 // The tube's outer side is longer than its inner one.
                 if rng.random::<f64>() * (around + radius) <= from_middle {
-                    return [
-                        from_middle * along.cos(),
-                        from_middle * along.sin(),
-                        radius * across.sin(),
-                    ];
+                    return [from_middle * along.cos(), from_middle * along.sin(), radius * across.sin()];
                 }
             },
         }
@@ -198,14 +194,7 @@ fn draw_box(half: Vector, rng: &mut impl Rng) -> Vector {
     point
 }
 
-fn draw_frustum(
-    below: f64,
-    above: f64,
-    half_height: f64,
-    has_caps: bool,
-    area: f64,
-    rng: &mut impl Rng,
-) -> Vector {
+fn draw_frustum(below: f64, above: f64, half_height: f64, has_caps: bool, area: f64, rng: &mut impl Rng) -> Vector {
     let angle = rng.random_range(0.0..TAU);
     let wanted = rng.random_range(0.0..area);
     let caps = [PI * below * below, PI * above * above];

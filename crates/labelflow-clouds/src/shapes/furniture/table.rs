@@ -33,8 +33,7 @@ enum Outline {
 
 impl TableAnchors {
     pub(crate) fn draw(rng: &mut impl Rng) -> Self {
-        let outlines =
-            [Outline::Rectangle, Outline::Round, Outline::Ellipse, Outline::RoundedRectangle];
+        let outlines = [Outline::Rectangle, Outline::Round, Outline::Ellipse, Outline::RoundedRectangle];
         let outline = outlines[choice(rng, &[0.50, 0.25, 0.10, 0.15])];
         let width = between(rng, 0.5, 1.6);
         let depth = between(rng, 0.4, 0.95);
@@ -63,9 +62,7 @@ pub(crate) fn top(table: &TableAnchors, rng: &mut impl Rng) -> Vec<Part> {
         Outline::Round | Outline::Ellipse => vec![plate(center, [w, half, d])],
         Outline::RoundedRectangle => {
             let radius = between(rng, 0.1, 0.35) * w.min(d);
-            let corners = CORNERS.map(|[x, z]| {
-                plate([x * (w - radius), y, z * (d - radius)], [radius, half, radius])
-            });
+            let corners = CORNERS.map(|[x, z]| plate([x * (w - radius), y, z * (d - radius)], [radius, half, radius]));
             let boards = [[w - radius, half, d], [w, half, d - radius]];
             boards.into_iter().map(|size| block(center, size)).chain(corners).collect()
         }

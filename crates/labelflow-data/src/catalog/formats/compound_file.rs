@@ -76,8 +76,7 @@ impl<'a> CompoundFile<'a> {
         large.table = read_table(&large, header)?;
         let mut budget = large.budget();
         let directory = large.chain(number(header, 48)?, usize::MAX, &mut budget)?;
-        let entries: Vec<Entry> =
-            directory.chunks_exact(ENTRY).map(|entry| read_entry(entry, size)).collect();
+        let entries: Vec<Entry> = directory.chunks_exact(ENTRY).map(|entry| read_entry(entry, size)).collect();
         let mut small = Sectors { bytes: Cow::default(), size: MINI_SECTOR, table: Vec::new() };
         if number(header, 64)? > 0 {
             let root = entries.first()?;

@@ -31,8 +31,7 @@ pub fn read_idx(path: &Path) -> Result<IdxArray> {
     };
     let mut lengths = vec![[0; 4]; usize::from(n_dimensions)];
     reader.read_exact(lengths.as_flattened_mut()).map_err(|source| damaged(path, source))?;
-    let shape: Vec<usize> =
-        lengths.into_iter().map(|length| u32::from_be_bytes(length) as usize).collect();
+    let shape: Vec<usize> = lengths.into_iter().map(|length| u32::from_be_bytes(length) as usize).collect();
     let n_claimed = shape.iter().try_fold(1u64, |n, &length| n.checked_mul(length as u64));
     // Read at most one byte more than claimed; memory grows with what arrives, not with the claim.
     let limit = n_claimed.and_then(|n| n.checked_add(1)).unwrap_or(u64::MAX);

@@ -26,11 +26,7 @@ impl XlsSheet {
             let refuse = |error: XlsError| Error::content(path, "an Excel workbook", error);
             let mut workbook = Xls::new(std::io::Cursor::new(bytes)).map_err(refuse)?;
             if !workbook.sheet_names().iter().any(|name| name == sheet) {
-                return Err(Error::content(
-                    path,
-                    format!("a sheet '{sheet}'"),
-                    workbook.sheet_names().join(", "),
-                ));
+                return Err(Error::content(path, format!("a sheet '{sheet}'"), workbook.sheet_names().join(", ")));
             }
             let cells = workbook.worksheet_range(sheet).map_err(refuse)?;
             Ok(Self { path: path.to_owned(), cells })
@@ -62,9 +58,7 @@ impl XlsSheet {
     pub fn required_number(&self, row: usize, column: usize, column_name: &str) -> Result<f64> {
         self.number(row, column).ok_or_else(|| {
             let found = self.cell(row, column).map(ToString::to_string).unwrap_or_default();
-            Error::content(&self.path, "a number", format!("'{found}'"))
-                .at(Place::row(row))
-                .in_column(column_name)
+            Error::content(&self.path, "a number", format!("'{found}'")).at(Place::row(row)).in_column(column_name)
         })
     }
 
@@ -98,16 +92,13 @@ fn is_modest(bytes: &[u8]) -> bool {
             let Some((data, tail)) = tail.split_at_checked(length) else { break };
             rest = tail;
             let short = |place: usize| {
-                data.get(place..place + 2)
-                    .map_or(0, |pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])))
+                data.get(place..place + 2).map_or(0, |pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])))
             };
             if kind == DIMENSIONS {
                 // Two bytes a row in old files, four in others.
                 let [from_row, to_row, from_column, to_column] = match data.len() {
                     10 => [0, 2, 4, 6].map(short),
-                    _ => {
-                        [short(0) | short(2) << 16, short(4) | short(6) << 16, short(8), short(10)]
-                    }
+                    _ => [short(0) | short(2) << 16, short(4) | short(6) << 16, short(8), short(10)],
                 };
                 let is_backward = from_row > to_row || from_column > to_column;
                 if is_backward || (to_row + 1) * (to_column + 1) > most {

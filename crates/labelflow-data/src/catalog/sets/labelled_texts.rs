@@ -24,19 +24,11 @@ const VECTORS: &str = "text/glove-100d-subset/vectors_f16.npy";
 /// in `word_vectors` to have them.
 pub(crate) const WORD_VECTOR_FILES: &[CatalogFile] = &[WORDS_FILE, VECTORS_FILE];
 
-pub(crate) const WORDS_FILE: CatalogFile = CatalogFile::new(
-    WORDS,
-    "",
-    "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167",
-    471_060,
-);
+pub(crate) const WORDS_FILE: CatalogFile =
+    CatalogFile::new(WORDS, "", "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167", 471_060);
 
-pub(crate) const VECTORS_FILE: CatalogFile = CatalogFile::new(
-    VECTORS,
-    "",
-    "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301",
-    11_459_928,
-);
+pub(crate) const VECTORS_FILE: CatalogFile =
+    CatalogFile::new(VECTORS, "", "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301", 11_459_928);
 
 /// The length of the vectors in the data folder.
 pub(crate) const D_FEATURES: usize = 100;
@@ -111,8 +103,7 @@ pub(crate) fn text_problem(
     };
     let is_covered = |row: &usize| rows.signals.is_covered(*row);
     let all = 0..averaged.rows.len();
-    let (test, others): (Vec<usize>, Vec<usize>) =
-        all.partition(|row| is_test(averaged.rows[*row], is_covered(row)));
+    let (test, others): (Vec<usize>, Vec<usize>) = all.partition(|row| is_test(averaged.rows[*row], is_covered(row)));
     let train: Vec<usize> = others.into_iter().filter(is_covered).collect();
     if train.is_empty() || test.is_empty() {
         let found = format!("{} and {}", train.len(), test.len());
@@ -146,8 +137,7 @@ fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
     let mut places = HashMap::new();
     let mut n_words = 0;
     visit_lines(words, LONGEST_WORD, |_, line| {
-        let word = std::str::from_utf8(line)
-            .map_err(|_| Error::content(words, "text in UTF-8", "other bytes"))?;
+        let word = std::str::from_utf8(line).map_err(|_| Error::content(words, "text in UTF-8", "other bytes"))?;
         places.entry(word.to_owned()).or_insert(n_words);
         n_words += 1;
         Ok(())

@@ -28,11 +28,7 @@ pub(crate) fn two_class_table(
 }
 
 /// All rows, with real-valued labels.
-pub(crate) fn value_table(
-    path: &Path,
-    table: &Array2<f64>,
-    names: Vec<String>,
-) -> Result<ValueTable> {
+pub(crate) fn value_table(path: &Path, table: &Array2<f64>, names: Vec<String>) -> Result<ValueTable> {
     let truth = TrueValues::new(table.column(names.len()).to_vec());
     ValueTable::new(features(path, table, names)?, truth.map_err(Error::in_file(path))?)
 }

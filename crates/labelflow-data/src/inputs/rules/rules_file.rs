@@ -212,10 +212,7 @@ mod tests {
             ("feature,limit,above\n", "line 1: expected the columns feature, threshold"),
             ("feature,feature,threshold,above\n", "line 1"),
             (&*format!("{header}x,1,2,3\n,1,2,3\n"), "line 3, column 'feature': expected the name"),
-            (
-                &*format!("{header}x,high,2,3\n"),
-                "column 'threshold': expected a number, found 'high'",
-            ),
+            (&*format!("{header}x,high,2,3\n"), "column 'threshold': expected a number, found 'high'"),
             (&*format!("{header}x,1,about 2,3\n"), "line 2, column 'above': expected a number, or"),
             (&*format!("{header}x,1,,\n"), "column 'above': expected a claim about the rows"),
             (&*format!("{header}x,1,2\n"), "line 2: expected 4 fields"),

@@ -17,16 +17,8 @@ use crate::tables::table::Format;
 use crate::{Error, Place, Result};
 
 const REGION_KEYS: [&str; 6] = ["all", "rows", "where", "feature", "at_least", "below"];
-const CLAIM_KEYS: [&str; 8] = [
-    "mean",
-    "tolerance",
-    "mean_between",
-    "median",
-    "median_between",
-    "quantile",
-    "value",
-    "value_between",
-];
+const CLAIM_KEYS: [&str; 8] =
+    ["mean", "tolerance", "mean_between", "median", "median_between", "quantile", "value", "value_between"];
 /// Reads the text of the file at `path`.
 pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
     let root = DeTable::parse(text).map_err(|error| {
@@ -161,12 +153,7 @@ impl<'file> Table<'file> {
         }])
     }
 
-    fn required<T>(
-        &self,
-        key: &str,
-        expected: &str,
-        get: fn(&Self, &str) -> Result<Option<T>>,
-    ) -> Result<T> {
+    fn required<T>(&self, key: &str, expected: &str, get: fn(&Self, &str) -> Result<Option<T>>) -> Result<T> {
         get(self, key)?.ok_or_else(|| self.error(key, expected, "none"))
     }
 
@@ -217,13 +204,12 @@ impl<'file> Table<'file> {
         let value = self.get("rows").map(Spanned::get_ref);
         match value {
             Some(DeValue::Array(values)) => {
-                let rows =
-                    values.iter().map(|value| match (value.get_ref(), number(value.get_ref())) {
-                        (DeValue::Boolean(member), _) => Ok(*member),
-                        (_, Some(0.0)) => Ok(false),
-                        (_, Some(1.0)) => Ok(true),
-                        (other, _) => Err(self.error("rows", "0 or 1", describe(other))),
-                    });
+                let rows = values.iter().map(|value| match (value.get_ref(), number(value.get_ref())) {
+                    (DeValue::Boolean(member), _) => Ok(*member),
+                    (_, Some(0.0)) => Ok(false),
+                    (_, Some(1.0)) => Ok(true),
+                    (other, _) => Err(self.error("rows", "0 or 1", describe(other))),
+                });
                 rows.collect::<Result<_>>().map(Region::Rows)
             }
             // The name of a file; other texts are names of columns.
@@ -262,8 +248,7 @@ impl<'file> Table<'file> {
             let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
             self.only_one_of(&["value", "value_between"])?;
             (Statistic::Quantile(level), "value", "value_between")
-        } else if let Some(value) = ["value", "value_between"].into_iter().find(|key| self.has(key))
-        {
+        } else if let Some(value) = ["value", "value_between"].into_iter().find(|key| self.has(key)) {
             return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
         } else if key.starts_with("mean") {
             (Statistic::Mean, "mean", "mean_between")
@@ -371,8 +356,7 @@ mod tests {
         let text = lines.map(|line| line.trim_start_matches("//!").to_owned() + "\n");
         let file = parse(&text.collect::<String>()).unwrap();
         assert_eq!(file.range, Some(LabelRange::new(0.0, 1000.0).unwrap()));
-        let shown =
-            file.rules.iter().map(|rule| format!("{}: {}, {}", rule.name, rule.region, rule.claim));
+        let shown = file.rules.iter().map(|rule| format!("{}: {}, {}", rule.name, rule.region, rule.claim));
         assert_eq!(
             shown.collect::<Vec<_>>(),
             [
@@ -411,40 +395,25 @@ mod tests {
             ("range = 5\n", "column 'range': expected two numbers"),
             ("range = [\n", "rules.toml, line"),
             ("[[rule]]\nfeature = 'x'\nlimit = 3", "line 3: expected one of name, all"),
-            (
-                "\n[[rule]]\nmean = 1\n",
-                "line 2: expected one of feature, where, rows, all, found none",
-            ),
+            ("\n[[rule]]\nmean = 1\n", "line 2: expected one of feature, where, rows, all, found none"),
             ("[[rule]]\nall = true\nrows = 'x'\nmean = 1", "found rows and all"),
             ("[[rule]]\nall = false\nmean = 1", "line 2, column 'all': expected true"),
             ("[[rule]]\nall = true\nat_least = 1\nmean = 1", "line 3, column 'at_least'"),
             ("[[rule]]\nall = true\n", "expected one of mean, mean_between"),
             ("[[rule]]\nall = true\nmean = 1\nmedian = 2", "found mean and median"),
-            (
-                "[[rule]]\nall = true\nmean = 'x'",
-                "line 3, column 'mean': expected a number, found 'x'",
-            ),
+            ("[[rule]]\nall = true\nmean = 'x'", "line 3, column 'mean': expected a number, found 'x'"),
             ("[[rule]]\nall = true\nmean = 1\nvalue = 2", "column 'value': expected a quantile"),
             ("[[rule]]\nall = true\nquantile = 0.5", "expected one of value, value_between"),
             ("[[rule]]\nall = true\nmean_between = [1, 2]\ntolerance = 1", "column 'tolerance'"),
             ("[[rule]]\nfeature = 'x'\nmean = 1", "column 'feature': expected at_least or below"),
             ("[[rule]]\nfeature = 3\nthreshold = 1\nabove = 1", "line 2, column 'feature'"),
             ("[[rule]]\nfeature = 'x'\nthreshold = 1\n", "column 'above': expected a claim"),
-            (
-                "[[rule]]\nfeature = 'x'\nabove = 1\n",
-                "column 'threshold': expected a number, found none",
-            ),
+            ("[[rule]]\nfeature = 'x'\nabove = 1\n", "column 'threshold': expected a number, found none"),
             ("[[rule]]\nfeature = 'x'\nthreshold = 1\nabove = 'high'", "line 4, column 'above'"),
-            (
-                "[[rule]]\nfeature = 'x'\nthreshold = 1\nabove = { mead = 1 }",
-                "line 4: expected one of mean",
-            ),
+            ("[[rule]]\nfeature = 'x'\nthreshold = 1\nabove = { mead = 1 }", "line 4: expected one of mean"),
             ("[[rule]]\nrows = [0, 2]\nmean = 1", "column 'rows': expected 0 or 1, found 2"),
             ("[[rule]]\nrows = 7\nmean = 1", "expected a column of 0 and 1, a file"),
-            (
-                "[[rule]]\nwhere = [{ feature = 'x', mean = 1 }]\nmean = 1",
-                "line 2: expected one of all",
-            ),
+            ("[[rule]]\nwhere = [{ feature = 'x', mean = 1 }]\nmean = 1", "line 2: expected one of all"),
             ("[[rule]]\nwhere = 3\nmean = 1", "line 2, column 'where': expected a list such as"),
         ] {
             let error = parse(text).unwrap_err().to_string();
@@ -472,15 +441,11 @@ mod tests {
         let numbers = || -1e9f64..1e9;
         let leaf = prop_oneof![
             Just(Region::All),
-            (names(), numbers())
-                .prop_map(|(feature, threshold)| Region::AtLeast { feature, threshold }),
-            (names(), numbers())
-                .prop_map(|(feature, threshold)| Region::Below { feature, threshold }),
+            (names(), numbers()).prop_map(|(feature, threshold)| Region::AtLeast { feature, threshold }),
+            (names(), numbers()).prop_map(|(feature, threshold)| Region::Below { feature, threshold }),
             proptest::collection::vec(any::<bool>(), 0..5).prop_map(Region::Rows),
         ];
-        leaf.prop_recursive(2, 6, 3, |inner| {
-            proptest::collection::vec(inner, 0..3).prop_map(Region::AllOf)
-        })
+        leaf.prop_recursive(2, 6, 3, |inner| proptest::collection::vec(inner, 0..3).prop_map(Region::AllOf))
     }
 
     proptest! {

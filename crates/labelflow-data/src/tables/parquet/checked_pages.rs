@@ -84,9 +84,7 @@ mod tests {
 
     use arrow_array::{Float64Array, Int32Array, RecordBatch, StringArray};
     use parquet::arrow::ArrowWriter;
-    use parquet::arrow::arrow_reader::{
-        ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-    };
+    use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 
@@ -110,8 +108,7 @@ mod tests {
     fn written(properties: WriterProperties) -> Vec<u8> {
         let mut bytes = Vec::new();
         let batch = batch();
-        let mut writer =
-            ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         bytes
@@ -133,11 +130,7 @@ mod tests {
 
     #[test]
     fn pages_of_all_kinds_are_read() {
-        let compressions = [
-            Compression::UNCOMPRESSED,
-            Compression::SNAPPY,
-            Compression::ZSTD(ZstdLevel::default()),
-        ];
+        let compressions = [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())];
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for compression in compressions {
                 for has_more in [false, true] {
@@ -182,26 +175,17 @@ mod tests {
         let rest = &sizes[1 + old.len()..];
         let n_digits = rest[1..].iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
         let digits = rest[1..].iter().take(n_digits).enumerate();
-        let packed: usize =
-            digits.map(|(place, &byte)| usize::from(byte & 0x7f) << (7 * place)).sum::<usize>() / 2;
-        let header_of_less = [
-            start,
-            &sizes[..1],
-            &new,
-            &rest[..1],
-            &varint(2 * (packed - n_more) as u64),
-            &rest[1 + n_digits..],
-        ]
-        .concat();
+        let packed: usize = digits.map(|(place, &byte)| usize::from(byte & 0x7f) << (7 * place)).sum::<usize>() / 2;
+        let header_of_less =
+            [start, &sizes[..1], &new, &rest[..1], &varint(2 * (packed - n_more) as u64), &rest[1 + n_digits..]]
+                .concat();
         let page = &bytes[4 + header.bytes.len()..];
         [&bytes[..4], &header_of_less, &page[..packed - n_more], &page[packed..]].concat()
     }
 
     #[test]
     fn a_page_that_claims_too_much_is_refused_before_there_is_room_for_it() {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_dictionary_enabled(false);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_dictionary_enabled(false);
         let bytes = written(properties.build());
         let most = most_unpacked(bytes.len() as u64);
         let forged = with_claim(&bytes, most + 1);

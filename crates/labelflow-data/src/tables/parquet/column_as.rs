@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Float16Type, Float32Type,
-    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, TimeUnit};
@@ -18,12 +17,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::{Error, Result};
 
 /// A column of a file as an array of another type; an error if a cell has no such form.
-pub(crate) fn column_as(
-    array: &ArrayRef,
-    kind: &DataType,
-    path: &Path,
-    name: &str,
-) -> Result<ArrayRef> {
+pub(crate) fn column_as(array: &ArrayRef, kind: &DataType, path: &Path, name: &str) -> Result<ArrayRef> {
     if array.data_type() == kind {
         return Ok(array.clone());
     }
@@ -95,9 +89,7 @@ fn texts(array: &ArrayRef) -> Option<StringArray> {
     let text = |row: usize| -> Option<String> {
         Some(match kind {
             DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
-            DataType::Binary => {
-                str::from_utf8(array.as_binary::<i32>().value(row)).ok()?.to_owned()
-            }
+            DataType::Binary => str::from_utf8(array.as_binary::<i32>().value(row)).ok()?.to_owned(),
             DataType::Boolean => array.as_boolean().value(row).to_string(),
             DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).to_string(),
             DataType::Float16 => format!("{:?}", array.as_primitive::<Float16Type>().value(row)),
@@ -110,15 +102,9 @@ fn texts(array: &ArrayRef) -> Option<StringArray> {
             DataType::Timestamp(unit, zone) => {
                 let time = match unit {
                     TimeUnit::Second => None,
-                    TimeUnit::Millisecond => {
-                        array.as_primitive::<TimestampMillisecondType>().value_as_datetime(row)
-                    }
-                    TimeUnit::Microsecond => {
-                        array.as_primitive::<TimestampMicrosecondType>().value_as_datetime(row)
-                    }
-                    TimeUnit::Nanosecond => {
-                        array.as_primitive::<TimestampNanosecondType>().value_as_datetime(row)
-                    }
+                    TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().value_as_datetime(row),
+                    TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().value_as_datetime(row),
+                    TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().value_as_datetime(row),
                 };
                 // Times with a zone are kept in UTC.
                 format!("{:?}{}", time?, if zone.is_some() { "Z" } else { "" })
@@ -136,8 +122,8 @@ fn texts(array: &ArrayRef) -> Option<StringArray> {
 #[cfg(test)]
 mod tests {
     use arrow_array::{
-        BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Int32Array,
-        TimestampMillisecondArray, UInt64Array,
+        BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Int32Array, TimestampMillisecondArray,
+        UInt64Array,
     };
 
     use super::*;
@@ -158,10 +144,7 @@ mod tests {
         assert_eq!(texts_of(UInt64Array::from(vec![u64::MAX])), [some("18446744073709551615")]);
         assert_eq!(texts_of(Float32Array::from(vec![0.1, 2.0])), [some("0.1"), some("2.0")]);
         assert_eq!(texts_of(BooleanArray::from(vec![true])), [some("true")]);
-        assert_eq!(
-            texts_of(Date32Array::from(vec![18_262, -1])),
-            [some("2020-01-01"), some("1969-12-31")]
-        );
+        assert_eq!(texts_of(Date32Array::from(vec![18_262, -1])), [some("2020-01-01"), some("1969-12-31")]);
         let time = TimestampMillisecondArray::from(vec![1_577_836_800_500]);
         assert_eq!(texts_of(time.clone()), [some("2020-01-01T00:00:00.500")]);
         assert_eq!(texts_of(time.with_timezone("UTC")), [some("2020-01-01T00:00:00.500Z")]);
@@ -173,8 +156,7 @@ mod tests {
     #[test]
     fn cells_of_all_types_of_numbers_are_numbers() {
         let of = |array: ArrayRef| {
-            let column =
-                column_as(&array, &DataType::Float64, Path::new("t.parquet"), "c").unwrap();
+            let column = column_as(&array, &DataType::Float64, Path::new("t.parquet"), "c").unwrap();
             column.as_primitive::<Float64Type>().iter().collect::<Vec<_>>()
         };
         assert_eq!(of(Arc::new(BooleanArray::from(vec![Some(true), None]))), [Some(1.0), None]);

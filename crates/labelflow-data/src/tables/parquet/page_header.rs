@@ -135,9 +135,7 @@ impl<R: Read> HeaderReader<R> {
 /// Whether a field may have this type. Fields that the decoder does not know may have any: it skips them by their type.
 fn may_have(around: &[i16], id: i16, kind: u8) -> bool {
     match (around, id) {
-        ([], 1..=4) | ([5], 1..=4) | ([7], 1..=2) | ([8], 1..=6) => {
-            (kind::SHORT..=kind::LONG).contains(&kind)
-        }
+        ([], 1..=4) | ([5], 1..=4) | ([7], 1..=2) | ([8], 1..=6) => (kind::SHORT..=kind::LONG).contains(&kind),
         ([], 5..=8) => kind == kind::STRUCT,
         _ => true,
     }

@@ -11,8 +11,7 @@ use arrow_schema::DataType;
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 
 use super::checked_pages::CheckedPages;
@@ -40,9 +39,7 @@ impl ParquetFile {
         guarded(path, || {
             let builder = open_reader(path)?;
             let fields = builder.schema().fields();
-            let count = |n_rows: i64| {
-                u64::try_from(n_rows).map_err(|_| refuse(path, "a negative number of rows"))
-            };
+            let count = |n_rows: i64| u64::try_from(n_rows).map_err(|_| refuse(path, "a negative number of rows"));
             let groups = builder.metadata().row_groups().iter();
             Ok(Self {
                 path: path.to_owned(),
@@ -144,9 +141,10 @@ impl ParquetFile {
     ) -> Result<()> {
         let mut first_row = 0;
         self.visit_batches(columns, |arrays| {
-            let texts = arrays.iter().zip(columns).map(|(array, &column)| {
-                column_as(array, &DataType::Utf8, &self.path, &self.names[column])
-            });
+            let texts = arrays
+                .iter()
+                .zip(columns)
+                .map(|(array, &column)| column_as(array, &DataType::Utf8, &self.path, &self.names[column]));
             let texts = texts.collect::<Result<Vec<_>>>()?;
             for row in 0..texts[0].len() {
                 for (text, &column) in texts.iter().zip(columns) {
@@ -162,11 +160,7 @@ impl ParquetFile {
     }
 
     /// Visits the chosen columns batch by batch, in the chosen order.
-    fn visit_batches(
-        &self,
-        columns: &[usize],
-        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
-    ) -> Result<()> {
+    fn visit_batches(&self, columns: &[usize], mut visit: impl FnMut(&[ArrayRef]) -> Result<()>) -> Result<()> {
         let n_rows = self.row_groups.iter().sum();
         guarded(&self.path, || {
             let mut reader = self.reader(columns, 0..n_rows, BATCH_ROWS)?;
@@ -217,8 +211,7 @@ fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<CheckedPag
     let file = File::open(path).map_err(|source| Error::read(path, source))?;
     // Types are those of the columns themselves: what another program had in memory, such as dictionaries, does not matter.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let metadata =
-        ArrowReaderMetadata::load(&file, options).map_err(|error| refuse(path, error))?;
+    let metadata = ArrowReaderMetadata::load(&file, options).map_err(|error| refuse(path, error))?;
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata))
 }
 

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, Float32Array, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray,
-};
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -51,9 +49,9 @@ fn to_arrow(values: &ColumnValues) -> ArrayRef {
     match values {
         ColumnValues::Integers(values) => Arc::new(Int64Array::from(values.clone())),
         ColumnValues::Shorts(values) => Arc::new(Int16Array::from(values.clone())),
-        ColumnValues::Reals(values) => Arc::new(Float64Array::from_iter(
-            values.iter().map(|value| (!value.is_nan()).then_some(*value)),
-        )),
+        ColumnValues::Reals(values) => {
+            Arc::new(Float64Array::from_iter(values.iter().map(|value| (!value.is_nan()).then_some(*value))))
+        }
         ColumnValues::ShortReals(values) => Arc::new(Float32Array::from(values.clone())),
         ColumnValues::Names(values) => Arc::new(StringArray::from(values.clone())),
         ColumnValues::SomeNames(values) => Arc::new(StringArray::from(values.clone())),

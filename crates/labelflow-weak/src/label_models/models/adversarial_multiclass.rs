@@ -87,11 +87,7 @@ impl LabelModel for AdversarialMulticlass {
     type Known = LabelerErrors;
 
     /// Finds the weights of the labelers, from their votes and how often they err.
-    fn fit_counts_with(
-        &self,
-        counted: &CountedVotes,
-        errors: &LabelerErrors,
-    ) -> Result<Self::Fitted> {
+    fn fit_counts_with(&self, counted: &CountedVotes, errors: &LabelerErrors) -> Result<Self::Fitted> {
         self.check()?;
         let shape = counted.shape();
         errors.check_shape(shape)?;
@@ -234,12 +230,10 @@ impl Game {
             let n_parts = voted.max().map_or(0, |&part| usize::from(part) + 1);
             sums.clear();
             sums.resize((n_parts + 1).min(self.n_classes), 0.0);
-            for (&part, weight) in parts.iter().zip(direction).filter(|(part, _)| **part != ABSTAIN)
-            {
+            for (&part, weight) in parts.iter().zip(direction).filter(|(part, _)| **part != ABSTAIN) {
                 sums[usize::from(part)] += weight;
             }
-            let label = (0..sums.len())
-                .fold(0, |best, label| if sums[label] < sums[best] { label } else { best });
+            let label = (0..sums.len()).fold(0, |best, label| if sums[label] < sums[best] { label } else { best });
             for (&part, agreement) in parts.iter().zip(&mut agreements) {
                 *agreement += share * part_overlap(part, label as u8, uniform);
             }
@@ -259,11 +253,7 @@ impl Game {
 
 /// The inner product of two votes.
 fn part_overlap(first: u8, second: u8, uniform: f64) -> f64 {
-    if first == ABSTAIN || second == ABSTAIN {
-        uniform
-    } else {
-        f64::from(u8::from(first == second))
-    }
+    if first == ABSTAIN || second == ABSTAIN { uniform } else { f64::from(u8::from(first == second)) }
 }
 
 /// Who votes alike, whatever for: classes are numbered anew in the order in which a row names them. Labels agree with
@@ -432,9 +422,9 @@ impl Question<'_> {
 
 /// The optimum of a program that has one: the excess may be as large as it needs to be.
 fn possible(program: &LinearProgram) -> Result<Optimum> {
-    program.solve()?.ok_or_else(|| {
-        Error::data("labeler errors", "errors that can be compared with votes", "numbers too small")
-    })
+    program
+        .solve()?
+        .ok_or_else(|| Error::data("labeler errors", "errors that can be compared with votes", "numbers too small"))
 }
 
 #[cfg(test)]
@@ -453,12 +443,7 @@ mod tests {
 
     /// The same adversary without any reduction: a variable for each row and class.
     /// Returns the value of the game for these weights, or nothing if no labels are allowed.
-    fn value_by_rows(
-        signals: &WeakSignals,
-        rates: &[f64],
-        weights: &[f64],
-        slack: f64,
-    ) -> Option<f64> {
+    fn value_by_rows(signals: &WeakSignals, rates: &[f64], weights: &[f64], slack: f64) -> Option<f64> {
         let (n, k) = (signals.n_rows(), signals.n_classes());
         let vector = |row: usize, signal: usize| -> Vec<f64> {
             (0..k)
@@ -478,8 +463,7 @@ mod tests {
             p
         };
         let cells = || (0..n).flat_map(|row| (0..k).map(move |class| (row, class)));
-        let mut program =
-            LinearProgram::maximize(cells().map(|(row, class)| loss(&mixture(row), class)));
+        let mut program = LinearProgram::maximize(cells().map(|(row, class)| loss(&mixture(row), class)));
         for row in 0..n {
             let share = 1.0 / n as f64;
             program.constrain((0..k).map(|class| (row * k + class, 1.0)), share, share);
@@ -489,9 +473,8 @@ mod tests {
             let silent = n as f64 - votes;
             let uniform_loss = 0.5 - 0.5 / k as f64;
             let expected = (votes * rate + silent * uniform_loss) / n as f64;
-            let terms = cells()
-                .enumerate()
-                .map(|(variable, (row, class))| (variable, loss(&vector(row, signal), class)));
+            let terms =
+                cells().enumerate().map(|(variable, (row, class))| (variable, loss(&vector(row, signal), class)));
             program.constrain(terms, expected - slack, expected + slack);
         }
         program.solve().unwrap().map(|optimum| optimum.value)
@@ -526,36 +509,23 @@ mod tests {
             let shape = SignalShape::of(&problem.signals);
             // What was measured is possible; what is much better or worse needs slack. With so much slack that the lowest
             // agreements are negative, it takes the linear program.
-            let shifts_and_slacks = [
-                (0.0, 0.0),
-                (0.0, 0.02),
-                (0.0, 0.3),
-                (-0.15, 0.2),
-                (0.2, 0.25),
-                (-1.0, 0.7),
-                (0.0, 0.5),
-                (0.1, 0.6),
-            ];
+            let shifts_and_slacks =
+                [(0.0, 0.0), (0.0, 0.02), (0.0, 0.3), (-0.15, 0.2), (0.2, 0.25), (-1.0, 0.7), (0.0, 0.5), (0.1, 0.6)];
             for (shift, slack) in shifts_and_slacks {
-                let rates: Vec<f64> =
-                    rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
+                let rates: Vec<f64> = rates.iter().map(|rate| (rate + shift).clamp(0.0, 1.0)).collect();
                 let game = Game::new(&patterns, shape, &rates);
                 let mut adversary = Adversary::new(&game, slack).unwrap();
                 n_constant += usize::from(adversary.always.is_some());
                 n_programs += usize::from(adversary.always.is_none());
                 for weights in [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.9, 0.1]] {
-                    let expected =
-                        value_by_rows(&problem.signals, &rates, &weights, adversary.slack);
+                    let expected = value_by_rows(&problem.signals, &rates, &weights, adversary.slack);
                     let agreements = adversary.worst_agreements(&weights).unwrap();
                     let found = game.loss(&weights, &agreements);
                     assert_abs_diff_eq!(found, expected.unwrap(), epsilon = 1e-6);
                 }
                 if adversary.slack > slack {
-                    let before = if slack == 0.0 && adversary.slack == FIRST_SLACK {
-                        0.0
-                    } else {
-                        adversary.slack / 2.0
-                    };
+                    let before =
+                        if slack == 0.0 && adversary.slack == FIRST_SLACK { 0.0 } else { adversary.slack / 2.0 };
                     let infeasible = value_by_rows(&problem.signals, &rates, &[1.0; 3], before);
                     assert_eq!(infeasible, None);
                 }
@@ -588,13 +558,11 @@ mod tests {
         for (seed, n_classes) in [(0, 2), (1, 3), (2, 6)] {
             let problem = Planted::new(1000, n_classes, &[0.5, 0.85, 0.7], 0.0, seed);
             let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-            let fitted =
-                AdversarialMulticlass::default().fit_with(&problem.signals, &errors).unwrap();
+            let fitted = AdversarialMulticlass::default().fit_with(&problem.signals, &errors).unwrap();
             let least = errors.rates().into_iter().fold(1.0, f64::min);
             assert_eq!(fitted.slack, 0.0);
             assert!(fitted.worst_case <= least + 1e-3, "{} {least}", fitted.worst_case);
-            let sampled =
-                AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
+            let sampled = AdversarialMulticlass { n_labelled_rows: Some(500), ..Default::default() };
             let sampled = sampled.fit_with(&problem.signals, &errors).unwrap();
             // 0.1 √(1500 ln(120) / (2 · 500 · 1000))
             assert_abs_diff_eq!(sampled.slack, 0.008_474, epsilon = 1e-6);
@@ -624,8 +592,7 @@ mod tests {
         };
         let votes = signals(array![[0, 1, 1], [2, -1, 2], [-1, -1, -1]], 3);
         let (fifteenth, third) = (1.0 / 15.0, 1.0 / 3.0);
-        let expected =
-            array![[0.5, 0.5, 0.0], [fifteenth, fifteenth, 0.8 + fifteenth], [third, third, third]];
+        let expected = array![[0.5, 0.5, 0.0], [fifteenth, fifteenth, 0.8 + fifteenth], [third, third, third]];
         assert_near(fitted.predict_proba(&votes).unwrap().values(), &expected, 1e-12);
     }
 
@@ -655,9 +622,7 @@ mod tests {
         let none = AdversarialMulticlass { n_steps: 0, ..Default::default() };
         assert!(none.fit_with(&votes, &errors).unwrap_err().to_string().starts_with("n_steps"));
         let none = AdversarialMulticlass { n_labelled_rows: Some(0), ..Default::default() };
-        assert!(
-            none.fit_with(&votes, &errors).unwrap_err().to_string().starts_with("n_labelled_rows")
-        );
+        assert!(none.fit_with(&votes, &errors).unwrap_err().to_string().starts_with("n_labelled_rows"));
         let three = LabelerErrors::per_labeler(&[0.2; 2], 3).unwrap();
         let error = AdversarialMulticlass::default().fit_with(&votes, &three).unwrap_err();
         assert!(error.to_string().starts_with("labeler errors: expected 2 labelers"), "{error}");

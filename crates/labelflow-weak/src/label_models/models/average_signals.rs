@@ -61,17 +61,13 @@ impl FittedLabelModel for FittedAverageSignals {
             return self.0.label_votes(signals, count_votes);
         };
         self.0.check(signals)?;
-        SoftLabels::try_normalized(fill_rows(
-            signals.n_rows(),
-            signals.n_classes(),
-            |row, means| {
-                let row_signals = p.index_axis(Axis(0), row);
-                for (class, mean) in means.iter_mut().enumerate() {
-                    *mean = mean_of_given(row_signals.column(class).iter().copied());
-                }
-                share_what_is_left(means);
-            },
-        ))
+        SoftLabels::try_normalized(fill_rows(signals.n_rows(), signals.n_classes(), |row, means| {
+            let row_signals = p.index_axis(Axis(0), row);
+            for (class, mean) in means.iter_mut().enumerate() {
+                *mean = mean_of_given(row_signals.column(class).iter().copied());
+            }
+            share_what_is_left(means);
+        }))
     }
 }
 

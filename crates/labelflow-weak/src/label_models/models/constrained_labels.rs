@@ -96,11 +96,7 @@ impl LabelModel for ConstrainedLabels {
     fn fit_counts_with(&self, counted: &CountedVotes, bounds: &Bounds) -> Result<Self::Fitted> {
         self.check()?;
         counted.check_any_vote()?;
-        self.fit_rows(
-            Rows::of_patterns(&counted.patterns, counted.n_classes()),
-            counted.shape(),
-            bounds,
-        )
+        self.fit_rows(Rows::of_patterns(&counted.patterns, counted.n_classes()), counted.shape(), bounds)
     }
 
     fn bytes_per_pattern(&self, _n_signals: usize, n_classes: usize) -> usize {
@@ -114,18 +110,12 @@ impl ConstrainedLabels {
         check_at_least_one(&[("n_steps", self.n_steps), ("n_trials", self.n_trials)])
     }
 
-    fn fit_rows(
-        &self,
-        rows: Rows<'_>,
-        shape: SignalShape,
-        bounds: &Bounds,
-    ) -> Result<FittedConstrainedLabels> {
+    fn fit_rows(&self, rows: Rows<'_>, shape: SignalShape, bounds: &Bounds) -> Result<FittedConstrainedLabels> {
         bounds.check_shape(shape.n_signals, shape.n_classes)?;
         let system = System::new(rows, shape, bounds);
         let n_trials = if self.single_start { 1 } else { self.n_trials };
-        let residuals = (0..n_trials)
-            .flat_map(|trial| system.descend(system.starts(self.seed, trial), self.n_steps))
-            .collect();
+        let residuals =
+            (0..n_trials).flat_map(|trial| system.descend(system.starts(self.seed, trial), self.n_steps)).collect();
         Ok(FittedConstrainedLabels {
             shape,
             seed: self.seed,
@@ -224,9 +214,8 @@ impl FittedLabelModel for FittedConstrainedLabels {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         self.shape.check(signals)?;
         let (n_classes, pulls) = (signals.n_classes(), self.pulls());
-        let replay_all = |rows: Rows<'_>| {
-            fill_rows(rows.len(), n_classes, |row, labels| self.replay(&pulls, rows, row, labels))
-        };
+        let replay_all =
+            |rows: Rows<'_>| fill_rows(rows.len(), n_classes, |row, labels| self.replay(&pulls, rows, row, labels));
         let labels = match signals.values() {
             SignalValues::Probabilities(_) => replay_all(Rows::each_once(signals)),
             SignalValues::Votes(votes) => {
@@ -415,16 +404,8 @@ mod tests {
         WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap()
     }
 
-    fn system<'a>(
-        patterns: &'a VotePatterns,
-        signals: &WeakSignals,
-        bounds: &Bounds,
-    ) -> System<'a> {
-        System::new(
-            Rows::of_patterns(patterns, signals.n_classes()),
-            SignalShape::of(signals),
-            bounds,
-        )
+    fn system<'a>(patterns: &'a VotePatterns, signals: &WeakSignals, bounds: &Bounds) -> System<'a> {
+        System::new(Rows::of_patterns(patterns, signals.n_classes()), SignalShape::of(signals), bounds)
     }
 
     #[test]
@@ -478,8 +459,7 @@ mod tests {
                 Bounds::measured(&problem.signals, &problem.truth).unwrap(),
                 Bounds::constant(0.01, &problem.signals).unwrap(),
             ] {
-                let fitted =
-                    ConstrainedLabels::default().fit_with(&problem.signals, &bounds).unwrap();
+                let fitted = ConstrainedLabels::default().fit_with(&problem.signals, &bounds).unwrap();
                 let norms = fitted.residual_norms();
                 assert_eq!(norms.dim(), (3, 301));
                 for norms in norms.rows() {

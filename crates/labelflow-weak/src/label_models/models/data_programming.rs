@@ -100,10 +100,7 @@ impl Default for DataProgramming {
 impl DataProgramming {
     fn check(&self, n_classes: usize) -> Result<()> {
         check_at_least_one(&[("max_iterations", self.max_iterations)])?;
-        check_not_negative(&[
-            ("tolerance", self.tolerance),
-            ("regularization", self.regularization),
-        ])?;
+        check_not_negative(&[("tolerance", self.tolerance), ("regularization", self.regularization)])?;
         self.class_balance.check(n_classes)
     }
 
@@ -280,8 +277,7 @@ mod tests {
     #[test]
     fn exact_populations_are_recovered() {
         for class_balance in [ClassBalance::Uniform, ClassBalance::Estimated] {
-            let model =
-                DataProgramming { class_balance, tolerance: 1e-11, ..DataProgramming::default() };
+            let model = DataProgramming { class_balance, tolerance: 1e-11, ..DataProgramming::default() };
             let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             assert_abs_diff_eq!(fitted.accuracies(), &[0.9, 0.75, 0.6][..], epsilon = 1e-8);
@@ -293,8 +289,7 @@ mod tests {
     #[test]
     fn equal_labelers_are_recovered_in_some_twenty_rounds() {
         let population = Planted::exact_population([16, 16, 16]);
-        let model =
-            DataProgramming { class_balance: ClassBalance::Uniform, ..DataProgramming::default() };
+        let model = DataProgramming { class_balance: ClassBalance::Uniform, ..DataProgramming::default() };
         let fitted = model.fit(&population).unwrap();
         assert_abs_diff_eq!(fitted.accuracies(), &[0.8; 3][..], epsilon = 1e-7);
         let n_rounds = fitted.log_likelihoods.len();
@@ -359,8 +354,7 @@ mod tests {
             let patterns = VotePatterns::of(&problem.signals.votes());
             let shape = SignalShape::of(&problem.signals);
             let class_balance = (1..=n_classes).map(|c| c as f64 / 10.0).collect();
-            let objective =
-                Coupled { patterns: &patterns, shape, class_balance, regularization: 0.1 };
+            let objective = Coupled { patterns: &patterns, shape, class_balance, regularization: 0.1 };
             let point = [0.3, -1.7, 0.9];
             let mut gradient = [0.0; 3];
             objective.value(&point, &mut gradient);
@@ -379,8 +373,7 @@ mod tests {
     #[test]
     fn the_coupled_form_ties_accuracy_to_coverage() {
         // A labeler that votes everywhere, beside two of the same accuracy that vote seldom.
-        let problem =
-            Planted::one_coin(3000, &[0.5, 0.5], &[(1.0, 0.8), (0.3, 0.8), (0.3, 0.8)], 5);
+        let problem = Planted::one_coin(3000, &[0.5, 0.5], &[(1.0, 0.8), (0.3, 0.8), (0.3, 0.8)], 5);
         let model = DataProgramming {
             coverage: Coverage::Coupled,
             class_balance: ClassBalance::Uniform,
@@ -395,13 +388,11 @@ mod tests {
 
     #[test]
     fn extreme_votes_give_finite_labels() {
-        let cases =
-            [array![[0]], array![[1, 1, 1]], array![[0, -1], [0, -1]], array![[0, 0], [1, 1]]];
+        let cases = [array![[0]], array![[1, 1, 1]], array![[0, -1], [0, -1]], array![[0, 0], [1, 1]]];
         for votes in cases {
             let signals = signals(votes, 2);
             for coverage in [Coverage::Separate, Coverage::Coupled] {
-                let model =
-                    DataProgramming { coverage, regularization: 0.0, ..DataProgramming::default() };
+                let model = DataProgramming { coverage, regularization: 0.0, ..DataProgramming::default() };
                 let labels = model.fit(&signals).unwrap().predict_proba(&signals).unwrap();
                 assert!(labels.values().iter().all(|p| p.is_finite()));
             }

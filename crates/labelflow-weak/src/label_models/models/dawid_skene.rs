@@ -101,11 +101,7 @@ impl DawidSkene {
 
 impl DawidSkene {
     /// The fit to patterns that have a vote.
-    pub(crate) fn fit_patterns(
-        &self,
-        patterns: &VotePatterns,
-        shape: SignalShape,
-    ) -> Result<FittedDawidSkene> {
+    pub(crate) fn fit_patterns(&self, patterns: &VotePatterns, shape: SignalShape) -> Result<FittedDawidSkene> {
         self.check(shape.n_classes)?;
         let abstention_answers = self.answering_abstentions(patterns, shape);
         let spoken;
@@ -177,8 +173,7 @@ impl FittedDawidSkene {
 impl FittedLists for FittedDawidSkene {
     fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
-        let check =
-            |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
+        let check = |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
         check("class_balance", self.class_balance.len(), &[n_classes])?;
         check("answers", self.answers.len(), &[n_signals, n_classes + 1, n_classes])?;
         check("abstention_answers", self.abstention_answers.len(), &[n_signals])
@@ -214,9 +209,7 @@ impl LogParameters {
     fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
-        for (&vote, answers) in
-            votes.iter().zip(self.answers.chunks_exact((n_classes + 1) * n_classes))
-        {
+        for (&vote, answers) in votes.iter().zip(self.answers.chunks_exact((n_classes + 1) * n_classes)) {
             let answer = usize::from(vote).min(n_classes);
             let log_given_class = &answers[answer * n_classes..][..n_classes];
             posterior.iter_mut().zip(log_given_class).for_each(|(sum, log)| *sum += log);
@@ -252,8 +245,7 @@ impl Fit<'_> {
             let logs = LogParameters::new(&class_balance, &answers);
             let counts = self.expected_counts(|votes, posterior| logs.posterior(votes, posterior));
             let (new_balance, new_answers) = self.maximize(&counts);
-            let change =
-                distance(&new_balance, &class_balance).max(distance(&new_answers, &answers));
+            let change = distance(&new_balance, &class_balance).max(distance(&new_answers, &answers));
             (class_balance, answers) = (new_balance, new_answers);
             (counts[counts.len() - 1], change)
         });
@@ -314,11 +306,7 @@ impl Fit<'_> {
         let counts = || (0..n_answers).map(|answer| answer * n_classes + class);
         let total: f64 = counts().map(|index| answers[index] + smoothing).sum();
         for index in counts() {
-            answers[index] = if total > 0.0 {
-                (answers[index] + smoothing) / total
-            } else {
-                1.0 / n_answers as f64
-            };
+            answers[index] = if total > 0.0 { (answers[index] + smoothing) / total } else { 1.0 / n_answers as f64 };
         }
     }
 }
@@ -367,12 +355,7 @@ mod tests {
 
     #[test]
     fn the_likelihood_never_falls() {
-        let model = DawidSkene {
-            smoothing: 0.0,
-            max_iterations: 100,
-            tolerance: 0.0,
-            ..DawidSkene::default()
-        };
+        let model = DawidSkene { smoothing: 0.0, max_iterations: 100, tolerance: 0.0, ..DawidSkene::default() };
         for seed in 0..5 {
             let problem = Planted::new(500, 3, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             let fitted = model.fit(&problem.signals).unwrap();
@@ -443,8 +426,7 @@ mod tests {
             let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals);
             problem.truth.accuracy(&labels.unwrap().argmax())
         };
-        let (automatic, ignored) =
-            (accuracy(Abstentions::Automatic), accuracy(Abstentions::Ignored));
+        let (automatic, ignored) = (accuracy(Abstentions::Automatic), accuracy(Abstentions::Ignored));
         assert!(automatic > 0.8, "{automatic}");
         assert!(ignored < 0.6, "{ignored}");
     }

@@ -97,10 +97,8 @@ impl FlyingSquid {
     /// One class, in the role of Y = 1, against the rest.
     fn fit_class(&self, moments: &Moments, class: usize, probability: f64) -> ClassModel {
         let products = moments.products(class);
-        let correlations: Vec<f64> = (0..moments.shape.n_signals)
-            .into_par_iter()
-            .map(|signal| self.correlation(&products, signal))
-            .collect();
+        let correlations: Vec<f64> =
+            (0..moments.shape.n_signals).into_par_iter().map(|signal| self.correlation(&products, signal)).collect();
         let tables = correlations.iter().enumerate().map(|(signal, &correlation)| {
             let (votes_for, votes_against) = moments.marginals(signal, class);
             self.table(correlation, votes_for, votes_against, probability)
@@ -117,11 +115,7 @@ impl FlyingSquid {
         for left in others() {
             for right in others().skip_while(|&right| right <= left) {
                 let product = products[[left, right]];
-                estimates.push(if product == 0.0 {
-                    0.0
-                } else {
-                    (own[left] * own[right] / product).abs().sqrt()
-                });
+                estimates.push(if product == 0.0 { 0.0 } else { (own[left] * own[right] / product).abs().sqrt() });
             }
         }
         match self.triplets {
@@ -134,13 +128,7 @@ impl FlyingSquid {
     }
 
     /// P(v, Y) for votes for and against the class.
-    fn table(
-        &self,
-        correlation: f64,
-        votes_for: f64,
-        votes_against: f64,
-        probability: f64,
-    ) -> VoteTable {
+    fn table(&self, correlation: f64, votes_for: f64, votes_against: f64, probability: f64) -> VoteTable {
         let abstains = 1.0 - votes_for - votes_against;
         let agrees = 0.5 * (1.0 + correlation - abstains);
         let votes_on_class = probability * (1.0 - abstains);
@@ -262,20 +250,15 @@ impl FittedLists for FittedFlyingSquid {
 impl FittedLabelModel for FittedFlyingSquid {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
         let balances = &self.class_balance[self.shape.classes_against_rest()];
-        let log_ratios: Vec<_> = self
-            .models
-            .iter()
-            .zip(balances)
-            .map(|(model, &probability)| model.log_ratios(probability))
-            .collect();
+        let log_ratios: Vec<_> =
+            self.models.iter().zip(balances).map(|(model, &probability)| model.log_ratios(probability)).collect();
         self.shape.label_votes(signals, |votes, probabilities| {
             if votes.iter().all(|&vote| vote == ABSTAIN) {
                 probabilities.copy_from_slice(&self.class_balance);
                 return;
             }
-            let of_class = |class: usize, log_ratios: &Vec<_>| {
-                posterior(log_ratios, self.class_balance[class], class, votes)
-            };
+            let of_class =
+                |class: usize, log_ratios: &Vec<_>| posterior(log_ratios, self.class_balance[class], class, votes);
             if let [log_ratios] = &log_ratios[..] {
                 let p = of_class(1, log_ratios);
                 probabilities.copy_from_slice(&[1.0 - p, p]);
@@ -386,9 +369,7 @@ struct ClassModel {
 impl ClassModel {
     /// ln (P(v, Y) / P(Y)) of each labeler's votes against and for the class.
     fn log_ratios(&self, probability: f64) -> Vec<[[f64; 2]; 2]> {
-        let logs = |joint: [f64; 2]| {
-            [(joint[0] / (1.0 - probability)).ln(), (joint[1] / probability).ln()]
-        };
+        let logs = |joint: [f64; 2]| [(joint[0] / (1.0 - probability)).ln(), (joint[1] / probability).ln()];
         self.tables.iter().map(|table| [logs(table.votes_against), logs(table.votes_for)]).collect()
     }
 }

@@ -19,8 +19,7 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::overlaps::{
-    Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale,
-    explained_overlaps,
+    Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale, explained_overlaps,
 };
 use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
@@ -97,12 +96,7 @@ impl MeTaL {
     }
 
     /// Descends with ever smaller rates until the result is finite.
-    fn descend(
-        &self,
-        fit: &OverlapFit<'_>,
-        target: &Array2<f64>,
-        left_out: &Array2<bool>,
-    ) -> Result<FittedMeTaL> {
+    fn descend(&self, fit: &OverlapFit<'_>, target: &Array2<f64>, left_out: &Array2<bool>) -> Result<FittedMeTaL> {
         let halvings = std::iter::successors(Some(self.learning_rate), |rate| Some(rate / 2.0));
         for rate in halvings.take(MAX_HALVINGS) {
             let rates = std::iter::repeat_n(rate, self.n_epochs);
@@ -193,8 +187,7 @@ mod tests {
 
     fn signals(rows: &[Vec<u8>], n_classes: usize) -> WeakSignals {
         let n_signals = rows[0].len();
-        let bytes =
-            Array2::from_shape_fn((rows.len(), n_signals), |(row, signal)| rows[row][signal]);
+        let bytes = Array2::from_shape_fn((rows.len(), n_signals), |(row, signal)| rows[row][signal]);
         WeakSignals::from_votes(Votes::from_bytes(bytes, n_classes).unwrap()).unwrap()
     }
 
@@ -300,8 +293,7 @@ mod tests {
         let mut rows = Vec::new();
         for row in with_a_copy(&[4, 4, 3]).votes().bytes().rows() {
             for silent in 0..16 {
-                let vote =
-                    |signal: usize| if silent >> signal & 1 == 1 { ABSTAIN } else { row[signal] };
+                let vote = |signal: usize| if silent >> signal & 1 == 1 { ABSTAIN } else { row[signal] };
                 rows.push((0..4).map(vote).collect());
             }
         }
@@ -322,8 +314,7 @@ mod tests {
             model.fit(signals).unwrap().predict_proba(signals).unwrap()
         };
         let (labels, moved) = (fit(&always, (0, 1)), fit(&permuted, (3, 1)));
-        let worst =
-            (&labels.values() - &moved.values()).iter().fold(0.0, |w: f64, d| w.max(d.abs()));
+        let worst = (&labels.values() - &moved.values()).iter().fold(0.0, |w: f64, d| w.max(d.abs()));
         assert!(worst < 1e-6, "{worst}");
     }
 

@@ -85,16 +85,9 @@ impl Default for MinimaxEntropy {
 
 impl MinimaxEntropy {
     fn check(&self, n_classes: usize) -> Result<()> {
-        check_at_least_one(&[
-            ("max_iterations", self.max_iterations),
-            ("inner_iterations", self.inner_iterations),
-        ])?;
-        check_not_negative(&[
-            ("tolerance", self.tolerance),
-            ("inner_tolerance", self.inner_tolerance),
-        ])?;
-        let penalties =
-            [("labeler_penalty", self.labeler_penalty), ("row_penalty", self.row_penalty)];
+        check_at_least_one(&[("max_iterations", self.max_iterations), ("inner_iterations", self.inner_iterations)])?;
+        check_not_negative(&[("tolerance", self.tolerance), ("inner_tolerance", self.inner_tolerance)])?;
+        let penalties = [("labeler_penalty", self.labeler_penalty), ("row_penalty", self.row_penalty)];
         for (setting, value) in penalties {
             if let Some(value) = value.filter(|value| value.is_nan() || *value < 0.0) {
                 let expected = "a number that is not negative, or infinity";
@@ -105,17 +98,12 @@ impl MinimaxEntropy {
     }
 
     fn minimizer(&self) -> Lbfgs {
-        Lbfgs {
-            max_iterations: self.inner_iterations,
-            tolerance: self.inner_tolerance,
-            ..Lbfgs::default()
-        }
+        Lbfgs { max_iterations: self.inner_iterations, tolerance: self.inner_tolerance, ..Lbfgs::default() }
     }
 
     /// λ and κ.
     fn penalties(&self, patterns: &VotePatterns, shape: SignalShape) -> (f64, f64) {
-        let of_labelers =
-            self.labeler_penalty.unwrap_or(0.25 * (shape.n_classes * shape.n_classes) as f64);
+        let of_labelers = self.labeler_penalty.unwrap_or(0.25 * (shape.n_classes * shape.n_classes) as f64);
         let voted_for = patterns.n_classes_voted_for(shape.n_classes);
         let n_labelers = voted_for.iter().filter(|&&n| n > 0).count() as f64;
         // (votes / labelers) / (votes / rows)
@@ -180,8 +168,7 @@ impl FittedMinimaxEntropy {
         for row in probabilities.chunks_exact_mut(n_classes) {
             normalize_logs(row);
         }
-        Array3::from_shape_vec((n_signals, n_classes, n_classes), probabilities)
-            .expect("one matrix for each labeler")
+        Array3::from_shape_vec((n_signals, n_classes, n_classes), probabilities).expect("one matrix for each labeler")
     }
 
     /// Labels of a row that need not have been in the fit.
@@ -219,10 +206,8 @@ impl FittedLabelModel for FittedMinimaxEntropy {
         let votes = signals.votes();
         let patterns = VotePatterns::of(&votes);
         // The same votes have the same labels: each pattern is worked out once, and by itself, since it takes long.
-        let labels: Vec<f64> = (0..patterns.len())
-            .into_par_iter()
-            .flat_map_iter(|pattern| self.label(patterns.row(pattern)))
-            .collect();
+        let labels: Vec<f64> =
+            (0..patterns.len()).into_par_iter().flat_map_iter(|pattern| self.label(patterns.row(pattern))).collect();
         let labels = Array2::from_shape_vec((patterns.len(), self.shape.n_classes), labels)
             .expect("each pattern has a label for each class");
         SoftLabels::try_normalized(patterns.spread(&votes, labels.view()))
@@ -258,12 +243,7 @@ impl Confusions {
     }
 
     /// What the votes of a row say of one class's parameters of that row.
-    fn cast<'a>(
-        &'a self,
-        votes: &'a [u8],
-        class: usize,
-        weight: f64,
-    ) -> impl Iterator<Item = CastVote<'a>> {
+    fn cast<'a>(&'a self, votes: &'a [u8], class: usize, weight: f64) -> impl Iterator<Item = CastVote<'a>> {
         cast_votes(votes).map(move |(signal, vote)| {
             let offsets = self.labeler(signal, class);
             CastVote { vote, weight, offsets }
@@ -288,11 +268,7 @@ struct CastVote<'a> {
 }
 
 /// Σ over votes of weight · ln softmax(parameters + offsets)[vote]; adds its gradient unless there is no place for it.
-fn log_likelihood<'a>(
-    parameters: &[f64],
-    votes: impl Iterator<Item = CastVote<'a>>,
-    gradient: &mut [f64],
-) -> f64 {
+fn log_likelihood<'a>(parameters: &[f64], votes: impl Iterator<Item = CastVote<'a>>, gradient: &mut [f64]) -> f64 {
     let mut probabilities = vec![0.0; parameters.len()];
     let mut value = 0.0;
     for CastVote { vote, weight, offsets } in votes {
@@ -434,8 +410,7 @@ impl Fit<'_> {
     /// The penalised log-likelihood, in a fixed order.
     fn objective(&self, model: &Confusions, rows: &[RowState]) -> f64 {
         let of_rows = rows.iter().enumerate();
-        let sum: f64 =
-            of_rows.map(|(pattern, row)| self.patterns.count(pattern) * row.objective).sum();
+        let sum: f64 = of_rows.map(|(pattern, row)| self.patterns.count(pattern) * row.objective).sum();
         sum - penalty_term(self.labeler_penalty, &model.labelers)
     }
 }
@@ -494,12 +469,8 @@ mod tests {
         for seed in 0..3 {
             let problem = Planted::new(300, 3, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             for row_penalty in [None, Some(1.0), Some(f64::INFINITY)] {
-                let model = MinimaxEntropy {
-                    row_penalty,
-                    tolerance: 0.0,
-                    max_iterations: 20,
-                    ..MinimaxEntropy::default()
-                };
+                let model =
+                    MinimaxEntropy { row_penalty, tolerance: 0.0, max_iterations: 20, ..MinimaxEntropy::default() };
                 let fitted = model.fit(&problem.signals).unwrap();
                 let objectives = fitted.objectives;
                 assert_eq!(objectives.len(), 20);
@@ -568,8 +539,7 @@ mod tests {
     #[test]
     fn default_penalties_are_those_of_the_formula() {
         // Nine votes of three labelers on five rows; one row and one labeler have none.
-        let votes =
-            array![[0, 0, -1, -1], [1, 1, 1, -1], [-1, -1, -1, -1], [0, 1, -1, -1], [-1, 0, 1, -1]];
+        let votes = array![[0, 0, -1, -1], [1, 1, 1, -1], [-1, -1, -1, -1], [0, 1, -1, -1], [-1, 0, 1, -1]];
         let signals = signals(votes, 2);
         let patterns = VotePatterns::of(&signals.votes());
         let patterns = patterns.without_silence();
@@ -589,11 +559,7 @@ mod tests {
         let shape = SignalShape::of(&problem.signals);
         let (labeler_penalty, row_penalty) = settings.penalties(&patterns, shape);
         let run = |patterns: &VotePatterns| {
-            let model = Confusions {
-                log_balance: vec![(1f64 / 3.0).ln(); 3],
-                labelers: vec![0.0; 27],
-                row_penalty,
-            };
+            let model = Confusions { log_balance: vec![(1f64 / 3.0).ln(); 3], labelers: vec![0.0; 27], row_penalty };
             Fit { settings: &settings, shape, patterns, labeler_penalty }.run(model)
         };
         let counted = run(&patterns);
@@ -638,16 +604,12 @@ mod tests {
 
     #[test]
     fn extreme_votes_give_finite_labels() {
-        let cases =
-            [array![[0]], array![[1, 1, 1]], array![[0, -1], [0, -1]], array![[0, 1], [1, 0]]];
+        let cases = [array![[0]], array![[1, 1, 1]], array![[0, -1], [0, -1]], array![[0, 1], [1, 0]]];
         for votes in cases {
             let signals = signals(votes, 2);
             for labeler_penalty in [None, Some(0.0)] {
-                let model = MinimaxEntropy {
-                    labeler_penalty,
-                    row_penalty: labeler_penalty,
-                    ..MinimaxEntropy::default()
-                };
+                let model =
+                    MinimaxEntropy { labeler_penalty, row_penalty: labeler_penalty, ..MinimaxEntropy::default() };
                 let labels = model.fit(&signals).unwrap().predict_proba(&signals).unwrap();
                 assert!(labels.values().iter().all(|p| p.is_finite()));
             }

@@ -95,11 +95,7 @@ impl LabelModel for PerformanceGuaranteedVote {
     /// Chooses the labelers that vote, from how often they disagree and how often they err.
     ///
     /// A set of labelers is judged by the rows on which all of them vote. If there is none, only their errors count.
-    fn fit_counts_with(
-        &self,
-        counted: &CountedVotes,
-        errors: &LabelerErrors,
-    ) -> Result<Self::Fitted> {
+    fn fit_counts_with(&self, counted: &CountedVotes, errors: &LabelerErrors) -> Result<Self::Fitted> {
         let shape = counted.shape();
         self.check(shape.n_signals)?;
         errors.check_shape(shape)?;
@@ -141,9 +137,7 @@ impl FittedLists for FittedPerformanceGuaranteedVote {
         let mut voters = self.subsets.iter().flat_map(|subset| &subset.labelers);
         match voters.find(|&&labeler| labeler >= n_signals) {
             None => Ok(self.shape),
-            Some(labeler) => {
-                Err(Error::data("subsets", format!("labelers below {n_signals}"), labeler))
-            }
+            Some(labeler) => Err(Error::data("subsets", format!("labelers below {n_signals}"), labeler)),
         }
     }
 }
@@ -228,9 +222,7 @@ impl<'a> ClassVote<'a> {
         let n_signals = self.errors.len();
         let mut subsets: Vec<Vec<usize>> = (0usize..1 << n_signals)
             .map(|members| (0..n_signals).filter(|&i| members >> i & 1 == 1).collect())
-            .filter(|subset: &Vec<usize>| {
-                subset.len() % 2 == 1 && subset.len() >= self.settings.min_size
-            })
+            .filter(|subset: &Vec<usize>| subset.len() % 2 == 1 && subset.len() >= self.settings.min_size)
             .collect();
         subsets.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         self.best_of(subsets, &mut HashMap::new())
@@ -277,16 +269,14 @@ impl<'a> ClassVote<'a> {
         subsets: Vec<Vec<usize>>,
         known: &mut HashMap<Vec<usize>, GuaranteedSubset>,
     ) -> Result<GuaranteedSubset> {
-        let unknown: Vec<&Vec<usize>> =
-            subsets.iter().filter(|subset| !known.contains_key(*subset)).collect();
-        let found: Vec<GuaranteedSubset> = unknown
-            .into_par_iter()
-            .map(|labelers| self.candidate(labelers.clone()))
-            .collect::<Result<_>>()?;
+        let unknown: Vec<&Vec<usize>> = subsets.iter().filter(|subset| !known.contains_key(*subset)).collect();
+        let found: Vec<GuaranteedSubset> =
+            unknown.into_par_iter().map(|labelers| self.candidate(labelers.clone())).collect::<Result<_>>()?;
         known.extend(found.into_iter().map(|found| (found.labelers.clone(), found)));
-        let best = subsets.iter().map(|subset| &known[subset]).reduce(|best, candidate| {
-            if candidate.is_better_than(best) { candidate } else { best }
-        });
+        let best = subsets
+            .iter()
+            .map(|subset| &known[subset])
+            .reduce(|best, candidate| if candidate.is_better_than(best) { candidate } else { best });
         Ok(best.expect("the search names sets").clone())
     }
 
@@ -347,13 +337,8 @@ fn dissenters(yes: usize, size: usize) -> usize {
 }
 
 /// The worst error of the majority, and the slack that errors and statistics need to agree.
-fn bound_with_slack(
-    statistics: VoteStatistics,
-    errors: &[f64],
-    dissent: Option<&[f64]>,
-) -> Result<(f64, f64)> {
-    if let (VoteStatistics::Pairs, &[first, second, third], Some(dissent)) =
-        (statistics, errors, dissent)
+fn bound_with_slack(statistics: VoteStatistics, errors: &[f64], dissent: Option<&[f64]>) -> Result<(f64, f64)> {
+    if let (VoteStatistics::Pairs, &[first, second, third], Some(dissent)) = (statistics, errors, dissent)
         && let Some(worst) = worst_error_of_three([first, second, third], dissent)
     {
         return Ok((worst.clamp(0.0, 1.0), 0.0));
@@ -361,9 +346,7 @@ fn bound_with_slack(
     let mut slack = 0.0;
     while slack <= 1.0 {
         let worst = match (statistics, dissent) {
-            (VoteStatistics::Patterns, Some(dissent)) => {
-                worst_error_by_patterns(errors, dissent, slack)?
-            }
+            (VoteStatistics::Patterns, Some(dissent)) => worst_error_by_patterns(errors, dissent, slack)?,
             (_, dissent) => worst_error_by_pairs(errors, dissent, slack)?,
         };
         if let Some(worst) = worst {
@@ -400,11 +383,7 @@ fn worst_error_of_three(errors: [f64; 3], dissent: &[f64]) -> Option<f64> {
 
 /// The largest error of the majority given each labeler's error and each pair's disagreement; nothing if they
 /// contradict each other.
-fn worst_error_by_pairs(
-    errors: &[f64],
-    dissent: Option<&[f64]>,
-    slack: f64,
-) -> Result<Option<f64>> {
+fn worst_error_by_pairs(errors: &[f64], dissent: Option<&[f64]>, slack: f64) -> Result<Option<f64>> {
     let sets = dissenting_sets(errors.len());
     // Variable 2 s: the majority against dissenters s is right; 2 s + 1: it is wrong.
     let mut program = LinearProgram::maximize(sets.iter().flat_map(|_| [0.0, 1.0]));
@@ -421,8 +400,7 @@ fn worst_error_by_pairs(
     for second in 0..errors.len() {
         for first in 0..second {
             let differ = |set: usize| (set >> first ^ set >> second) & 1 == 1;
-            let disagreement: f64 =
-                sets.iter().filter(|&&set| differ(set)).map(|&set| dissent[set]).sum();
+            let disagreement: f64 = sets.iter().filter(|&&set| differ(set)).map(|&set| dissent[set]).sum();
             let terms = sets.iter().enumerate().filter(|(_, set)| differ(**set));
             let terms = terms.flat_map(|(index, _)| [(2 * index, 1.0), (2 * index + 1, 1.0)]);
             program.constrain(terms, disagreement - slack, disagreement + slack);
@@ -434,8 +412,7 @@ fn worst_error_by_pairs(
 /// The largest error of the majority given the share of each set of dissenters, and that no labeler errs more often
 /// than said; nothing if that is impossible.
 fn worst_error_by_patterns(errors: &[f64], dissent: &[f64], slack: f64) -> Result<Option<f64>> {
-    let sets: Vec<usize> =
-        dissenting_sets(errors.len()).into_iter().filter(|&set| dissent[set] > 0.0).collect();
+    let sets: Vec<usize> = dissenting_sets(errors.len()).into_iter().filter(|&set| dissent[set] > 0.0).collect();
     // Each variable is the share of rows with these dissenters on which the majority is wrong.
     let mut program = LinearProgram::maximize(sets.iter().map(|_| 1.0));
     for (index, &set) in sets.iter().enumerate() {
@@ -443,13 +420,9 @@ fn worst_error_by_patterns(errors: &[f64], dissent: &[f64], slack: f64) -> Resul
     }
     for (labeler, &error) in errors.iter().enumerate() {
         let is_dissenter = |set: usize| set >> labeler & 1 == 1;
-        let dissents: f64 =
-            sets.iter().filter(|&&set| is_dissenter(set)).map(|&set| dissent[set]).sum();
+        let dissents: f64 = sets.iter().filter(|&&set| is_dissenter(set)).map(|&set| dissent[set]).sum();
         // It errs where it dissents, less where the majority is wrong then, plus where it is wrong with the majority.
-        let terms = sets
-            .iter()
-            .enumerate()
-            .map(|(index, &set)| (index, if is_dissenter(set) { -1.0 } else { 1.0 }));
+        let terms = sets.iter().enumerate().map(|(index, &set)| (index, if is_dissenter(set) { -1.0 } else { 1.0 }));
         program.constrain(terms, f64::NEG_INFINITY, error + slack - dissents);
     }
     optimal_value(&program)
@@ -493,14 +466,9 @@ mod tests {
         fn random(size: usize, rng: &mut ChaCha8Rng) -> Self {
             // Powers make a few of the probabilities large, so that labelers are correlated in many ways.
             let power = rng.random_range(1..6);
-            let weights: Vec<f64> =
-                (0..2 << size).map(|_| rng.random::<f64>().powi(power)).collect();
+            let weights: Vec<f64> = (0..2 << size).map(|_| rng.random::<f64>().powi(power)).collect();
             let total: f64 = weights.iter().sum();
-            let mut joint = Self {
-                errors: vec![0.0; size],
-                dissent: vec![0.0; 1 << size],
-                majority_error: 0.0,
-            };
+            let mut joint = Self { errors: vec![0.0; size], dissent: vec![0.0; 1 << size], majority_error: 0.0 };
             for (cell, weight) in weights.iter().enumerate() {
                 let (label, yes, p) = (cell & 1, cell >> 1, weight / total);
                 for (labeler, error) in joint.errors.iter_mut().enumerate() {
@@ -521,8 +489,7 @@ mod tests {
         /// The bound for three labelers in terms of disagreements.
         fn closed_form(&self) -> f64 {
             let [e1, e2, e3] = self.errors[..] else { panic!("three labelers") };
-            let (d12, d13, d23) =
-                (self.disagreement(0, 1), self.disagreement(0, 2), self.disagreement(1, 2));
+            let (d12, d13, d23) = (self.disagreement(0, 1), self.disagreement(0, 2), self.disagreement(1, 2));
             let least = (e2 + e3 - d12 - d13).max(e1 + e3 - d12 - d23).max(e1 + e2 - d13 - d23);
             e1 + e2 + e3 - 0.5 * (d12 + d13 + d23) - least.max(0.0)
         }
@@ -535,8 +502,7 @@ mod tests {
             let alone = disagreement / 2.0;
             let dissent = [1.0 - 3.0 * alone, alone, alone, 0.0, alone, 0.0, 0.0, 0.0];
             for statistics in BOTH {
-                let (bound, slack) =
-                    bound_with_slack(statistics, &[0.2; 3], Some(&dissent)).unwrap();
+                let (bound, slack) = bound_with_slack(statistics, &[0.2; 3], Some(&dissent)).unwrap();
                 assert_abs_diff_eq!(bound, expected, epsilon = 1e-8);
                 assert_eq!(slack, 0.0);
             }
@@ -592,9 +558,7 @@ mod tests {
     #[test]
     fn one_labeler_has_its_own_error() {
         let errors = LabelerErrors::per_labeler(&[0.3], 2).unwrap();
-        let fitted = PerformanceGuaranteedVote::default()
-            .fit_with(&signals(array![[0], [1]]), &errors)
-            .unwrap();
+        let fitted = PerformanceGuaranteedVote::default().fit_with(&signals(array![[0], [1]]), &errors).unwrap();
         let [subset] = &fitted.subsets[..] else { panic!("one set") };
         assert_eq!((subset.bound, subset.slack), (0.3, 0.0));
         let labels = fitted.predict_proba(&signals(array![[1], [-1], [0]])).unwrap();
@@ -635,8 +599,7 @@ mod tests {
     fn labelers_that_are_mostly_wrong_are_flipped() {
         let problem = Planted::new(2000, 2, &[0.05, 0.6, 0.6], 0.0, 3);
         let errors = LabelerErrors::measured(&problem.signals, &problem.truth).unwrap();
-        let fitted =
-            PerformanceGuaranteedVote::default().fit_with(&problem.signals, &errors).unwrap();
+        let fitted = PerformanceGuaranteedVote::default().fit_with(&problem.signals, &errors).unwrap();
         assert_eq!(fitted.subsets[0].labelers, [0]);
         assert_eq!(fitted.subsets[0].flipped, [0]);
         let labels = fitted.predict_proba(&problem.signals).unwrap();
@@ -709,10 +672,8 @@ mod tests {
         let (all, greedy) = (vote.search_all().unwrap(), vote.search_greedily().unwrap());
         // From its first labeler every set of three is reached; only larger sets can be missed.
         assert!(greedy.bound >= all.bound - SAME_BOUND);
-        let best_three = vote.best_of(
-            (0..7).flat_map(|start| with_two_more(&[start], 7)).collect(),
-            &mut HashMap::new(),
-        );
+        let best_three =
+            vote.best_of((0..7).flat_map(|start| with_two_more(&[start], 7)).collect(), &mut HashMap::new());
         assert!(greedy.bound <= best_three.unwrap().bound + SAME_BOUND);
     }
 

@@ -21,9 +21,7 @@ use std::collections::BTreeMap;
 use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::overlaps::{
-    Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale,
-};
+use crate::label_models::overlaps::{Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale};
 use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
 use crate::linear::LearningRateSchedule;
 use crate::numerics::best_assignment;
@@ -148,12 +146,7 @@ impl SnorkelLabelModel {
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> + use<> {
-        self.schedule.rates(
-            self.learning_rate,
-            self.n_epochs,
-            self.warm_up_epochs,
-            self.min_learning_rate,
-        )
+        self.schedule.rates(self.learning_rate, self.n_epochs, self.warm_up_epochs, self.min_learning_rate)
     }
 }
 
@@ -178,8 +171,7 @@ impl LabelModel for SnorkelLabelModel {
             l2: self.l2,
             descent: Descent { momentum: self.momentum, decay: self.l2 },
         };
-        let own_blocks =
-            Array2::from_shape_fn((precisions.len(), precisions.len()), |(a, b)| a == b);
+        let own_blocks = Array2::from_shape_fn((precisions.len(), precisions.len()), |(a, b)| a == b);
         let (rates, loss) = fit.run(overlaps.values.view(), own_blocks.view(), self.rates());
         if !loss.is_finite() {
             return Err(diverged(self.learning_rate));
@@ -209,18 +201,14 @@ fn break_column_symmetry(rates: VoteRates) -> VoteRates {
     let balance = rates.class_balance.clone();
     let n_signals = rates.shape.n_signals;
     // What class y gains by the column of class x.
-    let gain = |y: usize, x: usize| -> f64 {
-        (0..n_signals).map(|signal| rates.get(signal, y, x) * balance[x]).sum()
-    };
+    let gain = |y: usize, x: usize| -> f64 { (0..n_signals).map(|signal| rates.get(signal, y, x) * balance[x]).sum() };
     let mut alike: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (class, p) in balance.iter().enumerate() {
         alike.entry((p * 1000.0).round_ties_even() as i64).or_default().push(class);
     }
     let mut order: Vec<usize> = (0..balance.len()).collect();
     for classes in alike.into_values() {
-        let gains = Array2::from_shape_fn((classes.len(), classes.len()), |(y, x)| {
-            gain(classes[y], classes[x])
-        });
+        let gains = Array2::from_shape_fn((classes.len(), classes.len()), |(y, x)| gain(classes[y], classes[x]));
         let columns = best_assignment(gains.view());
         let total = columns.iter().enumerate().map(|(y, &x)| gains[[y, x]]).sum::<f64>();
         if total > gains.diag().sum() + MIN_GAIN {
@@ -259,11 +247,7 @@ impl FittedSnorkelLabelModel {
             balance.map(|(class, p)| self.rates.get(signal, class, class) * p).sum()
         };
         let weight = |(signal, &coverage): (usize, &f64)| {
-            if coverage > 0.0 {
-                (right(signal) / coverage).clamp(MIN_WEIGHT, 1.0)
-            } else {
-                MIN_WEIGHT
-            }
+            if coverage > 0.0 { (right(signal) / coverage).clamp(MIN_WEIGHT, 1.0) } else { MIN_WEIGHT }
         };
         self.coverages.iter().enumerate().map(weight).collect()
     }
@@ -320,8 +304,7 @@ mod tests {
         let columns: Vec<f64> = order
             .iter()
             .flat_map(|&class| {
-                (0..2 * n)
-                    .map(move |vote| if vote % n == class { 0.6 } else { 0.1 + 0.01 * vote as f64 })
+                (0..2 * n).map(move |vote| if vote % n == class { 0.6 } else { 0.1 + 0.01 * vote as f64 })
             })
             .collect();
         VoteRates::new(shape, balance, &columns)
@@ -352,8 +335,7 @@ mod tests {
         for seed in 0..8 {
             let problem = Planted::new(500, 2, &[0.6; 30], 0.0, seed);
             let class_balance = ClassBalance::Given(vec![0.497, 0.503]);
-            let model =
-                SnorkelLabelModel { class_balance, n_epochs: 1000, seed, ..Default::default() };
+            let model = SnorkelLabelModel { class_balance, n_epochs: 1000, seed, ..Default::default() };
             let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals);
             let accuracy = problem.truth.accuracy(&labels.unwrap().argmax());
             assert!(accuracy > 0.7, "seed {seed}: {accuracy}");
@@ -365,8 +347,7 @@ mod tests {
         // Any rates, after the columns have found their places.
         for seed in 0..50usize {
             let shape = SignalShape { n_signals: 3, n_classes: 4 };
-            let columns: Vec<f64> =
-                (0..48).map(|place| ((place * 37 + seed * 101) * 53 % 97) as f64 / 97.0).collect();
+            let columns: Vec<f64> = (0..48).map(|place| ((place * 37 + seed * 101) * 53 % 97) as f64 / 97.0).collect();
             let rates = break_column_symmetry(VoteRates::new(shape, &[0.25; 4], &columns));
             assert_eq!(rates.clone().above_chance(), rates);
         }
@@ -425,8 +406,7 @@ mod tests {
     fn schedules_and_warm_up_change_the_fit_but_not_the_answer() {
         let problem = Planted::new(2000, 3, &[0.8, 0.7, 0.6, 0.6], 0.2, 7);
         let fit = |schedule, warm_up_epochs| {
-            let model =
-                SnorkelLabelModel { schedule, warm_up_epochs, ..SnorkelLabelModel::default() };
+            let model = SnorkelLabelModel { schedule, warm_up_epochs, ..SnorkelLabelModel::default() };
             let fitted = model.fit(&problem.signals).unwrap();
             let labels = fitted.predict_proba(&problem.signals).unwrap();
             (fitted.loss, problem.truth.accuracy(&labels.argmax()))
@@ -447,9 +427,7 @@ mod tests {
     #[test]
     fn one_precision_for_all_is_that_of_each() {
         let signals = Planted::new(500, 2, &[0.8, 0.7, 0.6], 0.2, 8).signals;
-        let fit = |precision| {
-            SnorkelLabelModel { precision, ..SnorkelLabelModel::default() }.fit(&signals)
-        };
+        let fit = |precision| SnorkelLabelModel { precision, ..SnorkelLabelModel::default() }.fit(&signals);
         assert_eq!(fit(Precision::Same(0.7)), fit(Precision::PerLabeler(vec![0.7; 3])));
         assert_ne!(fit(Precision::Same(0.7)), fit(Precision::PerLabeler(vec![0.9, 0.7, 0.5])));
     }
@@ -467,11 +445,8 @@ mod tests {
 
     #[test]
     fn extreme_votes_give_valid_labels() {
-        for votes in [
-            array![[0, 1, -1]],
-            array![[1, 1, 1], [1, 1, 1]],
-            array![[0, -1, -1], [-1, -1, -1], [1, -1, -1]],
-        ] {
+        for votes in [array![[0, 1, -1]], array![[1, 1, 1], [1, 1, 1]], array![[0, -1, -1], [-1, -1, -1], [1, -1, -1]]]
+        {
             let signals = signals(votes);
             let fitted = SnorkelLabelModel::default().fit(&signals).unwrap();
             let labels = fitted.predict_proba(&signals).unwrap();
@@ -493,8 +468,7 @@ mod tests {
         assert!(bad(|model| model.min_learning_rate = -1.0).starts_with("min_learning_rate"));
         assert!(bad(|model| model.rate_margin = Some(0.5)).starts_with("rate_margin"));
         assert!(bad(|model| model.precision = Precision::Same(0.0)).starts_with("precision"));
-        let two =
-            |model: &mut SnorkelLabelModel| model.precision = Precision::PerLabeler(vec![0.5; 2]);
+        let two = |model: &mut SnorkelLabelModel| model.precision = Precision::PerLabeler(vec![0.5; 2]);
         assert!(bad(two).starts_with("precision"));
         let every = |model: &mut SnorkelLabelModel| {
             model.schedule = LearningRateSchedule::Step { factor: 0.9, every: 0 };

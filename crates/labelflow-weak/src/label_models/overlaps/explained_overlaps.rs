@@ -46,8 +46,7 @@ pub(crate) fn explained_overlaps(
         overlaps.values[[row, column]] - frequencies[row] * frequencies[column]
     });
     let target = -inverse(&covariance).ok_or_else(singular)?;
-    let labeler_of: Vec<usize> =
-        votes.kept.iter().map(|vote| vote / overlaps.shape.n_classes).collect();
+    let labeler_of: Vec<usize> = votes.kept.iter().map(|vote| vote / overlaps.shape.n_classes).collect();
     let n_columns = class_balance.len() - 1;
     let problem = MaskedFactorization {
         target: target.view(),
@@ -58,13 +57,9 @@ pub(crate) fn explained_overlaps(
         center: None,
     };
     let start = votes.deviations(guess, class_balance).dot(&target);
-    let minimum =
-        Lbfgs { max_iterations: MAX_ITERATIONS, tolerance: TOLERANCE, ..Lbfgs::default() }
-            .minimize(start.into_raw_vec_and_offset().0, |z, slope| {
-                problem.value_and_gradient(z, slope)
-            });
-    let z = Array2::from_shape_vec((n_columns, votes.kept.len()), minimum.point)
-        .expect("Z keeps its shape");
+    let minimum = Lbfgs { max_iterations: MAX_ITERATIONS, tolerance: TOLERANCE, ..Lbfgs::default() }
+        .minimize(start.into_raw_vec_and_offset().0, |z, slope| problem.value_and_gradient(z, slope));
+    let z = Array2::from_shape_vec((n_columns, votes.kept.len()), minimum.point).expect("Z keeps its shape");
     let explained = explained_covariance(&covariance, &z).ok_or_else(singular)?;
     Ok(votes.expand(&explained, overlaps))
 }
@@ -142,10 +137,8 @@ impl Independent {
             let unknown = &self.last[position..];
             // Its own diagonal comes after the rest of its row.
             for other in (0..n).filter(|other| !unknown.contains(other)).chain([last]) {
-                let rest: f64 = (first..first + n_classes)
-                    .filter(|&vote| vote != last)
-                    .map(|vote| explained[[vote, other]])
-                    .sum();
+                let rest: f64 =
+                    (first..first + n_classes).filter(|&vote| vote != last).map(|vote| explained[[vote, other]]).sum();
                 explained[[last, other]] = frequencies[other] - rest;
                 explained[[other, last]] = frequencies[other] - rest;
             }
@@ -183,9 +176,8 @@ mod tests {
             let weights = answers(class, vote / 3);
             weights[vote % 3] as f64 / weights.iter().sum::<usize>() as f64
         };
-        let expected = Array2::from_shape_fn((12, 12), |(a, b)| {
-            (0..3).map(|class| rate(a, class) * rate(b, class) / 3.0).sum()
-        });
+        let expected =
+            Array2::from_shape_fn((12, 12), |(a, b)| (0..3).map(|class| rate(a, class) * rate(b, class) / 3.0).sum());
         (Overlaps::of(&Votes::from_bytes(bytes, 3).unwrap()), expected)
     }
 

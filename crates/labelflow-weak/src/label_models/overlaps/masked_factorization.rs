@@ -164,9 +164,7 @@ mod tests {
 
     /// Every labeler's own block, and the blocks of labelers 1 and 2.
     fn left_out() -> Array2<bool> {
-        Array2::from_shape_fn((N_SIGNALS, N_SIGNALS), |pair| {
-            pair.0 == pair.1 || pair == (1, 2) || pair == (2, 1)
-        })
+        Array2::from_shape_fn((N_SIGNALS, N_SIGNALS), |pair| pair.0 == pair.1 || pair == (1, 2) || pair == (2, 1))
     }
 
     #[test]
@@ -211,11 +209,7 @@ mod tests {
             weighted_sums: None,
             center: None,
         };
-        let whole = MaskedFactorization {
-            weighted_sums: Some(&sums),
-            center: Some((&center, 0.7)),
-            ..bare
-        };
+        let whole = MaskedFactorization { weighted_sums: Some(&sums), center: Some((&center, 0.7)), ..bare };
         for problem in [bare, whole] {
             let mut gradient = vec![0.0; 3 * N];
             problem.value_and_gradient(&columns, &mut gradient);

@@ -33,9 +33,7 @@ impl Overlaps {
             let mut cast = Vec::with_capacity(shape.n_signals);
             for (votes, count) in patterns {
                 cast.clear();
-                cast.extend(
-                    cast_votes(votes).map(|(signal, class)| signal * shape.n_classes + class),
-                );
+                cast.extend(cast_votes(votes).map(|(signal, class)| signal * shape.n_classes + class));
                 for (position, &vote) in cast.iter().enumerate() {
                     let sums = &mut sums[vote * width..][..width];
                     // Labelers come in order, so this is the upper triangle. Whole numbers add up exactly in a float.
@@ -43,9 +41,8 @@ impl Overlaps {
                 }
             }
         });
-        let counts = Array2::from_shape_fn((width, width), |(row, column)| {
-            upper[row.min(column) * width + row.max(column)]
-        });
+        let counts =
+            Array2::from_shape_fn((width, width), |(row, column)| upper[row.min(column) * width + row.max(column)]);
         let n_rows = patterns.n_rows();
         Self { shape, n_rows, values: &counts / n_rows, counts }
     }
@@ -58,10 +55,7 @@ impl Overlaps {
     /// The share of rows on which each labeler votes, `[n_signals]`; exactly 1 where it never abstains.
     pub(crate) fn coverages(&self) -> Vec<f64> {
         let counts = self.counts.diag().to_vec();
-        counts
-            .chunks_exact(self.shape.n_classes)
-            .map(|c| c.iter().sum::<f64>() / self.n_rows)
-            .collect()
+        counts.chunks_exact(self.shape.n_classes).map(|c| c.iter().sum::<f64>() / self.n_rows).collect()
     }
 }
 
@@ -86,12 +80,8 @@ mod tests {
     fn a_small_matrix_is_counted_by_hand() {
         let votes = array![[0, 1], [0, -1], [1, 1], [-1, -1]];
         let overlaps = Overlaps::of(&Votes::from_indices(votes.view(), None).unwrap());
-        let expected = array![
-            [0.5, 0.0, 0.0, 0.25],
-            [0.0, 0.25, 0.0, 0.25],
-            [0.0, 0.0, 0.0, 0.0],
-            [0.25, 0.25, 0.0, 0.5],
-        ];
+        let expected =
+            array![[0.5, 0.0, 0.0, 0.25], [0.0, 0.25, 0.0, 0.25], [0.0, 0.0, 0.0, 0.0], [0.25, 0.25, 0.0, 0.5],];
         assert_eq!(overlaps.values.view(), expected);
         assert_eq!(overlaps.frequencies(), [0.5, 0.25, 0.0, 0.5]);
         assert_eq!(overlaps.coverages(), [0.75, 0.5]);

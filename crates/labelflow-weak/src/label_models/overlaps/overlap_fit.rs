@@ -57,8 +57,7 @@ impl OverlapFit<'_> {
         let shape = self.overlaps.shape;
         let guess = self.guess();
         let frequencies = self.overlaps.frequencies();
-        let labeler_of: Vec<usize> =
-            (0..frequencies.len()).map(|place| place / shape.n_classes).collect();
+        let labeler_of: Vec<usize> = (0..frequencies.len()).map(|place| place / shape.n_classes).collect();
         let problem = MaskedFactorization {
             target,
             labeler_of: &labeler_of,
@@ -97,9 +96,8 @@ pub(crate) fn drawn_scale(given: Option<f64>, seed: u64) -> f64 {
 
 /// The error of a descent whose steps were too long.
 pub(crate) fn diverged(learning_rate: f64) -> Error {
-    Error::config("learning_rate", "a rate at which the fit stays finite", learning_rate).with_hint(
-        "make it smaller: the more labelers vote on the same rows, the smaller it must be",
-    )
+    Error::config("learning_rate", "a rate at which the fit stays finite", learning_rate)
+        .with_hint("make it smaller: the more labelers vote on the same rows, the smaller it must be")
 }
 
 #[cfg(test)]

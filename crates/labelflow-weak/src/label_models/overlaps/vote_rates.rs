@@ -64,8 +64,7 @@ impl VoteRates {
     pub(crate) fn above_chance(mut self) -> Self {
         let n_classes = self.shape.n_classes;
         let balance = self.class_balance.iter();
-        let mean =
-            |row: &[f64]| -> f64 { balance.clone().zip(row).map(|(p, rate)| p * rate).sum() };
+        let mean = |row: &[f64]| -> f64 { balance.clone().zip(row).map(|(p, rate)| p * rate).sum() };
         let rows = self.rates.chunks_exact(n_classes).enumerate();
         let gain: f64 = rows
             .map(|(place, row)| {
@@ -113,9 +112,8 @@ impl VoteRates {
         let n_classes = self.shape.n_classes;
         // An abstention is an answer that is certain whatever the class.
         let per_signal = self.rates.chunks_exact(n_classes * n_classes);
-        let answers: Vec<f64> = per_signal
-            .flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes)))
-            .collect();
+        let answers: Vec<f64> =
+            per_signal.flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes))).collect();
         LogParameters::new(&self.class_balance, &answers).labels(self.shape, signals)
     }
 }
@@ -159,9 +157,8 @@ mod tests {
         assert_eq!(above.clone().above_chance(), above);
         let rate = |rates: &VoteRates, vote: usize, class| rates.get(vote / 2, vote % 2, class);
         for (a, b) in (0..36).map(|pair| (pair / 6, pair % 6)) {
-            let overlap = |rates: &VoteRates| -> f64 {
-                (0..2).map(|y| p[y] * rate(rates, a, y) * rate(rates, b, y)).sum()
-            };
+            let overlap =
+                |rates: &VoteRates| -> f64 { (0..2).map(|y| p[y] * rate(rates, a, y) * rate(rates, b, y)).sum() };
             assert_abs_diff_eq!(overlap(&above), overlap(&below), epsilon = 1e-12);
         }
     }

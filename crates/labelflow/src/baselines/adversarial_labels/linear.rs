@@ -71,9 +71,7 @@ impl LinearAdversary {
     fn check(&self) -> Result<()> {
         check_at_least_one(&[("max_iterations", self.max_iterations)])?;
         check_positive(&[("learning_rate", self.learning_rate), ("penalty", self.penalty)])?;
-        for (setting, value) in
-            [("tolerance", self.tolerance), ("weight_tolerance", self.weight_tolerance)]
-        {
+        for (setting, value) in [("tolerance", self.tolerance), ("weight_tolerance", self.weight_tolerance)] {
             if value.is_nan() || value < 0.0 {
                 return Err(Error::config(setting, "a number that is not negative", value));
             }
@@ -82,11 +80,7 @@ impl LinearAdversary {
     }
 
     /// The weights of the classifier, and why it ended. Signals must speak of two classes, on every row.
-    pub(super) fn fit(
-        &self,
-        features: Array2<f32>,
-        dataset: &WeakDataset,
-    ) -> Result<(Vec<f64>, StopReason)> {
+    pub(super) fn fit(&self, features: Array2<f32>, dataset: &WeakDataset) -> Result<(Vec<f64>, StopReason)> {
         self.check()?;
         let game = Game::new(self, features, dataset);
         let mut state = game.start();
@@ -213,9 +207,7 @@ impl<'a> Game<'a> {
                 let (gradient, rest) = part.split_at_mut(d_features);
                 let (sums, change) = rest.split_at_mut(n_signals);
                 let p = descend(features, labels, &weights, gradient);
-                for ((label, p), tilts) in
-                    labels.iter_mut().zip(p).zip(tilts.chunks_exact(n_signals))
-                {
+                for ((label, p), tilts) in labels.iter_mut().zip(p).zip(tilts.chunks_exact(n_signals)) {
                     let push: f64 = tilts.iter().zip(&pushes).map(|(&t, p)| f64::from(t) * p).sum();
                     let g = (1.0 - 2.0 * p) / n_rows + push;
                     let old = *label;
@@ -243,9 +235,8 @@ impl<'a> Game<'a> {
             PenaltyGradient::Code => 1.0,
             PenaltyGradient::Exact => n_rows,
         };
-        let push = |(multiplier, c): (&f64, &f64)| {
-            multiplier / n_rows - self.settings.penalty * c.max(0.0) / penalty_rows
-        };
+        let push =
+            |(multiplier, c): (&f64, &f64)| multiplier / n_rows - self.settings.penalty * c.max(0.0) / penalty_rows;
         state.multipliers.iter().zip(&state.violations).map(push).collect()
     }
 }
@@ -338,9 +329,8 @@ mod tests {
             .sum::<f64>()
             / game.n_rows as f64;
         let constraints = game.violations(&state.labels).into_iter().zip(&state.multipliers);
-        let penalty = constraints
-            .map(|(c, gamma)| gamma * c - 0.5 * game.settings.penalty * c.max(0.0).powi(2))
-            .sum::<f64>();
+        let penalty =
+            constraints.map(|(c, gamma)| gamma * c - 0.5 * game.settings.penalty * c.max(0.0).powi(2)).sum::<f64>();
         [error + penalty, error]
     }
 
@@ -415,8 +405,7 @@ mod tests {
             game.step(&mut state);
             assert_eq!(state.multipliers, [0.0; 3]);
             for (row, x) in data.features().values().rows().into_iter().enumerate() {
-                let score =
-                    f64::from(x[0]) * before.weights[0] + f64::from(x[1]) * before.weights[1];
+                let score = f64::from(x[0]) * before.weights[0] + f64::from(x[1]) * before.weights[1];
                 // Where the classifier says class 0, the adversary moves towards class 1.
                 let change = state.labels[row] - before.labels[row];
                 assert!(change * -score >= 0.0, "row {row}: {change} at {score}");

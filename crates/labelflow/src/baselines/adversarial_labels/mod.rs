@@ -55,11 +55,7 @@ pub enum AdversarialForm {
 impl AdversarialLabels {
     /// Trains on a dataset.
     pub fn fit(&self, dataset: &WeakDataset) -> Result<FittedAdversarialLabels> {
-        if self.is_linear(dataset)? {
-            self.fit_linear(dataset)
-        } else {
-            self.fit_network(dataset, None)
-        }
+        if self.is_linear(dataset)? { self.fit_linear(dataset) } else { self.fit_network(dataset, None) }
     }
 
     /// Trains the form with a network on a dataset and on how precise votes are at least: of the probability that
@@ -135,9 +131,7 @@ fn first_abstention(dataset: &WeakDataset) -> Option<(usize, usize)> {
         _ => signals.vote(row, signal).is_none(),
     };
     let n_signals = signals.n_signals();
-    (0..signals.n_rows())
-        .flat_map(|row| (0..n_signals).map(move |signal| (row, signal)))
-        .find(is_silent)
+    (0..signals.n_rows()).flat_map(|row| (0..n_signals).map(move |signal| (row, signal))).find(is_silent)
 }
 
 /// A classifier on features that was trained against an adversary.
@@ -191,11 +185,7 @@ impl FittedAdversarialLabels {
     }
 }
 
-impl_classifier!(
-    FittedAdversarialLabels,
-    |model| model.classifier().d_features(),
-    model.classifier().n_classes()
-);
+impl_classifier!(FittedAdversarialLabels, |model| model.classifier().d_features(), model.classifier().n_classes());
 
 #[cfg(test)]
 mod tests {
@@ -372,10 +362,7 @@ mod tests {
             let text = serde_json::to_string(&fitted).unwrap();
             let read: FittedAdversarialLabels = serde_json::from_str(&text).unwrap();
             let features = dataset.features();
-            assert_eq!(
-                read.predict_proba(features).unwrap(),
-                fitted.predict_proba(features).unwrap()
-            );
+            assert_eq!(read.predict_proba(features).unwrap(), fitted.predict_proba(features).unwrap());
         }
     }
 

@@ -121,15 +121,9 @@ struct Constraints {
 impl Constraints {
     fn new(n_cells: usize, mut line: impl FnMut(usize) -> Option<[f64; 3]>) -> Self {
         // What is not known is 0 y ≤ 0, which always holds.
-        let lines: Vec<[f64; 3]> =
-            (0..n_cells).map(|cell| line(cell).unwrap_or_default()).collect();
+        let lines: Vec<[f64; 3]> = (0..n_cells).map(|cell| line(cell).unwrap_or_default()).collect();
         let column = |index: usize| lines.iter().map(|line| line[index]).collect();
-        Self {
-            slope: column(0),
-            level: column(1),
-            limit: column(2),
-            multipliers: vec![0.0; n_cells],
-        }
+        Self { slope: column(0), level: column(1), limit: column(2), multipliers: vec![0.0; n_cells] }
     }
 
     /// A y − B of a cell, from Σ y and Σ q y over the rows where q is given.
@@ -149,11 +143,7 @@ struct Adversary<'a> {
 }
 
 impl<'a> Adversary<'a> {
-    fn new(
-        settings: &'a NetworkAdversary,
-        dataset: &'a WeakDataset,
-        precisions: Option<ArrayView2<'_, f64>>,
-    ) -> Self {
+    fn new(settings: &'a NetworkAdversary, dataset: &'a WeakDataset, precisions: Option<ArrayView2<'_, f64>>) -> Self {
         let signals = dataset.signals();
         let n_classes = signals.n_classes();
         let one_column = n_classes == 2 && settings.loss == AdversaryLoss::Multilabel;
@@ -190,8 +180,7 @@ impl<'a> Adversary<'a> {
             });
         });
         let (n_given, sum_q) = sums.split_at(n_cells);
-        let of =
-            |values: ArrayView2<'_, f64>, cell: usize| values[[cell / n_columns, cell % n_columns]];
+        let of = |values: ArrayView2<'_, f64>, cell: usize| values[[cell / n_columns, cell % n_columns]];
         let errors = Constraints::new(n_cells, |cell| {
             let (n, mean_q) = (n_given[cell], sum_q[cell] / n_given[cell]);
             // A labeler errs about one of two classes as often as about the other, so the lower bound is what holds.
@@ -294,12 +283,7 @@ impl<'a> Adversary<'a> {
     }
 
     /// One step of all labels; the statistics of the new ones.
-    fn climb(
-        &mut self,
-        loss_gradient: &[f64],
-        [slopes, levels]: &[Vec<f64>; 2],
-        squares: &mut [f64],
-    ) -> Vec<f64> {
+    fn climb(&mut self, loss_gradient: &[f64], [slopes, levels]: &[Vec<f64>; 2], squares: &mut [f64]) -> Vec<f64> {
         let (n_columns, n_cells) = (self.n_columns, self.n_cells());
         let mut labels = std::mem::take(&mut self.labels);
         let chunks = self.chunks();
@@ -314,8 +298,7 @@ impl<'a> Adversary<'a> {
                 let rows = start..start + labels.len() / n_columns;
                 let mut gradient = loss_gradient.to_vec();
                 self.visit(rows.clone(), |row, cell, q| {
-                    gradient[(row - start) * n_columns + cell % n_columns] +=
-                        slopes[cell] * q + levels[cell];
+                    gradient[(row - start) * n_columns + cell % n_columns] += slopes[cell] * q + levels[cell];
                 });
                 for ((label, square), g) in labels.iter_mut().zip(squares).zip(gradient) {
                     *square += g * g;
@@ -364,8 +347,7 @@ mod tests {
     }
 
     fn votes(votes: ndarray::Array2<i64>, n_classes: usize) -> WeakSignals {
-        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(n_classes)).unwrap())
-            .unwrap()
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(n_classes)).unwrap()).unwrap()
     }
 
     /// A y − B of each kind and cell.
@@ -406,14 +388,8 @@ mod tests {
         adversary.labels = vec![0.1, 0.2, 0.7, 0.5, 0.5, 0.5, 0.8, 0.1, 0.1];
         let found = &residuals(&adversary)[0];
         // About class 0: row 0 says "not", row 2 says "yes".
-        let expected = [
-            (0.1 + (1.0 - 0.8)) / 2.0 - 0.1,
-            (0.2 + 0.1) / 2.0 - 0.1,
-            ((1.0 - 0.7) + 0.1) / 2.0 - 0.1,
-            0.0,
-            0.0,
-            0.0,
-        ];
+        let expected =
+            [(0.1 + (1.0 - 0.8)) / 2.0 - 0.1, (0.2 + 0.1) / 2.0 - 0.1, ((1.0 - 0.7) + 0.1) / 2.0 - 0.1, 0.0, 0.0, 0.0];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-12, "{found} and {expected}");
         }
@@ -453,18 +429,11 @@ mod tests {
         let [slopes, levels] = adversary.pushes(&statistics);
         // The Lagrangian with the multipliers as they now are.
         let lagrangian = |adversary: &Adversary<'_>| {
-            let error: f64 = p
-                .iter()
-                .zip(&adversary.labels)
-                .map(|(p, y)| p * (1.0 - y) + (1.0 - p) * y)
-                .sum::<f64>()
-                / 12.0;
+            let error: f64 =
+                p.iter().zip(&adversary.labels).map(|(p, y)| p * (1.0 - y) + (1.0 - p) * y).sum::<f64>() / 12.0;
             let kinds = residuals(adversary).into_iter().zip(&adversary.constraints);
             let penalty = kinds.flat_map(|(c, kind)| c.into_iter().zip(kind.multipliers.clone()));
-            error
-                + penalty
-                    .map(|(c, gamma)| gamma * c - 0.5 * settings.penalty * c.max(0.0).powi(2))
-                    .sum::<f64>()
+            error + penalty.map(|(c, gamma)| gamma * c - 0.5 * settings.penalty * c.max(0.0).powi(2)).sum::<f64>()
         };
         let mut gradient = adversary.loss_gradient(p.view());
         adversary.visit(0..4, |row, cell, q| {
@@ -489,8 +458,7 @@ mod tests {
     #[test]
     fn the_adversary_comes_to_respect_what_can_be_respected() {
         // Both labelers are right at least nine times in ten, and they agree.
-        let data =
-            dataset(votes(Array2::from_shape_fn((30, 2), |(row, _)| (row % 3) as i64), 3), 0.1);
+        let data = dataset(votes(Array2::from_shape_fn((30, 2), |(row, _)| (row % 3) as i64), 3), 0.1);
         for loss in [AdversaryLoss::Multilabel, AdversaryLoss::Multiclass] {
             let settings = NetworkAdversary { loss, ..NetworkAdversary::default() };
             let mut adversary = Adversary::new(&settings, &data, None);

@@ -28,8 +28,8 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
 const FILE: &str = "uci/cardiotocography/CTG.xls";
 
 const COLUMNS: [&str; 21] = [
-    "LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width", "Min",
-    "Max", "Nmax", "Nzeros", "Mode", "Mean", "Median", "Variance", "Tendency",
+    "LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width", "Min", "Max", "Nmax", "Nzeros",
+    "Mode", "Mean", "Median", "Variance", "Tendency",
 ];
 
 fn read(dir: &Path) -> Result<LabelledTable> {
@@ -45,9 +45,7 @@ fn read(dir: &Path) -> Result<LabelledTable> {
 fn read_all_classes(path: &Path) -> Result<Array2<f64>> {
     let sheet = XlsSheet::read(path, "Data")?;
     let header = (0..sheet.n_rows()).find_map(|row| {
-        let column_of = |name: &str| {
-            (0..sheet.n_columns()).find(|&column| sheet.text(row, column) == Some(name))
-        };
+        let column_of = |name: &str| (0..sheet.n_columns()).find(|&column| sheet.text(row, column) == Some(name));
         Some((row, column_of("LB")?, column_of("CLASS")?))
     });
     let (header, first, class) =

@@ -109,15 +109,13 @@ pub(crate) const STATLOG_SATELLITE: CatalogEntry = CatalogEntry {
     load: Loader::ClassTable(read_satellite, &[0, 17, 35]),
 };
 
-const SATELLITE_FILES: [&str; 2] =
-    ["uci/statlog-satellite/sat.trn", "uci/statlog-satellite/sat.tst"];
+const SATELLITE_FILES: [&str; 2] = ["uci/statlog-satellite/sat.trn", "uci/statlog-satellite/sat.tst"];
 
 /// Both files together; of six classes the first and the last are kept.
 fn read_satellite(dir: &Path) -> Result<LabelledTable> {
     let paths = SATELLITE_FILES.map(|file| dir.join(file));
     let tables = [read_number_lines(&paths[0], 37)?, read_number_lines(&paths[1], 37)?];
-    let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()])
-        .expect("both tables have 37 columns");
+    let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()]).expect("both tables have 37 columns");
     let names = (0..36).map(|column| format!("pixel {} band {}", column / 4, column % 4));
     let classes = [("very damp grey soil", 7.0), ("red soil", 1.0)];
     two_class_table(&paths[0], &table, names.collect(), classes)
@@ -157,10 +155,7 @@ mod tests {
 
     #[test]
     fn remarks_and_blank_lines_are_ignored() {
-        assert_eq!(
-            read(" 1 2\t\terror fixed\r\n\n3  4 \n").unwrap(),
-            array![[1.0, 2.0], [3.0, 4.0]]
-        );
+        assert_eq!(read(" 1 2\t\terror fixed\r\n\n3  4 \n").unwrap(), array![[1.0, 2.0], [3.0, 4.0]]);
     }
 
     #[test]

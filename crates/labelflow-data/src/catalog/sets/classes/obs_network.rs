@@ -93,9 +93,7 @@ mod tests {
         let path = dir.path().join(FILE);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let numbers = ["1"; 18].join(",");
-        let row = |missing: &str, status: &str, class: &str| {
-            format!("{missing},{numbers},{status},0.5,{class}\n")
-        };
+        let row = |missing: &str, status: &str, class: &str| format!("{missing},{numbers},{status},0.5,{class}\n");
         let text = [
             "@relation obs\n\n@attribute 'Node Status' {NB, B, 'P NB'}\n@data\n",
             &row("3", "'P NB'", "'NB-No Block'"),

@@ -30,13 +30,10 @@ pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
     licence: UCI_LICENCE,
     citation: "P. Cortez, A. Cerdeira, F. Almeida, T. Matos, J. Reis (2009), https://doi.org/10.24432/C56S3T",
     counts: Counts { n_rows: 4974, d_features: 11, n_classes: 2 },
-    load: Loader::Classes(|dir, _, options| {
-        simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)
-    }),
+    load: Loader::Classes(|dir, _, options| simulate(&read(dir)?, &[0, 7, 8], SPLIT_SEED, options.bounds)),
 };
 
-const FILES: [&str; 2] =
-    ["uci/wine-quality/winequality-white.csv", "uci/wine-quality/winequality-red.csv"];
+const FILES: [&str; 2] = ["uci/wine-quality/winequality-white.csv", "uci/wine-quality/winequality-red.csv"];
 
 /// The source of the weak signals splits this set always the same way, whatever the seed of a run.
 const SPLIT_SEED: u64 = 42;
@@ -54,7 +51,6 @@ fn read(dir: &Path) -> Result<LabelledTable> {
         tables.push(table.numbers::<f64>(&table.columns())??);
         names = table.names[..11].to_vec();
     }
-    let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()])
-        .expect("both tables have 12 columns");
+    let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()]).expect("both tables have 12 columns");
     two_class_table(&paths[0], &table, names, [("quality 5", 5.0), ("quality 6", 6.0)])
 }

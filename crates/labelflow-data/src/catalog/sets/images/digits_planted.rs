@@ -30,8 +30,7 @@ fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let split = Split::stratified(&table.truth, seed);
     let features = scaled_by_seen(&table.features, &split)?;
     let all = EvaluatedRows { features, signals, truth: table.truth };
-    let [train, simulation, test] =
-        [&split.train, &split.simulation, &split.test].map(|rows| all.select_rows(rows));
+    let [train, simulation, test] = [&split.train, &split.simulation, &split.test].map(|rows| all.select_rows(rows));
     WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
 }
 

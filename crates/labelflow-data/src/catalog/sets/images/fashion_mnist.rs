@@ -69,12 +69,7 @@ const FASHION_MNIST: CatalogEntry = CatalogEntry {
     load: Loader::Classes(|dir, _, options| load(dir, [(0, "t-shirt"), (1, "trouser")], options)),
 };
 
-const fn unpacked(
-    path: &'static str,
-    url: &'static str,
-    sha256: &'static str,
-    bytes: u64,
-) -> CatalogFile {
+const fn unpacked(path: &'static str, url: &'static str, sha256: &'static str, bytes: u64) -> CatalogFile {
     CatalogFile { checksum: Checksum::Unpacked, ..CatalogFile::new(path, url, sha256, bytes) }
 }
 
@@ -114,8 +109,7 @@ fn read_images(dir: &Path, part: &str) -> Result<(Array2<f32>, Vec<u8>)> {
         return Err(Error::content(&images_path, expected, format!("{:?}", images.shape)));
     }
     let pixels = images.bytes.into_iter().map(f32::from).collect();
-    let pixels = Array2::from_shape_vec((n_images, N_PIXELS), pixels)
-        .expect("the shape was checked against the bytes");
+    let pixels = Array2::from_shape_vec((n_images, N_PIXELS), pixels).expect("the shape was checked against the bytes");
     Ok((pixels, labels.bytes))
 }
 

@@ -5,8 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::catalog::sets::labelled_texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, draw, first_of_each, polarity,
-    text_problem,
+    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, draw, first_of_each, polarity, text_problem,
 };
 use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
 use crate::catalog::{LoadOptions, WeakProblem};
@@ -79,12 +78,7 @@ pub(crate) const IMDB: CatalogEntry = CatalogEntry {
     name: "imdb",
     title: "IMDB movie reviews with 10 keywords",
     files: &[
-        CatalogFile::new(
-            IMDB_FILE,
-            "",
-            "180d73f3cbc9a9f5c537ffca1682064f3c23eab8d1502fa9f135d77134b702c8",
-            25_474_228,
-        ),
+        CatalogFile::new(IMDB_FILE, "", "180d73f3cbc9a9f5c537ffca1682064f3c23eab8d1502fa9f135d77134b702c8", 25_474_228),
         WORDS_FILE,
         VECTORS_FILE,
     ],
@@ -121,8 +115,7 @@ fn load_imdb(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem
 fn read_imdb(path: &Path) -> Result<LabelledTexts> {
     let mut texts = LabelledTexts::default();
     visit_lines(path, LONGEST_REVIEW, |number, line| {
-        let line = std::str::from_utf8(line)
-            .map_err(|_| Error::content(path, "text in UTF-8", "other bytes"))?;
+        let line = std::str::from_utf8(line).map_err(|_| Error::content(path, "text in UTF-8", "other bytes"))?;
         if number == 1 {
             let is_header = line == IMDB_HEADER;
             return if is_header { Ok(()) } else { Err(wrong_fields(path, line)) };
@@ -180,8 +173,7 @@ pub(crate) const YELP: CatalogEntry = CatalogEntry {
     load: Loader::Classes(load_yelp),
 };
 
-const YELP_FILES: [&str; 2] =
-    ["text/yelp-cosine/dev_data.json.gz", "text/yelp-cosine/test_data.json.gz"];
+const YELP_FILES: [&str; 2] = ["text/yelp-cosine/dev_data.json.gz", "text/yelp-cosine/test_data.json.gz"];
 
 /// The paper's test rows, of so many.
 const YELP_TEST_SHARE: f64 = 10_000.0 / 55_370.0;
@@ -288,10 +280,7 @@ mod tests {
         for (text, expected) in [
             ("a\tb\n".to_owned(), "line 1: expected the fields split"),
             (format!("{IMDB_HEADER}\ntrain\t1\t2\n"), "line 2: expected the fields split"),
-            (
-                format!("{IMDB_HEADER}\ntrain\tx\t2\t3\ttext\n"),
-                "line 2: expected 0 or 1, found 'x'",
-            ),
+            (format!("{IMDB_HEADER}\ntrain\tx\t2\t3\ttext\n"), "line 2: expected 0 or 1, found 'x'"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = load("imdb", folder.path(), 0, &options).unwrap_err().to_string();

@@ -91,19 +91,13 @@ fn read_rules(path: &Path) -> Result<Vec<Rule>> {
 fn parse_rule(path: &Path, line: &str) -> Result<Rule> {
     let mut fields = line.split('\t');
     let class = class_of(path, fields.next().unwrap_or_default())?;
-    let pattern = fields
-        .next()
-        .ok_or_else(|| Error::content(path, "a class, a tab and an expression", shown(line)))?;
-    let pattern =
-        Regex::new(pattern).map_err(|error| Error::content(path, "a regular expression", error))?;
+    let pattern = fields.next().ok_or_else(|| Error::content(path, "a class, a tab and an expression", shown(line)))?;
+    let pattern = Regex::new(pattern).map_err(|error| Error::content(path, "a regular expression", error))?;
     Ok(Rule { class: class as u8, pattern })
 }
 
 fn class_of(path: &Path, name: &str) -> Result<usize> {
-    CLASSES
-        .iter()
-        .position(|class| *class == name)
-        .ok_or_else(|| Error::cell(path, "ham or spam", name))
+    CLASSES.iter().position(|class| *class == name).ok_or_else(|| Error::cell(path, "ham or spam", name))
 }
 
 /// Features, votes and classes of the messages in one file, whose columns are the class and the text.
@@ -116,16 +110,14 @@ fn read_part(path: &Path, rules: &[Rule]) -> Result<EvaluatedRows> {
         if rule.pattern.is_match(&texts[row]) { rule.class } else { ABSTAIN }
     });
     let labelers = (0..rules.len()).map(|rule| format!("rule{rule}")).collect::<Vec<_>>();
-    let signals = named_votes(votes, &CLASSES.map(str::to_owned), Some(&labelers))
-        .map_err(Error::in_file(path))?;
+    let signals = named_votes(votes, &CLASSES.map(str::to_owned), Some(&labelers)).map_err(Error::in_file(path))?;
     let features = HashedWords { d_features: D_FEATURES }.transform(&texts)?;
     Ok(EvaluatedRows { features, signals, truth })
 }
 
 fn smoothed_bounds(EvaluatedRows { signals, truth, .. }: &EvaluatedRows) -> Result<Bounds> {
     let bounds = (0..signals.n_signals()).map(|signal| {
-        let votes = (0..signals.n_rows())
-            .filter_map(|row| Some((signals.vote(row, signal)?, truth.labels()[row])));
+        let votes = (0..signals.n_rows()).filter_map(|row| Some((signals.vote(row, signal)?, truth.labels()[row])));
         let (n_votes, n_errors) = votes.fold((0.0, 0.0), |(n_votes, n_errors), (vote, label)| {
             (n_votes + 1.0, n_errors + f64::from(u8::from(vote != label)))
         });

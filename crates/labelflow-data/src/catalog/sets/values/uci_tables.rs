@@ -52,8 +52,7 @@ fn read_air(dir: &Path) -> Result<ValueTable> {
         }
         let value = |(name, cell): (&&str, &&str)| {
             let value = parse_number(&cell.replace(',', ".")).filter(|value| value.is_finite());
-            let refuse =
-                || Error::cell(&path, "a number with a decimal comma", cell).in_column(name);
+            let refuse = || Error::cell(&path, "a number with a decimal comma", cell).in_column(name);
             value.ok_or_else(refuse)
         };
         let values = names.iter().zip(cells).map(value).collect::<Result<Vec<_>>>()?;
@@ -85,8 +84,7 @@ const FORECAST_COLUMNS: &str = "station,Present_Tmax,Present_Tmin,LDAPS_RHmin,LD
                        Solar radiation,Next_Tmax";
 
 /// Of the four columns of cloud cover and of precipitation, the paper does not say which: the first of each.
-const FORECAST_RULES: [&str; 5] =
-    ["Present_Tmax", "LDAPS_WS", "LDAPS_CC1", "LDAPS_PPT1", "Solar radiation"];
+const FORECAST_RULES: [&str; 5] = ["Present_Tmax", "LDAPS_WS", "LDAPS_CC1", "LDAPS_PPT1", "Solar radiation"];
 
 /// Rows with a missing cell in any column are dropped.
 ///
@@ -101,9 +99,8 @@ fn read_forecast(dir: &Path) -> Result<ValueTable> {
             return Ok(None);
         }
         let mut values = numbers(&path, &names[..23], cells)?;
-        let day = parse_date(cells[23]).ok_or_else(|| {
-            Error::cell(&path, "a date such as 2013-06-30", cells[23]).in_column("Date")
-        })?;
+        let day = parse_date(cells[23])
+            .ok_or_else(|| Error::cell(&path, "a date such as 2013-06-30", cells[23]).in_column("Date"))?;
         values.splice(22..22, day);
         Ok(Some(values))
     })
@@ -148,9 +145,7 @@ const BIKE_RULES: [&str; 5] = ["season", "hr", "workingday", "atemp", "windspeed
 fn read_bikes(dir: &Path) -> Result<ValueTable> {
     let path = dir.join(BIKE_FILE);
     let names = BIKE_COLUMNS.split(',').collect::<Vec<_>>();
-    read_columns(&path, b',', &names, &names[..12], |_, cells| {
-        numbers(&path, &names, cells).map(Some)
-    })
+    read_columns(&path, b',', &names, &names[..12], |_, cells| numbers(&path, &names, cells).map(Some))
 }
 
 /// The numbers in cells of columns with these names.
