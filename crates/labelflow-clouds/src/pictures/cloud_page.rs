@@ -33,7 +33,7 @@ struct PageScan<'scan> {
 
 #[derive(Serialize)]
 struct PageCloud {
-    role: &'static str,
+    role: CloudRole,
     label: String,
     /// The number of points of the cloud, of which the page may have fewer.
     count: usize,
@@ -89,7 +89,7 @@ fn page_scan(scan: &CompletedScan) -> Result<PageScan<'_>> {
             CloudRole::Truth => "Truth".to_owned(),
         };
         let points = STANDARD.encode(stored_points(&frame, cloud)?);
-        clouds.push(PageCloud { role: role.name(), label, count: cloud.len(), points });
+        clouds.push(PageCloud { role, label, count: cloud.len(), points });
     }
     Ok(PageScan { name: &scan.name, clouds })
 }

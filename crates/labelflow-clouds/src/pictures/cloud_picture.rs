@@ -10,7 +10,6 @@ use labelflow_data::{Result, write_atomically};
 use super::cloud_tile::{INPUT_LEAD, Rgb, Tile, View};
 use super::completed_scan::{CloudRole, check_scans};
 use super::stroke_font::{Canvas, LETTER_HEIGHT};
-use crate::geometry::PointSet;
 use crate::geometry::nearest_tree::Bounds;
 use crate::pictures::CompletedScan;
 
@@ -89,12 +88,11 @@ fn draw_row(canvas: &mut Canvas, scan: &CompletedScan, top: usize) -> Result<()>
     let name_width = (canvas.width - 2 * GAP) as f32;
     canvas.write(&scan.name, [GAP as f32, top as f32 + inset - 2.0], name_width, INK);
     let frame = scan.frame(MOST_COMPLETIONS)?;
-    let clouds = scan.clouds(MOST_COMPLETIONS);
-    let mut sets = Vec::with_capacity(clouds.len());
-    for (role, cloud) in clouds {
-        sets.push((role, frame.apply(cloud)?));
-    }
-    let view = view_of(&sets);
+    let clouds = scan.clouds(MOST_COMPLETIONS).into_iter();
+    let sets = clouds.map(|(role, cloud)| Ok((role, frame.apply(cloud)?))).collect::<Result<Vec<_>>>()?;
+    // All clouds of the row fit into one view.
+    let Bounds { low, high } = Bounds::of(sets.iter().flat_map(|(_, points)| points.as_slice().iter().copied()));
+    let view = View::new(low, high, SIDE);
     // Balls of one size in the whole row, so that tiles can be compared: that of the first completion, if there is one.
     let is_completed = !scan.completions.is_empty();
     let n_points = sets[usize::from(is_completed)].1.len();
@@ -114,20 +112,14 @@ fn draw_row(canvas: &mut Canvas, scan: &CompletedScan, top: usize) -> Result<()>
             canvas.pixels[start..start + SIDE].copy_from_slice(pixels);
         }
         let caption = match role {
+            CloudRole::Input => "input".to_owned(),
             CloudRole::Completion => format!("completion {index}"),
-            role => role.name().to_owned(),
+            CloudRole::Truth => "truth".to_owned(),
         };
         let place = [left as f32, (top + LINE + SIDE) as f32 + inset - 2.0];
         canvas.write(&caption, place, SIDE as f32, FAINT_INK);
     }
     Ok(())
-}
-
-/// The view into which the points of all clouds of a row fit.
-fn view_of(sets: &[(CloudRole, PointSet)]) -> View {
-    let points = sets.iter().flat_map(|(_, points)| points.as_slice());
-    let Bounds { low, high } = Bounds::of(points.copied());
-    View::new(low, high, SIDE)
 }
 
 #[cfg(test)]

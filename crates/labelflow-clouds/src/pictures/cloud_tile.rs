@@ -10,6 +10,8 @@
 //! which shows edges and gaps without normals, and paler the farther it is. Sums, products, quotients and roots only: the same
 //! picture on every machine.
 
+use crate::geometry::nearest_tree::Bounds;
+
 /// Red, green and blue.
 pub(crate) type Rgb = [u8; 3];
 
@@ -42,15 +44,12 @@ pub(crate) struct View {
 impl View {
     /// The view in which a box, given by two corners, fits into tiles of this side.
     pub(crate) fn new(low: [f32; 3], high: [f32; 3], side: usize) -> Self {
-        let (mut least, mut most) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
-        for corner in 0..8 {
+        let corners = (0..8).map(|corner| {
             let is_low = |axis: usize| corner >> axis & 1 == 0;
-            let (seen, _) = seen(std::array::from_fn(|axis| if is_low(axis) { low } else { high }[axis]));
-            for axis in 0..2 {
-                least[axis] = least[axis].min(seen[axis]);
-                most[axis] = most[axis].max(seen[axis]);
-            }
-        }
+            let ([u, v], _) = seen(std::array::from_fn(|axis| if is_low(axis) { low } else { high }[axis]));
+            [u, v, 0.0]
+        });
+        let Bounds { low: least, high: most } = Bounds::of(corners);
         let extent = (most[0] - least[0]).max(most[1] - least[1]);
         let scale = FILLED * (side * FINENESS) as f32 / extent.max(1e-6);
         let middle = std::array::from_fn(|axis| (least[axis] + most[axis]) / 2.0);

@@ -1,6 +1,7 @@
 //! A scan and its completions, as pictures show them.
 
 use labelflow_data::{Error, Result};
+use serde::Serialize;
 
 use crate::geometry::{Normalization, PointCloud};
 
@@ -18,21 +19,12 @@ pub struct CompletedScan {
 }
 
 /// What a cloud of a scan is, which decides its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum CloudRole {
     Input,
     Completion,
     Truth,
-}
-
-impl CloudRole {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Completion => "completion",
-            Self::Truth => "truth",
-        }
-    }
 }
 
 impl CompletedScan {
