@@ -206,11 +206,8 @@ fn write_array(path: &Path, cloud: &PointCloud, is_archive: bool) -> Result<()> 
             return points.write(writer);
         }
         let mut arrays = vec![("points", points)];
-        let parts: Vec<i64>;
-        if let Some(of_cloud) = cloud.parts() {
-            parts = of_cloud.iter().map(|&part| i64::from(part)).collect();
-            arrays.push((PART_NAME, NpzArray::Integers(&parts)));
-        }
+        let parts: Option<Vec<i64>> = cloud.parts().map(|parts| parts.iter().map(|&part| part.into()).collect());
+        arrays.extend(parts.as_ref().map(|parts| (PART_NAME, NpzArray::Integers(parts))));
         write_npz(writer, &arrays)
     })
 }

@@ -49,6 +49,11 @@ struct Layout {
     n_points: u64,
     n_numbers: usize,
     n_bytes: usize,
+    /// Colours are packed, and parts not checked: neither is among them.
+    columns: PointColumns,
+    /// Where the four bytes of a colour stand, and how.
+    color: Option<(usize, ScalarType)>,
+    part: Option<usize>,
 }
 
 /// Reads the points of a PCD file.
@@ -117,7 +122,8 @@ impl Layout {
         }
         let claimed = number("WIDTH").unwrap_or(0).checked_mul(number("HEIGHT").unwrap_or(1));
         let n_points = number("POINTS").or(claimed).unwrap_or(0);
-        let mut layout = Self { fields: Vec::new(), n_points, n_numbers: 0, n_bytes: 0 };
+        let mut fields: Vec<Field> = Vec::new();
+        let (mut n_numbers, mut n_bytes) = (0, 0);
         for (((name, size), kind), count) in names.iter().zip(sizes).zip(kinds).zip(counts) {
             let stored = match (kind.as_str(), whole(size)) {
                 ("F", Some(size @ (4 | 8))) => ScalarType::Float(size),
@@ -125,38 +131,21 @@ impl Layout {
                 ("U", Some(size @ (1 | 2 | 4 | 8))) => ScalarType::Unsigned(size),
                 _ => return Err(refuse("a TYPE F, I or U and its SIZE", format!("{kind} {size}"))),
             };
-            let Some(n) = whole(count).filter(|&n| n <= 1 << 16) else {
+            let Some(count) = whole(count).filter(|&n| n <= 1 << 16) else {
                 return Err(refuse("a COUNT of at most 65536", count.clone()));
             };
-            let (name, number, byte) = (name.clone(), layout.n_numbers, layout.n_bytes);
-            layout.n_numbers += n;
-            layout.n_bytes += n * stored.size();
-            layout.fields.push(Field { name, stored, count: n, number, byte });
+            fields.push(Field { name: name.clone(), stored, count, number: n_numbers, byte: n_bytes });
+            n_numbers += count;
+            n_bytes += count * stored.size();
         }
-        if layout.columns().is_none() {
-            return Err(refuse("the fields x, y and z", names.join(" ")));
-        }
-        Ok(layout)
-    }
-
-    fn find(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name && field.count > 0)
-    }
-
-    /// Colours are packed, and parts not checked: neither is among them.
-    fn columns(&self) -> Option<PointColumns> {
-        let find = |names: &[&str]| Some(self.find(names.first()?)?.number);
-        PointColumns::named(find, ["normal_x", "normal_y", "normal_z"], [&[]; 3], &[])
-    }
-
-    /// The numbers of a point, from bytes in which the items of its fields begin at these places.
-    fn read_numbers(&self, bytes: &[u8], start: impl Fn(&Field, usize) -> usize, row: &mut [f64]) {
-        for field in &self.fields {
-            for item in 0..field.count {
-                let bytes = &bytes[start(field, item)..][..field.stored.size()];
-                row[field.number + item] = field.stored.value(bytes, false);
-            }
-        }
+        let find = |name: &str| fields.iter().find(|field| field.name == name && field.count > 0);
+        let number = |names: &[&str]| Some(find(names.first()?)?.number);
+        let columns = PointColumns::named(number, ["normal_x", "normal_y", "normal_z"], [&[]; 3], &[])
+            .ok_or_else(|| refuse("the fields x, y and z", names.join(" ")))?;
+        let color = find("rgb").or_else(|| find("rgba")).filter(|field| field.stored.size() == 4);
+        let color = color.map(|field| (field.number, field.stored));
+        let part = find("label").map(|field| field.number);
+        Ok(Self { fields, n_points, n_numbers, n_bytes, columns, color, part })
     }
 
     /// That as many points arrived as the header says.
@@ -167,49 +156,28 @@ impl Layout {
         let expected = format!("{} points, as the header says", self.n_points);
         Err(cut_off(path, expected, format!("{n_read} whole ones")))
     }
-}
 
-/// Turns rows of numbers into points.
-struct Rows<'layout> {
-    columns: PointColumns,
-    color: Option<&'layout Field>,
-    part: Option<&'layout Field>,
-    content: CloudContent,
-}
-
-impl<'layout> Rows<'layout> {
-    fn new(layout: &'layout Layout) -> Self {
-        let color = layout.find("rgb").or_else(|| layout.find("rgba"));
-        Self {
-            columns: layout.columns().expect("the layout was checked"),
-            color: color.filter(|field| field.stored.size() == 4),
-            part: layout.find("label"),
-            content: CloudContent::default(),
-        }
-    }
-
-    fn push(&mut self, row: &[f64]) {
-        let Self { columns, color, part, content } = self;
-        if columns.point.iter().any(|&place| row[place].is_nan()) {
+    /// Adds the point that has these numbers, if it has coordinates.
+    fn push(&self, row: &[f64], content: &mut CloudContent) {
+        if self.columns.point.iter().any(|&place| row[place].is_nan()) {
             return;
         }
-        columns.push(row, |_| 0, content).expect("nothing is checked");
-        content.colors.extend(color.map(|field| {
-            let value = row[field.number];
+        self.columns.push(row, |_| 0, content).expect("nothing is checked");
+        content.colors.extend(self.color.map(|(number, stored)| {
             // A float holds the three bytes as its bits.
-            let bits = match field.stored {
-                ScalarType::Float(_) => (value as f32).to_bits(),
-                _ => value as i64 as u32,
+            let bits = match stored {
+                ScalarType::Float(_) => (row[number] as f32).to_bits(),
+                _ => row[number] as i64 as u32,
             };
             let [_, red, green, blue] = bits.to_be_bytes();
             [red, green, blue]
         }));
-        content.parts.extend(part.map(|field| row[field.number] as u32));
+        content.parts.extend(self.part.map(|number| row[number] as u32));
     }
 }
 
 fn read_ascii(path: &Path, reader: &mut impl BufRead, layout: &Layout, header_lines: u64) -> Result<CloudContent> {
-    let mut rows = Rows::new(layout);
+    let mut content = CloudContent::default();
     let (mut line, mut row) = (Vec::new(), Vec::new());
     let mut n_read = 0;
     for number in header_lines + 1.. {
@@ -232,57 +200,57 @@ fn read_ascii(path: &Path, reader: &mut impl BufRead, layout: &Layout, header_li
             let expected = format!("{} numbers", layout.n_numbers);
             return Err(Error::content(path, expected, row.len()).at(line_place));
         }
-        rows.push(&row);
+        layout.push(&row, &mut content);
         n_read += 1;
     }
     layout.check(path, n_read)?;
-    Ok(rows.content)
+    Ok(content)
 }
 
 fn read_binary(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
-    let mut rows = Rows::new(layout);
-    let mut bytes = vec![0; layout.n_bytes];
-    let mut row = vec![0.0; layout.n_numbers];
+    let mut content = CloudContent::default();
+    let (mut bytes, mut row) = (vec![0; layout.n_bytes], Vec::new());
     for n_read in 0..layout.n_points {
         if let Err(source) = reader.read_exact(&mut bytes) {
             layout.check(path, n_read)?;
             return Err(Error::read(path, source));
         }
-        let start = |field: &Field, item: usize| field.byte + item * field.stored.size();
-        layout.read_numbers(&bytes, start, &mut row);
-        rows.push(&row);
+        row.clear();
+        for Field { stored, count, byte, .. } in &layout.fields {
+            let items = bytes[*byte..].chunks(stored.size()).take(*count);
+            row.extend(items.map(|item| stored.value(item, false)));
+        }
+        layout.push(&row, &mut content);
     }
-    Ok(rows.content)
+    Ok(content)
 }
 
 fn read_compressed(path: &Path, reader: &mut impl Read, layout: &Layout) -> Result<CloudContent> {
-    let refuse = |expected: &str, found: String| cut_off(path, expected, found);
     let mut sizes = [0; 8];
-    reader.read_exact(&mut sizes).map_err(|_| refuse("two sizes after the header", "no such".into()))?;
+    reader.read_exact(&mut sizes).map_err(|_| cut_off(path, "two sizes after the header", "no such"))?;
     let [packed, unpacked] =
         [&sizes[..4], &sizes[4..]].map(|bytes| u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))));
     if Some(unpacked) != layout.n_points.checked_mul(layout.n_bytes as u64) {
         let expected = format!("{} points of {} bytes", layout.n_points, layout.n_bytes);
-        return Err(refuse(&expected, format!("{unpacked} bytes")));
+        return Err(cut_off(path, expected, format!("{unpacked} bytes")));
     }
     let mut bytes = Vec::new();
     reader.take(packed).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
     if bytes.len() as u64 != packed {
-        return Err(refuse(&format!("{packed} compressed bytes"), bytes.len().to_string()));
+        return Err(cut_off(path, format!("{packed} compressed bytes"), bytes.len()));
     }
-    let bytes =
-        decompress(&bytes, unpacked as usize).ok_or_else(|| refuse("compressed points", "damaged ones".into()))?;
+    let bytes = decompress(&bytes, unpacked as usize);
+    let bytes = bytes.ok_or_else(|| cut_off(path, "compressed points", "damaged ones"))?;
+    // There all points of the first field come first, then all of the next.
     let n_points = layout.n_points as usize;
-    let mut rows = Rows::new(layout);
-    let mut row = vec![0.0; layout.n_numbers];
+    let mut points = Vec::with_capacity(bytes.len());
     for point in 0..n_points {
-        // Field after field: all points of the first one, then all of the next.
-        let start =
-            |field: &Field, item: usize| field.byte * n_points + (point * field.count + item) * field.stored.size();
-        layout.read_numbers(&bytes, start, &mut row);
-        rows.push(&row);
+        for field in &layout.fields {
+            let size = field.count * field.stored.size();
+            points.extend(&bytes[field.byte * n_points + point * size..][..size]);
+        }
     }
-    Ok(rows.content)
+    read_binary(path, &mut points.as_slice(), layout)
 }
 
 /// Writes a cloud as PCD 0.7: coordinates as floats if that loses nothing, otherwise as doubles.

@@ -277,10 +277,7 @@ pub fn write_ply(path: &Path, cloud: &PointCloud, encoding: PlyEncoding) -> Resu
         writeln!(writer, "end_header")?;
         match encoding {
             PlyEncoding::Ascii => write_text(writer, &columns, cloud.len(), " "),
-            _ => {
-                let is_big_endian = encoding == PlyEncoding::BigEndian;
-                write_binary(writer, &columns, cloud.len(), is_big_endian)
-            }
+            _ => write_binary(writer, &columns, cloud.len(), encoding == PlyEncoding::BigEndian),
         }
     })
 }
