@@ -60,6 +60,12 @@ impl PointCloud {
         Ok(self)
     }
 
+    /// What is known of these points, of others in their places.
+    pub(crate) fn moved_to(self, points: Vec<[f64; 3]>) -> Result<Self> {
+        self.check_length("places", points.len())?;
+        Ok(Self { points: Self::new(points)?.points, ..self })
+    }
+
     fn check_length(&self, what: &str, length: usize) -> Result<()> {
         if length == self.points.len() {
             return Ok(());

@@ -14,9 +14,9 @@
 //!
 //! It is a greedy plan that can be carried out, hence never cheaper than the best one.
 
-use labelflow_weak::{Error, Result};
+use labelflow_weak::Result;
 
-use super::earth_movers::squared_distance;
+use super::earth_movers::{check_sizes, squared_distance};
 use crate::geometry::PointSet;
 
 /// Keeps quotients finite.
@@ -45,12 +45,8 @@ impl AnnealedMatching {
 
     /// [`between`](Self::between), with every move told: from which point, to which one, and how much.
     fn watched(first: &PointSet, second: &PointSet, mut tell: impl FnMut(usize, usize, f64)) -> Result<Self> {
+        check_sizes("clouds to be matched", first, second, MOST)?;
         let (first, second) = (first.as_slice(), second.as_slice());
-        if first.len() != second.len() || first.len() > MOST {
-            let expected = format!("as many points in both, at most {MOST}");
-            let found = format!("{} and {}", first.len(), second.len());
-            return Err(Error::data("clouds to be matched", expected, found));
-        }
         let n = first.len();
         let mut matching = Self { cost: 0.0, given: vec![0.0; n], taken: vec![0.0; n], gradient: vec![[0.0; 3]; n] };
         let (mut left, mut free) = (vec![1.0; n], vec![1.0; n]);

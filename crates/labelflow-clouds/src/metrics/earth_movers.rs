@@ -20,6 +20,8 @@ use crate::geometry::PointSet;
 const MOST_EXACT: usize = 2048;
 /// The most points for an auction: each bid looks at all points of the other cloud.
 const MOST_IN_AUCTION: usize = 1 << 16;
+/// What errors call the clouds.
+const CLOUDS: &str = "clouds for the earth mover's distance";
 /// By what ε shrinks from one round of the auction to the next.
 const SHRINK: f64 = 5.0;
 
@@ -60,7 +62,8 @@ pub(super) fn squared_distance(a: &[f32; 3], b: &[f32; 3]) -> f64 {
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 pub fn exact_earth_movers_distance(first: &PointSet, second: &PointSet, cost: MovingCost) -> Result<f64> {
-    check_sizes(first, second, MOST_EXACT).map_err(|error| error.with_hint("resample them, or take the auction"))?;
+    check_sizes(CLOUDS, first, second, MOST_EXACT)
+        .map_err(|error| error.with_hint("resample them, or take the auction"))?;
     let (first, second) = (first.as_slice(), second.as_slice());
     let n = first.len();
     let costs = Array2::from_shape_fn((n, n), |(a, b)| -cost.between(first[a], second[b]));
@@ -76,7 +79,7 @@ pub fn auction_earth_movers_distance(
     cost: MovingCost,
     tolerance: f64,
 ) -> Result<f64> {
-    check_sizes(first, second, MOST_IN_AUCTION)
+    check_sizes(CLOUDS, first, second, MOST_IN_AUCTION)
         .map_err(|error| error.with_hint("resample them to the same number of points"))?;
     if !(tolerance.is_finite() && tolerance > 0.0) {
         return Err(Error::config("tolerance", "a positive number", tolerance));
@@ -119,13 +122,13 @@ fn auction(costs: impl Fn(usize, usize) -> f64, prices: &mut [f64], step: f64) -
     taker.into_iter().map(|taker| taker.expect("as many bidders as targets")).collect()
 }
 
-fn check_sizes(first: &PointSet, second: &PointSet, most: usize) -> Result<()> {
+pub(super) fn check_sizes(what: &str, first: &PointSet, second: &PointSet, most: usize) -> Result<()> {
     if first.len() == second.len() && first.len() <= most {
         return Ok(());
     }
     let expected = format!("as many points in both, at most {most}");
     let found = format!("{} and {}", first.len(), second.len());
-    Err(Error::data("clouds for the earth mover's distance", expected, found))
+    Err(Error::data(what, expected, found))
 }
 
 #[cfg(test)]

@@ -35,12 +35,9 @@ pub struct FarthestPair {
 /// ```
 pub fn directed_hausdorff(from: &PointSet, to: &PointSet) -> FarthestPair {
     let distances = NearestTree::new(to).squared_distances(&NearestTree::new(from));
-    let mut farthest = 0;
-    for (index, distance) in distances.iter().enumerate() {
-        if *distance > distances[farthest] {
-            farthest = index;
-        }
-    }
+    // The last of the largest from behind is the first one.
+    let by_distance = |&a: &usize, &b: &usize| distances[a].total_cmp(&distances[b]);
+    let farthest = (0..distances.len()).rev().max_by(by_distance).expect("a cloud has points");
     let [x, y, z] = from.as_slice()[farthest];
     let squared = |point: &[f32; 3]| {
         let (dx, dy, dz) = (x - point[0], y - point[1], z - point[2]);

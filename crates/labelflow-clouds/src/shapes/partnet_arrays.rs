@@ -115,16 +115,15 @@ fn shape(id: &str, points: &[f32], parts: Vec<u32>) -> labelflow_weak::Result<Sh
 
 /// The name and residual of each row of a split.
 fn read_index(path: &Path, split: &str) -> Result<HashMap<usize, (String, f64)>> {
-    let mut places: Option<[usize; 4]> = None;
+    let mut places: Option<Vec<usize>> = None;
     let mut index = HashMap::new();
     visit_lines(path, LONGEST_LINE, |_, line| {
         let line = String::from_utf8_lossy(line);
         let cells: Vec<&str> = line.split('\t').collect();
-        let Some(places) = places else {
+        let Some(places) = &places else {
             let names = ["split", "row", "partnet_anno_id", "mean_residual"];
             let found: Option<Vec<usize>> =
                 names.iter().map(|name| cells.iter().position(|cell| cell == name)).collect();
-            let found = found.and_then(|found| <[usize; 4]>::try_from(found).ok());
             places = Some(found.ok_or_else(|| {
                 let expected = format!("the columns {}", names.join(", "));
                 Error::content(path, expected, format!("'{}'", shown(&line)))

@@ -122,15 +122,9 @@ pub fn read_partnet_shape(
         let expected = format!("a label for each of the {} points", cloud.len());
         return Err(Error::content(&labels_path, expected, labels.len()));
     }
-    let parts: Result<Vec<u32>> = labels
-        .iter()
-        .map(|label| {
-            merged.get(label).copied().ok_or_else(|| {
-                let expected = "the id of a node of result.json";
-                Error::content(&labels_path, expected, label)
-            })
-        })
-        .collect();
+    let unknown = |label| Error::content(&labels_path, "the id of a node of result.json", label);
+    let parts: Result<Vec<u32>> =
+        labels.iter().map(|label| merged.get(label).copied().ok_or_else(|| unknown(label))).collect();
     let is_normal = is_normal(&cloud);
     let frame = if is_normal {
         Normalization::new([0.0; 3], Normalization::SHAPE_RADIUS)

@@ -55,14 +55,7 @@ pub fn sample_surface(vertices: &PointCloud, faces: &[[u32; 3]], n_points: usize
         normals.push(normal.map(|value| (value / size) as f32));
         first_corners.push(faces[face][0] as usize);
     }
-    let mut cloud = PointCloud::new(points)?.with_normals(normals)?;
-    if let Some(parts) = vertices.parts() {
-        cloud = cloud.with_parts(first_corners.iter().map(|&corner| parts[corner]).collect())?;
-    }
-    if let Some(colors) = vertices.colors() {
-        cloud = cloud.with_colors(first_corners.iter().map(|&corner| colors[corner]).collect())?;
-    }
-    Ok(cloud)
+    vertices.select(&first_corners).moved_to(points)?.with_normals(normals)
 }
 
 /// A corner and the two sides that leave it.

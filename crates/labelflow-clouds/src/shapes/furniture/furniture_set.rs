@@ -45,13 +45,13 @@ pub fn write_furniture(folder: &Path, furniture: &Furniture, sizes: FurnitureSiz
         fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
     }
     for (split, n_shapes) in [("train", sizes.train), ("val", sizes.val), ("test", sizes.test)] {
-        let ids: Result<Vec<String>> =
-            (0..n_shapes).into_par_iter().map(|index| write_shape(&data, furniture, split, index)).collect();
-        let ids = ids?;
-        let entries: Vec<serde_json::Value> =
-            ids.iter().map(|id| serde_json::json!({ "anno_id": id, "model_id": id })).collect();
+        let entry = |index| {
+            let id = write_shape(&data, furniture, split, index)?;
+            Ok(serde_json::json!({ "anno_id": id, "model_id": id }))
+        };
+        let entries: Result<Vec<serde_json::Value>> = (0..n_shapes).into_par_iter().map(entry).collect();
         let path = lists.join(format!("{}.{split}.json", furniture.category));
-        write_json(&path, &entries)?;
+        write_json(&path, &entries?)?;
     }
     Ok(())
 }
