@@ -77,8 +77,8 @@ impl Stage for CodeAdversarialStage<'_> {
     }
 
     fn networks(&self) -> Vec<&NetworkSlots> {
-        let reader = self.reader.as_ref().map(TrainedNetwork::slots);
-        [self.generator.slots(), self.discriminator.slots()].into_iter().chain(reader).collect()
+        let reader = self.reader.as_ref().map(|reader| &reader.slots);
+        [&self.generator.slots, &self.discriminator.slots].into_iter().chain(reader).collect()
     }
 
     fn draw(&self, step: usize, device: &Device) -> Result<AdversarialBatch> {

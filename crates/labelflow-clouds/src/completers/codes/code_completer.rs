@@ -16,12 +16,14 @@ use burn::tensor::{Device, Tensor};
 use labelflow::storage::ModelTask;
 use labelflow::training::{DeviceKind, Report, stream};
 use labelflow::{Error, Result};
-use labelflow_flow::Mode;
+use labelflow_flow::{Initializer, Mode};
 use rand_chacha::ChaCha8Rng;
 
+use super::code_models::{NoiseReader, PointAutoencoder, PointVariationalAutoencoder};
 use super::code_training::train_codes;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
+use crate::completers::networks::DenseLayers;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, to_points, to_tensor};
 use crate::completers::stages::Course;
 use crate::completers::{CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
@@ -141,13 +143,7 @@ impl CompletionLearner for CodeCompleter {
     common_settings!([autoencoder, variational, players], n_points);
 
     fn small(self) -> Self {
-        let code_stage = StageTraining {
-            max_epochs: 60,
-            batch_size: 16,
-            learning_rate: 3e-3,
-            decay: 0.97,
-            ..self.autoencoder.clone()
-        };
+        let code_stage = StageTraining { decay: 0.97, ..self.autoencoder.clone().small(60, 3e-3) };
         Self {
             n_partial_points: 64,
             n_points: 96,
@@ -163,7 +159,7 @@ impl CompletionLearner for CodeCompleter {
             statistics_batches: 10,
             autoencoder: code_stage.clone(),
             variational: code_stage,
-            players: StageTraining { max_epochs: 120, batch_size: 16, learning_rate: 2e-3, ..self.players },
+            players: self.players.small(120, 2e-3),
             ..self
         }
     }
@@ -179,7 +175,19 @@ impl CompletionLearner for CodeCompleter {
     }
 
     fn init(&self, device: &Device) -> CodeNetwork {
-        CodeNetwork::init(self, device)
+        let init = &mut Initializer::new(self.seed, device);
+        let (d_code, has_noise) = (self.d_code(), self.d_noise > 0);
+        let autoencoder = PointAutoencoder::init(self, init);
+        let variational = (has_noise && !self.joint_reader).then(|| PointVariationalAutoencoder::init(self, init));
+        let deviation = self.player_deviation.map(|deviation| deviation as f32);
+        let mut layers = |d_input, hidden: &[usize], d_output, slope| {
+            let widths = [&[d_input], hidden, &[d_output]].concat();
+            DenseLayers::init(&widths, slope, deviation, init)
+        };
+        let generator = layers(d_code + self.d_noise, &self.generator_widths, d_code, self.generator_slope);
+        let discriminator = layers(d_code, &self.discriminator_widths, 1, self.discriminator_slope);
+        let reader = (has_noise && self.joint_reader).then(|| NoiseReader::init(self, init));
+        CodeNetwork { autoencoder, variational, generator, discriminator, reader }
     }
 
     fn n_weights_at_least(&self) -> Option<usize> {

@@ -6,11 +6,9 @@
 //! ```
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
-use labelflow_flow::Initializer;
+use burn::tensor::Tensor;
 
 use super::code_models::{NoiseReader, PointAutoencoder, PointVariationalAutoencoder};
-use crate::completers::CodeCompleter;
 use crate::completers::networks::DenseLayers;
 
 /// The autoencoder, generator and discriminator in its codes, and what reads noise back from completions.
@@ -26,25 +24,6 @@ pub struct CodeNetwork {
 }
 
 impl CodeNetwork {
-    /// Initial weights.
-    pub(crate) fn init(config: &CodeCompleter, device: &Device) -> Self {
-        let init = &mut Initializer::new(config.seed, device);
-        let (d_code, has_noise) = (config.d_code(), config.d_noise > 0);
-        let autoencoder = PointAutoencoder::init(config, init);
-        let variational = (has_noise && !config.joint_reader).then(|| PointVariationalAutoencoder::init(config, init));
-        let deviation = config.player_deviation.map(|deviation| deviation as f32);
-        let mut layers = |d_input, hidden: &[usize], d_output, slope| {
-            let widths = [&[d_input], hidden, &[d_output]].concat();
-            DenseLayers::init(&widths, slope, deviation, init)
-        };
-        let CodeCompleter { generator_slope, discriminator_slope, .. } = *config;
-        let d_input = d_code + config.d_noise;
-        let generator = layers(d_input, &config.generator_widths, d_code, generator_slope);
-        let discriminator = layers(d_code, &config.discriminator_widths, 1, discriminator_slope);
-        let reader = (has_noise && config.joint_reader).then(|| NoiseReader::init(config, init));
-        Self { autoencoder, variational, generator, discriminator, reader }
-    }
-
     /// Codes of complete clouds from those of partial ones.
     ///
     /// # Shapes
@@ -70,22 +49,23 @@ impl CodeNetwork {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
     use labelflow_flow::n_parameters;
 
-    use super::*;
+    use crate::completers::{CodeCompleter, CompletionLearner};
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
         let device = Device::flex();
-        let network = CodeNetwork::init(&CodeCompleter::pcl2pcl(), &device);
+        let network = CodeCompleter::pcl2pcl().init(&device);
         assert_eq!(n_parameters(&network.generator), 33_024);
         assert_eq!(n_parameters(&network.discriminator), 165_121);
         assert!(network.variational.is_none());
-        let network = CodeNetwork::init(&CodeCompleter::mm_pcl2pcl(), &device);
+        let network = CodeCompleter::mm_pcl2pcl().init(&device);
         assert_eq!(n_parameters(&network.generator), 246_656);
         assert_eq!(n_parameters(&network.discriminator), 165_121);
         assert!(network.variational.is_some() && network.reader.is_none());
-        let network = CodeNetwork::init(&CodeCompleter::mm_pcl2pcl_im(), &device);
+        let network = CodeCompleter::mm_pcl2pcl_im().init(&device);
         assert_eq!(n_parameters(&network.generator), 246_656);
         assert_eq!(network.reader.as_ref().map(n_parameters), Some(108_672));
         assert!(network.variational.is_none());

@@ -8,7 +8,7 @@ use labelflow_flow::{Mode, StatisticsRecorder};
 use rand_chacha::ChaCha8Rng;
 
 use super::code_models::{PointAutoencoder, PointVariationalAutoencoder};
-use crate::completers::networks::earth_movers_loss;
+use crate::completers::networks::{earth_movers_loss, weighted_sum};
 use crate::completers::scan_input::{normal, stacked, to_tensor_on};
 use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
@@ -112,7 +112,7 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
     }
 
     fn networks(&self) -> Vec<&NetworkSlots> {
-        vec![self.trained.slots()]
+        vec![&self.trained.slots]
     }
 
     fn draw(&self, step: usize, device: &Device) -> Result<ShapeBatch> {
@@ -131,10 +131,7 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
         let model = trained.network();
         let recorder = StatisticsRecorder::default();
         let terms = model.terms(batch, Mode::Train(&recorder));
-        let loss = match terms.as_slice() {
-            [cost, divergence] => cost.clone() + divergence.clone() * self.config.divergence_weight,
-            terms => terms[0].clone(),
-        };
+        let loss = weighted_sum(&terms, &[1.0, self.config.divergence_weight]);
         let length = trained.update(flat_gradient(&model, loss.backward()));
         trained.absorb(recorder);
         let terms = terms.into_iter().map(Tensor::inner);

@@ -12,8 +12,8 @@
 //! (Kingma and Welling, 2014, <https://arxiv.org/abs/1312.6114>.)
 
 use burn::module::Module;
-use burn::tensor::activation::{leaky_relu, silu};
-use burn::tensor::{Device, Gradients, Tensor};
+use burn::tensor::activation::silu;
+use burn::tensor::{Gradients, Tensor};
 use labelflow::training::flat_gradients;
 use labelflow_flow::{
     Bijection, Chain, Flow, Initializer, Linear, Mode, N_AXES, Normalization, PointCoupling, PointFlowConfig,
@@ -21,7 +21,7 @@ use labelflow_flow::{
 };
 
 use crate::completers::PointCloudCompleter;
-use crate::completers::networks::{PointFeatures, PointFeaturesConfig};
+use crate::completers::networks::{PointFeatures, PointFeaturesConfig, normal_layer, through};
 
 /// How each head of the encoder starts: close to N(0, I) for every cloud.
 const MEAN_DEVIATION: f32 = 0.0033;
@@ -38,17 +38,6 @@ const HEAD_DEVIATION: f32 = 0.02;
 pub struct FlowNetworks {
     pub(crate) generator: CompletionNetwork,
     pub(crate) discriminator: Discriminator,
-}
-
-impl FlowNetworks {
-    /// Initial weights.
-    pub(crate) fn init(config: &PointCloudCompleter, device: &Device) -> Self {
-        let mut init = Initializer::new(config.seed, device);
-        Self {
-            generator: CompletionNetwork::init(config, &mut init),
-            discriminator: Discriminator::init(config, &mut init),
-        }
-    }
 }
 
 /// Feature network, encoder and point flow.
@@ -198,10 +187,7 @@ pub(crate) struct Latent {
 impl LatentEncoder {
     /// Initial weights; the hidden layer is as wide as the features.
     pub(crate) fn init(d_features: usize, d_latent: usize, init: &mut Initializer) -> Self {
-        let mut head = |deviation| Linear {
-            weight: init.normal([1, d_features, d_latent], deviation),
-            bias: Some(init.constant([1, 1, d_latent], 0.0)),
-        };
+        let mut head = |deviation| normal_layer(&[d_features, d_latent], deviation, init);
         Self {
             mean: head(MEAN_DEVIATION),
             log_variance: head(LOG_VARIANCE_DEVIATION),
@@ -259,10 +245,7 @@ impl Discriminator {
         let features = PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
         let features = features.init(init);
         let head = [&widths[widths.len() - 1..], &head[..], &[1]].concat();
-        let layer = |pair: &[usize]| Linear {
-            weight: init.normal([1, pair[0], pair[1]], HEAD_DEVIATION),
-            bias: Some(init.constant([1, 1, pair[1]], 0.0)),
-        };
+        let layer = |pair: &[usize]| normal_layer(pair, HEAD_DEVIATION, init);
         Self { features, head: head.windows(2).map(layer).collect() }
     }
 
@@ -274,17 +257,17 @@ impl Discriminator {
     /// - returns: `[n_clouds]`
     pub(crate) fn forward(&self, clouds: Tensor<3>, mode: Mode<'_>) -> Tensor<1> {
         let features = self.features.forward(clouds, mode).unsqueeze_dim::<3>(0);
-        let (last, hidden) = self.head.split_last().expect("the head ends in a score");
-        let hidden = hidden.iter().fold(features, |x, layer| leaky_relu(layer.forward(x), NEGATIVE_SLOPE));
-        last.forward(hidden).squeeze_dim::<2>(2).squeeze_dim::<1>(0)
+        through(&self.head, NEGATIVE_SLOPE, features).squeeze_dim::<2>(2).squeeze_dim::<1>(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
     use labelflow_flow::n_parameters;
 
     use super::*;
+    use crate::completers::CompletionLearner;
 
     #[test]
     fn divergences_by_hand() {
@@ -311,7 +294,7 @@ mod tests {
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
-        let networks = FlowNetworks::init(&PointCloudCompleter::default(), &Device::flex());
+        let networks = PointCloudCompleter::default().init(&Device::flex());
         assert_eq!(n_parameters(&networks.generator), 5_124_488);
         assert_eq!(n_parameters(&networks.discriminator), 257_537);
     }

@@ -48,7 +48,7 @@ pub(crate) fn train_flow(
         drawn,
     };
     let first_step = course.n_epochs() * stage.schedule().steps_per_epoch;
-    let networks = std::thread::scope(|scope| {
+    let (generator, discriminator) = std::thread::scope(|scope| {
         // Taken into this scope, it is dropped before the thread is waited for.
         let stage = stage;
         scope.spawn(move || {
@@ -60,13 +60,14 @@ pub(crate) fn train_flow(
             }
         });
         course.go_through(&stage, 0..training.max_epochs, training.max_epochs)?;
-        Ok::<_, Error>(stage.result())
+        let generator = match training.averaging {
+            0.0 => stage.generator.network(),
+            _ => stage.averaged(),
+        };
+        Ok::<_, Error>((generator, stage.discriminator.network()))
     })?;
-    let networks = FlowNetworks {
-        generator: settled(&networks.generator, config, dataset)?,
-        discriminator: networks.discriminator.valid(),
-    };
-    Ok((networks, course.report()))
+    let generator = settled(&generator, config, dataset)?;
+    Ok((FlowNetworks { generator, discriminator: discriminator.valid() }, course.report()))
 }
 
 /// Both networks in training.
@@ -86,14 +87,6 @@ impl FlowStage<'_> {
     fn averaged(&self) -> CompletionNetwork {
         self.generator.network_with(self.average.borrow().clone())
     }
-
-    /// The networks that are kept.
-    fn result(&self) -> FlowNetworks {
-        match self.config.training.averaging {
-            0.0 => self.model(),
-            _ => FlowNetworks { generator: self.averaged(), ..self.model() },
-        }
-    }
 }
 
 impl Stage for FlowStage<'_> {
@@ -112,7 +105,7 @@ impl Stage for FlowStage<'_> {
     }
 
     fn networks(&self) -> Vec<&NetworkSlots> {
-        vec![self.generator.slots(), self.discriminator.slots()]
+        vec![&self.generator.slots, &self.discriminator.slots]
     }
 
     fn draw(&self, _step: usize, device: &Device) -> Result<CompletionBatch> {

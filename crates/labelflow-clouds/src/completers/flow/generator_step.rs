@@ -84,7 +84,7 @@ mod tests {
     use labelflow_flow::n_parameters;
 
     use super::*;
-    use crate::completers::flow::flow_networks::FlowNetworks;
+    use crate::completers::CompletionLearner;
     use crate::completers::networks::discriminator_loss;
     use labelflow::training::{add_flat, flat_gradient};
 
@@ -144,7 +144,7 @@ mod tests {
             base_deviation: 0.5,
             ..PointCloudCompleter::default()
         };
-        let networks = FlowNetworks::init(&config, &device);
+        let networks = config.init(&device);
         let n_weights = n_parameters(&networks);
         // Away from the start, where the last layers are close to nothing.
         let change: Vec<f64> = wave(n_weights, 0.37).iter().map(|value| 0.2 * value).collect();

@@ -14,9 +14,9 @@ use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::storage::{ModelTask, n_hidden_weights};
 use labelflow::training::{DeviceKind, Report, stream};
-use labelflow_flow::{Mode, N_AXES};
+use labelflow_flow::{Initializer, Mode, N_AXES};
 
-use super::flow_networks::FlowNetworks;
+use super::flow_networks::{CompletionNetwork, Discriminator, FlowNetworks};
 use super::flow_stage::train_flow;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
@@ -132,7 +132,8 @@ impl CompletionLearner for PointCloudCompleter {
     }
 
     fn init(&self, device: &Device) -> FlowNetworks {
-        FlowNetworks::init(self, device)
+        let init = &mut Initializer::new(self.seed, device);
+        FlowNetworks { generator: CompletionNetwork::init(self, init), discriminator: Discriminator::init(self, init) }
     }
 
     fn n_weights_at_least(&self) -> Option<usize> {

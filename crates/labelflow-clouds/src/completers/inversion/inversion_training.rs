@@ -9,7 +9,6 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use labelflow::Result;
 use labelflow::training::{flat_gradient, stream};
-use labelflow_flow::Initializer;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -25,19 +24,6 @@ use crate::completers::{CompletionDataset, ShapeInversion};
 pub struct TreeNetworks {
     pub(crate) generator: TreeGenerator,
     pub(crate) critic: ShapeCritic,
-}
-
-impl TreeNetworks {
-    /// Initial weights.
-    pub(crate) fn init(config: &ShapeInversion, device: &Device) -> Self {
-        let init = &mut Initializer::new(config.seed, device);
-        let widths = [&[config.d_noise], &config.generator_widths[..]].concat();
-        let (points, head) = (&config.discriminator_widths, &config.discriminator_head);
-        Self {
-            generator: TreeGenerator::init(&widths, &config.degrees, config.widening, init),
-            critic: ShapeCritic::init(points, head, init),
-        }
-    }
 }
 
 /// What one step of both networks sees.
@@ -75,7 +61,7 @@ impl Stage for TreeStage<'_> {
     }
 
     fn networks(&self) -> Vec<&NetworkSlots> {
-        vec![self.generator.slots(), self.critic.slots()]
+        vec![&self.generator.slots, &self.critic.slots]
     }
 
     fn draw(&self, step: usize, device: &Device) -> Result<TreeBatch> {
@@ -165,7 +151,7 @@ mod tests {
     fn losses_at_the_start() {
         let device = Device::flex().autodiff();
         let config = ShapeInversion::default().small();
-        let networks = TreeNetworks::init(&config, &device);
+        let networks = config.init(&device);
         let n_points = config.n_points();
         let noise = Tensor::<3>::ones([1, 2, config.d_noise], &device);
         let grown = networks.generator.forward(noise).detach();

@@ -100,12 +100,11 @@ impl ShapeCritic {
     /// The output of each layer, `[n_clouds, n_points, width]`.
     fn point_features(&self, clouds: Tensor<3>) -> Vec<Tensor<3>> {
         let mut points = clouds.unsqueeze_dim::<4>(0);
-        let mut outputs = Vec::with_capacity(self.layers.len());
-        for layer in &self.layers {
-            points = leaky_relu(layer.forward(points, Mode::Predict), NEGATIVE_SLOPE);
-            outputs.push(points.clone().squeeze_dim::<3>(0));
-        }
-        outputs
+        let next = |layer: &PointLayer| {
+            points = leaky_relu(layer.forward(points.clone(), Mode::Predict), NEGATIVE_SLOPE);
+            points.clone().squeeze_dim::<3>(0)
+        };
+        self.layers.iter().map(next).collect()
     }
 
     /// The output of each layer of the head, the score last, `[n_clouds, width]`.

@@ -12,9 +12,12 @@ use burn::tensor::{Device, Tensor};
 use labelflow::storage::ModelTask;
 use labelflow::training::{DeviceKind, Report, stream};
 use labelflow::{Error, Result};
+use labelflow_flow::Initializer;
 
 use super::inversion_training::{TreeNetworks, TreeStage};
 use super::latent_inversion::{farthest_rows, invert};
+use super::shape_critic::ShapeCritic;
+use super::tree_generator::TreeGenerator;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::nearest_squares;
@@ -147,7 +150,7 @@ impl CompletionLearner for ShapeInversion {
             penalty_weight: 0.03 * self.penalty_weight,
             n_patches: 16,
             n_neighbors: 6,
-            training: StageTraining { max_epochs: 80, batch_size: 16, learning_rate: 2e-3, ..self.training },
+            training: self.training.small(80, 2e-3),
             inversion: Inversion {
                 n_candidates: 64,
                 n_nearest: 16,
@@ -177,7 +180,12 @@ impl CompletionLearner for ShapeInversion {
     }
 
     fn init(&self, device: &Device) -> TreeNetworks {
-        TreeNetworks::init(self, device)
+        let init = &mut Initializer::new(self.seed, device);
+        let widths = [&[self.d_noise], &self.generator_widths[..]].concat();
+        TreeNetworks {
+            generator: TreeGenerator::init(&widths, &self.degrees, self.widening, init),
+            critic: ShapeCritic::init(&self.discriminator_widths, &self.discriminator_head, init),
+        }
     }
 
     fn n_weights_at_least(&self) -> Option<usize> {

@@ -126,18 +126,12 @@ impl TreeLayer {
 
     /// What nodes have of all of their ancestors and of themselves, summed on the way down.
     fn inherited(&self, tree: &[Tensor<3>]) -> Tensor<3> {
-        let mut above: Option<Tensor<3>> = None;
-        for (nodes, map) in tree.iter().zip(&self.ancestors) {
-            let own = map.forward(nodes.clone());
-            above = Some(match above {
-                None => own,
-                Some(above) => {
-                    let n_each = own.dims()[1] / above.dims()[1];
-                    spread(above, n_each) + own
-                }
-            });
-        }
-        above.expect("the root at least")
+        let levels = tree.iter().zip(&self.ancestors).map(|(nodes, map)| map.forward(nodes.clone()));
+        let sum = levels.reduce(|above, own| {
+            let n_each = own.dims()[1] / above.dims()[1];
+            spread(above, n_each) + own
+        });
+        sum.expect("the root at least")
     }
 }
 

@@ -11,7 +11,7 @@
 
 use burn::tensor::Tensor;
 
-use super::nearest_points::{DISTANCES_AT_ONCE, squared_distances};
+use super::nearest_points::{some_at_once, squared_distances};
 
 /// Keeps quotients finite.
 const TINY: f64 = 1e-9;
@@ -36,14 +36,8 @@ pub(crate) fn earth_movers_distance(clouds: Tensor<3>, targets: Tensor<3>) -> Te
 
 /// Σ_j m_ij ‖a_i − b_j‖² of each point, `[n_clouds, n_points, 1]`.
 fn costs_of_points(clouds: Tensor<3>, targets: Tensor<3>) -> Tensor<3> {
-    let [n_clouds, n_points, _] = clouds.dims();
-    let (plain, plain_targets) = (clouds.clone().inner(), targets.inner());
-    let at_once = (DISTANCES_AT_ONCE / (n_points * n_points)).max(1);
-    let parts = (0..n_clouds).step_by(at_once).map(|start| {
-        let part = |all: &Tensor<3>| all.clone().narrow(0, start, at_once.min(n_clouds - start));
-        sums_over_matching(part(&plain), part(&plain_targets))
-    });
-    let sums = Tensor::<3>::from_inner(Tensor::cat(parts.collect(), 0));
+    let parts = some_at_once(&clouds.clone().inner(), &targets.inner(), sums_over_matching);
+    let sums = Tensor::<3>::from_inner(Tensor::cat(parts, 0));
     let given = sums.clone().narrow(2, 0, 1);
     let pulls = sums.clone().narrow(2, 1, 3);
     let squares = sums.narrow(2, 4, 1);

@@ -5,7 +5,7 @@ mod earth_movers_loss;
 mod nearest_points;
 mod point_features;
 
-pub(crate) use dense_layers::{DenseLayers, as_clouds};
+pub(crate) use dense_layers::{DenseLayers, as_clouds, normal_layer, through};
 pub(crate) use earth_movers_loss::{earth_movers_distance, earth_movers_loss};
 pub(crate) use nearest_points::{FAR, nearest_distances, nearest_squares, several_nearest};
 pub(crate) use point_features::{PointFeatures, PointFeaturesConfig};

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Below this a distance has no direction.
 const SMALLEST_SQUARE: f64 = 1e-16;
 /// The most squared distances that a device holds at once.
-pub(super) const DISTANCES_AT_ONCE: usize = 1 << 27;
+const DISTANCES_AT_ONCE: usize = 1 << 27;
 /// Farther than anything in a frame.
 pub(crate) const FAR: f64 = 1e9;
 
@@ -38,14 +38,22 @@ fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
     if partials.device() == Device::flex() {
         return nearest_on_host(partials, clouds);
     }
-    let [n_clouds, n_partial, _] = partials.dims();
-    let n_points = clouds.dims()[1];
-    let at_once = (DISTANCES_AT_ONCE / (n_partial * n_points).max(1)).max(1);
-    let parts = (0..n_clouds).step_by(at_once).map(|start| {
+    Tensor::cat(some_at_once(&partials, &clouds, |partials, clouds| squared_distances(partials, clouds).argmin(2)), 0)
+}
+
+/// What `find` gives for the clouds, as many at once as a device holds distances of.
+pub(super) fn some_at_once<T>(
+    places: &Tensor<3>,
+    clouds: &Tensor<3>,
+    find: impl Fn(Tensor<3>, Tensor<3>) -> T,
+) -> Vec<T> {
+    let [n_clouds, n_places, _] = places.dims();
+    let at_once = (DISTANCES_AT_ONCE / (n_places * clouds.dims()[1]).max(1)).max(1);
+    let find_part = |start: usize| {
         let part = |all: &Tensor<3>| all.clone().narrow(0, start, at_once.min(n_clouds - start));
-        squared_distances(part(&partials), part(&clouds)).argmin(2)
-    });
-    Tensor::cat(parts.collect(), 0)
+        find(part(places), part(clouds))
+    };
+    (0..n_clouds).step_by(at_once).map(find_part).collect()
 }
 
 fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {

@@ -10,9 +10,9 @@ use burn::tensor::{Device, Tensor};
 use labelflow::storage::Checkpoint;
 use labelflow::training::{Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainingState};
 use labelflow::{Error, Result};
-use labelflow_flow::{NOT_RECORDED, Recording, State, load_state, n_parameters, state};
+use labelflow_flow::{NOT_RECORDED, Recording, Slot, State, load_state, n_parameters, state};
 
-use super::step_batch::{BatchSlots, StepBatch};
+use super::step_batch::StepBatch;
 use super::trained_network::{NetworkSlots, NetworkValues, TrainedNetwork, UpdateRule};
 use crate::completers::{CompletionDataset, CompletionLearner};
 
@@ -173,8 +173,10 @@ impl<'a, M: Module> Course<'a, M> {
         let Schedule { steps_per_epoch, rate } = stage.schedule();
         let networks = stage.networks();
         let mut next_step = (self.n_epochs() - epochs.start) * steps_per_epoch;
-        let batches = BatchSlots::new(stage.draw(next_step, &inner)?);
-        let mut computation = Recording::new(&self.device, || stage.step(batches.batch()));
+        let batch: Vec<Slot<3>> = stage.draw(next_step, &inner)?.into_tensors().into_iter().map(Slot::new).collect();
+        let mut computation = Recording::new(&self.device, || {
+            stage.step(StepBatch::from_tensors(batch.iter().map(|slot| Tensor::from_inner(slot.value()))))
+        });
         if computation.has_failed() && !std::mem::replace(&mut self.has_warned, true) {
             self.log.warn(NOT_RECORDED);
         }
@@ -184,7 +186,8 @@ impl<'a, M: Module> Course<'a, M> {
             for step in first..first + steps_per_epoch {
                 // The first batch is there already.
                 if step > next_step {
-                    batches.write(stage.draw(step, &inner)?);
+                    let tensors = stage.draw(step, &inner)?.into_tensors();
+                    batch.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
                     next_step = step;
                 }
                 networks.iter().for_each(|network| network.prepare(rate(step), &inner));

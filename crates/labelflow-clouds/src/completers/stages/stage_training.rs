@@ -24,6 +24,11 @@ settings! {
 }
 
 impl StageTraining {
+    /// The same for small networks, that train in seconds.
+    pub(crate) fn small(self, max_epochs: usize, learning_rate: f64) -> Self {
+        Self { max_epochs, batch_size: 16, learning_rate, ..self }
+    }
+
     /// The step size of an epoch of this stage, counted from 0.
     pub(crate) fn rate(&self, epoch: usize) -> f64 {
         self.learning_rate * self.decay.powf(epoch as f64).max(self.final_rate)

@@ -1,11 +1,8 @@
 //! What a step of training sees: drawn on the host, then in slots that a recorded step reads.
 
-use std::marker::PhantomData;
-
 use burn::tensor::Tensor;
 use labelflow::Result;
 use labelflow::training::stream;
-use labelflow_flow::Slot;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -65,32 +62,6 @@ macro_rules! step_batch {
     };
 }
 pub(crate) use step_batch;
-
-/// The tensors of a batch in slots.
-#[derive(Debug)]
-pub(crate) struct BatchSlots<B> {
-    slots: Vec<Slot<3>>,
-    kind: PhantomData<B>,
-}
-
-impl<B: StepBatch> BatchSlots<B> {
-    /// This batch, and room for others like it, on a device without gradients.
-    pub(crate) fn new(batch: B) -> Self {
-        let slots = batch.into_tensors().into_iter().map(Slot::new).collect();
-        Self { slots, kind: PhantomData }
-    }
-
-    /// Replaces the batch.
-    pub(crate) fn write(&self, batch: B) {
-        let tensors = batch.into_tensors();
-        self.slots.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
-    }
-
-    /// The batch, on the device with gradients.
-    pub(crate) fn batch(&self) -> B {
-        B::from_tensors(self.slots.iter().map(|slot| Tensor::from_inner(slot.value())))
-    }
-}
 
 /// Draws all clouds of a step: each from its index, the number of the visit and random numbers of its own. So nothing depends on anything
 /// but the settings, the data and the step, and training can go on at any epoch.

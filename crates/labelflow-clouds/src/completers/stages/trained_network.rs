@@ -23,7 +23,8 @@ use labelflow_flow::{
 pub(crate) struct TrainedNetwork<M> {
     /// What the vectors are the values of; its own values are not looked at.
     template: M,
-    slots: NetworkSlots,
+    /// Where its values lie.
+    pub(crate) slots: NetworkSlots,
 }
 
 /// Where the values of a network lie, whatever the network is.
@@ -89,11 +90,6 @@ impl<M: Module> TrainedNetwork<M> {
             n_updates,
         };
         Self { template: network, slots }
-    }
-
-    /// Where its values lie.
-    pub(crate) fn slots(&self) -> &NetworkSlots {
-        &self.slots
     }
 
     /// As it is now, at the beginning of a step.

@@ -7,8 +7,10 @@ use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::storage::ModelTask;
 use labelflow::training::{DeviceKind, Report};
+use labelflow_flow::Initializer;
 
-use super::transfer_network::{TransferNetworks, Way};
+use super::spectral_layers::SpectralLayers;
+use super::transfer_network::{TransferNetwork, TransferNetworks, Way};
 use super::transfer_training::{TransferStage, mean_of};
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
@@ -71,13 +73,7 @@ impl CompletionLearner for KnowledgeTransfer {
             d_code: 48,
             d_fine: 32,
             discriminator_widths: vec![32],
-            training: StageTraining {
-                max_epochs: 60,
-                batch_size: 16,
-                learning_rate: 3e-3,
-                decay: 0.97,
-                ..self.training
-            },
+            training: StageTraining { decay: 0.97, ..self.training.small(60, 3e-3) },
             ..self
         }
     }
@@ -88,7 +84,10 @@ impl CompletionLearner for KnowledgeTransfer {
     }
 
     fn init(&self, device: &Device) -> TransferNetworks {
-        TransferNetworks::init(self, device)
+        let init = &mut Initializer::new(self.seed, device);
+        let network = TransferNetwork::init(self, init);
+        let widths = [&[self.d_code], &self.discriminator_widths[..], &[1]].concat();
+        TransferNetworks { network, discriminators: (0..2).map(|_| SpectralLayers::init(&widths, init)).collect() }
     }
 
     fn n_weights_at_least(&self) -> Option<usize> {

@@ -9,8 +9,8 @@
 //! layers, so that these look like those of complete clouds.
 
 use burn::module::Module;
+use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor};
 use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointLayer};
 
 use super::spectral_layers::SpectralLayers;
@@ -72,17 +72,6 @@ pub(crate) enum Way {
 }
 
 impl TransferNetworks {
-    /// Initial weights.
-    pub(crate) fn init(config: &KnowledgeTransfer, device: &Device) -> Self {
-        let init = &mut Initializer::new(config.seed, device);
-        let network = TransferNetwork::init(config, init);
-        let discriminator = |_| {
-            let widths = [&[config.d_code], &config.discriminator_widths[..], &[1]].concat();
-            SpectralLayers::init(&widths, init)
-        };
-        Self { network, discriminators: (0..2).map(discriminator).collect() }
-    }
-
     /// The scores of each hidden layer, `[n_clouds]` each.
     pub(crate) fn scores(discriminators: &[SpectralLayers], hidden: &[Tensor<2>]) -> Vec<Tensor<1>> {
         let score = |(discriminator, hidden): (&SpectralLayers, &Tensor<2>)| {
@@ -93,7 +82,8 @@ impl TransferNetworks {
 }
 
 impl TransferNetwork {
-    fn init(config: &KnowledgeTransfer, init: &mut Initializer) -> Self {
+    /// Initial weights.
+    pub(crate) fn init(config: &KnowledgeTransfer, init: &mut Initializer) -> Self {
         let [d_point, d_whole, d_both] = config.encoder_widths;
         let (d_code, d_fine) = (config.d_code, config.d_fine);
         let mut layer = |d_input: usize, d_output: usize| PointLayer {
@@ -181,7 +171,7 @@ fn through(layers: &[PointLayer], points: Tensor<4>) -> Tensor<4> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::TensorData;
+    use burn::tensor::{Device, TensorData};
     use labelflow_flow::n_parameters;
 
     use super::*;
@@ -189,7 +179,7 @@ mod tests {
 
     #[test]
     fn parameters_are_as_many_as_the_specification_says() {
-        let networks = TransferNetworks::init(&KnowledgeTransfer::default(), &Device::flex());
+        let networks = KnowledgeTransfer::default().init(&Device::flex());
         assert_eq!(n_parameters(&networks.network.encoder), 821_504);
         assert_eq!(n_parameters(&networks.network.decoder), 13_382_659);
         let discriminator = 1024 * 256 + 256 + 256 * 512 + 512 + 512 + 1;
@@ -210,7 +200,7 @@ mod tests {
     #[test]
     fn refinement_is_that_of_points_with_grid_and_code() {
         let config = KnowledgeTransfer::default().small();
-        let network = TransferNetworks::init(&config, &Device::flex()).network;
+        let network = config.init(&Device::flex()).network;
         let codes = network.encode(waves(2, 9));
         let decoded = network.decode(codes.clone(), Way::Complete);
         let [_, n_points, _] = decoded.coarse.dims();
@@ -226,7 +216,7 @@ mod tests {
 
     #[test]
     fn corrections_are_for_partial_clouds_and_order_does_not_matter() {
-        let network = TransferNetworks::init(&KnowledgeTransfer::default().small(), &Device::flex()).network;
+        let network = KnowledgeTransfer::default().small().init(&Device::flex()).network;
         let clouds = waves(1, 9);
         let codes = network.encode(clouds.clone());
         let [complete, partial] =

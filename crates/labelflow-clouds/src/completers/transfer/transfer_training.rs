@@ -61,7 +61,7 @@ impl Stage for TransferStage<'_> {
     }
 
     fn networks(&self) -> Vec<&NetworkSlots> {
-        vec![self.network.slots(), self.discriminators.slots()]
+        vec![&self.network.slots, &self.discriminators.slots]
     }
 
     fn draw(&self, step: usize, device: &Device) -> Result<TransferBatch> {
@@ -159,7 +159,7 @@ mod tests {
     fn losses_at_the_start() {
         let device = Device::flex().autodiff();
         let config = KnowledgeTransfer::default().small();
-        let networks = TransferNetworks::init(&config, &device);
+        let networks = config.init(&device);
         let ring = |n_points: usize| {
             let at = |index: usize| (index as f32).sin_cos();
             let values: Vec<f32> =
