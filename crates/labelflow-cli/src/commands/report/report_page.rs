@@ -96,7 +96,11 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || files(path, labels);
+    // Where an error may be: in the file, or in that of its true labels.
+    let place = || match labels {
+        Some(labels) => format!("{}, {}", path.display(), labels.display()),
+        None => path.display().to_string(),
+    };
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -113,12 +117,6 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
             values_section(&values, truth.as_ref()).with_context(place)
         }
     }
-}
-
-/// Where an error may be: in a file, or in that of its true labels.
-fn files(path: &Path, labels: Option<&Path>) -> String {
-    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
-    format!("{}{labels}", path.display())
 }
 
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
