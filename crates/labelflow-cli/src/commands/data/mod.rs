@@ -178,9 +178,8 @@ fn furniture(category: FurnitureCategory, n_shapes: usize, seed: u64, out: &Path
 
 /// True labels in the format of predicted ones.
 pub(crate) fn write_truth(path: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
-    let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), |(row, class)| {
-        f64::from(u8::from(truth.labels()[row] == class))
-    });
+    let p = |(row, class): (usize, usize)| if truth.labels()[row] == class { 1.0 } else { 0.0 };
+    let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), p);
     Ok(write_labels(path, &SoftLabels::new(certain)?, classes)?)
 }
 

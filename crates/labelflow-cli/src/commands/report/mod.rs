@@ -60,12 +60,10 @@ fn refuse_parts_of_pages(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Resu
         ("--signals-labels", args.signals_labels.is_some()),
         ("--charts", args.charts.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => {
-            bail!("{name} is for pages: write one with --out FILE.html, or with --format html")
-        }
-        None => Ok(()),
+    for (name, is_given) in given {
+        ensure!(!is_given, "{name} is for pages: write one with --out FILE.html, or with --format html");
     }
+    Ok(())
 }
 
 impl<'a> Inputs<'a> {

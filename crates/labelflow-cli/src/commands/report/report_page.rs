@@ -74,13 +74,11 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     let model = AnyLabelModel::from_name(&args.model)?;
     VoteInput::expect_in_memory(&args.signals, "signals")?;
     let input = VoteInput::read(&args.signals, &[], |_, _| 0)?;
-    let labels = match (&args.signals_labels, &args.predictions) {
-        (Some(path), _) => Some(path),
-        (None, None) => args.labels.as_ref(),
-        (None, Some(_)) => None,
-    };
+    // Where there are predictions, --labels are theirs.
+    let labels = args.labels.as_deref().filter(|_| args.predictions.is_none());
+    let labels = args.signals_labels.as_deref().or(labels);
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
-    let labelled = labeler.label(labels.map(AsRef::as_ref), None)?;
+    let labelled = labeler.label(labels, None)?;
     let mut section = signals_section(&SignalsReport {
         signals: &*labeler.input.example()?,
         labelers: &LabelerReport::of_tally(&labelled.tally),
