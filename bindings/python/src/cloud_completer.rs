@@ -131,13 +131,7 @@ fn in_own_boxes(clouds: &[Cloud]) -> Result<Vec<PointSet>> {
 trained_model! { CloudCompleter: AnyCompleter,
     /// Completions of a scan in its own units, `[n_completions, n_points, 3]`.
     #[pyo3(signature = (scan, options, frame, n_jobs=None))]
-    fn complete(
-        &self,
-        scan: Cloud,
-        options: &str,
-        frame: GivenFrame,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Cube<f64>> {
+    fn complete(&self, scan: Cloud, options: &str, frame: GivenFrame, n_jobs: Option<usize>) -> PyResult<Cube<f64>> {
         let options: CompletionOptions = settings("complete", options)?;
         let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
@@ -157,12 +151,7 @@ trained_model! { CloudCompleter: AnyCompleter,
 
     /// The middle and the radius of the whole that a scan is taken to belong to, in the scan's units.
     #[pyo3(signature = (scan, frame, n_jobs=None))]
-    fn frame_of(
-        &self,
-        scan: Cloud,
-        frame: GivenFrame,
-        n_jobs: Option<usize>,
-    ) -> PyResult<(Vector<f64>, f64)> {
+    fn frame_of(&self, scan: Cloud, frame: GivenFrame, n_jobs: Option<usize>) -> PyResult<(Vector<f64>, f64)> {
         let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
         let frame = background::run(n_jobs, move |_| model.frame_of(&scan.0, &frame))?;
@@ -172,12 +161,7 @@ trained_model! { CloudCompleter: AnyCompleter,
 
     /// How much each cloud looks like a complete shape.
     #[pyo3(signature = (clouds, frame, n_jobs=None))]
-    fn scores(
-        &self,
-        clouds: Vec<Cloud>,
-        frame: GivenFrame,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Vector<f64>> {
+    fn scores(&self, clouds: Vec<Cloud>, frame: GivenFrame, n_jobs: Option<usize>) -> PyResult<Vector<f64>> {
         let model = self.0.clone();
         let frame = frame.to_scan_frame()?;
         let scores = background::run(n_jobs, move |_| {

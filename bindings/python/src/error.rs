@@ -1,12 +1,9 @@
 //! Every error of the Rust crates as a Python exception: the one place where they are mapped.
 
-use std::io::ErrorKind;
+use std::io;
 
 use labelflow::Error;
-use pyo3::exceptions::{
-    PyArithmeticError, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyNotADirectoryError, PyOSError,
-    PyPermissionError, PyRuntimeError, PyValueError,
-};
+use pyo3::exceptions::{PyArithmeticError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -27,7 +24,7 @@ pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
         Error::NotFinite { .. } => TrainingError::new_err(text),
         Error::Device { .. } => DeviceError::new_err(text),
         Error::Format { .. } => FormatError::new_err(text),
-        Error::Io { source, .. } => io_exception(source.kind(), text),
+        Error::Io { source, .. } => io::Error::new(source.kind(), text).into(),
         _ => PyRuntimeError::new_err(text),
     }
 }
@@ -39,19 +36,8 @@ pub(crate) fn data_exception(error: labelflow_data::Error) -> PyErr {
         labelflow_data::Error::Data(error) => exception(error),
         labelflow_data::Error::Weak { .. } => DataError::new_err(text),
         labelflow_data::Error::Content { .. } => FormatError::new_err(text),
-        labelflow_data::Error::Io { source, .. } => io_exception(source.kind(), text),
+        labelflow_data::Error::Io { source, .. } => io::Error::new(source.kind(), text).into(),
         _ => PyRuntimeError::new_err(text),
-    }
-}
-
-fn io_exception(kind: ErrorKind, text: String) -> PyErr {
-    match kind {
-        ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
-        ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
-        ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
-        ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
-        ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
-        _ => PyOSError::new_err(text),
     }
 }
 

@@ -59,23 +59,14 @@ pub(crate) fn fit_label_flow(
 
 trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     /// Probabilities of the classes, and the rows so far from the training rows that nothing is known of them.
-    fn predict_proba(
-        &self,
-        features: Matrix<f32>,
-        n_jobs: Option<usize>,
-    ) -> PyResult<(Matrix<f64>, Vec<usize>)> {
+    fn predict_proba(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<(Matrix<f64>, Vec<usize>)> {
         let predict = FittedLabelFlowClassifier::predict_proba_with_lost;
         let (labels, lost) = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((Numpy(labels.values().to_owned()), lost))
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`.
-    fn sample(
-        &self,
-        features: Matrix<f32>,
-        n_samples: usize,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Cube<f32>> {
+    fn sample(&self, features: Matrix<f32>, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Cube<f32>> {
         let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
         samples.map(Numpy)
     }

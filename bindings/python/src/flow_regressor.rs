@@ -37,11 +37,7 @@ pub(crate) fn fit_label_flow_regressor(
 
 trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     /// The mean and the standard deviation of each row's label.
-    fn predict(
-        &self,
-        features: Matrix<f32>,
-        n_jobs: Option<usize>,
-    ) -> PyResult<(Vector<f64>, Vector<f64>)> {
+    fn predict(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<(Vector<f64>, Vector<f64>)> {
         let predict = FittedLabelFlowRegressor::predict_distribution;
         let labels = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((labels.mean().into(), labels.std().into()))
@@ -65,12 +61,7 @@ trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`.
-    fn sample(
-        &self,
-        features: Matrix<f32>,
-        n_samples: usize,
-        n_jobs: Option<usize>,
-    ) -> PyResult<Matrix<f64>> {
+    fn sample(&self, features: Matrix<f32>, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
         let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
         samples.map(Numpy)
     }

@@ -65,17 +65,14 @@ pub(crate) fn fit_label_model(
 ) -> PyResult<LabelModel> {
     let model: AnyLabelModel = settings("label model", config)?;
     let signals = signals.0.clone();
-    let mut known = KnownOfLabelers::default();
-    if let Some(errors) = errors {
-        let rates = errors.0.to_vec();
-        let errors = LabelerErrors::per_labeler(&rates, signals.n_classes()).map_err(exception)?;
-        known.errors = Some(errors);
-    } else if let Some(labels) = expected_under {
-        known.errors = Some(LabelerErrors::expected(&signals, &soft_labels(labels)?));
-    }
-    if let Some(bounds) = bounds {
-        known.bounds = Some(read_bounds(bounds)?);
-    }
+    let errors = match (errors, expected_under) {
+        (Some(rates), _) => {
+            Some(LabelerErrors::per_labeler(&rates.0.to_vec(), signals.n_classes()).map_err(exception)?)
+        }
+        (None, Some(labels)) => Some(LabelerErrors::expected(&signals, &soft_labels(labels)?)),
+        (None, None) => None,
+    };
+    let known = KnownOfLabelers { errors, bounds: bounds.map(read_bounds).transpose()? };
     let counts = counts.map(|counts| counts.0.to_vec());
     let fitted = background::run(n_jobs, move |_| {
         signals.check_any_vote()?;

@@ -33,25 +33,19 @@ mod _labelflow {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::analysis::{analyze, auto_bounds, label_warnings};
-    #[pymodule_export]
-    use crate::cloud_completer::{CloudCompleter, completer_preset, fit_point_cloud_completer};
-    #[pymodule_export]
-    use crate::error::{ConfigError, DataError, DeviceError, FormatError, TrainingError};
-    #[pymodule_export]
-    use crate::feature_classifier::{
-        FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
+    use crate::{
+        analysis::{analyze, auto_bounds, label_warnings},
+        cloud_completer::{CloudCompleter, completer_preset, fit_point_cloud_completer},
+        error::{ConfigError, DataError, DeviceError, FormatError, TrainingError},
+        feature_classifier::{
+            FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
+        },
+        flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training},
+        flow_regressor::{FlowRegressor, fit_label_flow_regressor},
+        label_model::{LabelModel, fit_label_model, label_models},
+        rules::RawRules,
+        signals::RawSignals,
     };
-    #[pymodule_export]
-    use crate::flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training};
-    #[pymodule_export]
-    use crate::flow_regressor::{FlowRegressor, fit_label_flow_regressor};
-    #[pymodule_export]
-    use crate::label_model::{LabelModel, fit_label_model, label_models};
-    #[pymodule_export]
-    use crate::rules::RawRules;
-    #[pymodule_export]
-    use crate::signals::RawSignals;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -27,8 +27,7 @@ pub(crate) fn write_png(path: &Path, chart: &Chart) -> labelflow_data::Result<()
         let mut encoder = encoder.write_header()?;
         // The paper is opaque, so that colours with and without alpha are the same.
         encoder.write_image_data(picture.data())?;
-        encoder.finish()?;
-        Ok(())
+        Ok(encoder.finish()?)
     })
 }
 

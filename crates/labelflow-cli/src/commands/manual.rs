@@ -26,8 +26,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn print_completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "labelflow", &mut script);
-    output::print(String::from_utf8(script)?.trim_end())?;
-    Ok(())
+    output::print(String::from_utf8(script)?.trim_end())
 }
 
 pub(crate) fn write_man_pages(args: &ManArgs) -> anyhow::Result<()> {
@@ -35,8 +34,7 @@ pub(crate) fn write_man_pages(args: &ManArgs) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    write_pages(&command, folder)?;
-    Ok(())
+    write_pages(&command, folder)
 }
 
 /// The page of a command, and those of its subcommands.
@@ -47,6 +45,5 @@ fn write_pages(command: &clap::Command, folder: &Path) -> anyhow::Result<()> {
     let man = Man::new(command.clone());
     let path = folder.join(man.get_filename());
     labelflow_data::write_atomically(&path, |writer| man.render(writer))
-        .with_context(|| format!("writing man pages into {}", folder.display()))?;
-    Ok(())
+        .with_context(|| format!("writing man pages into {}", folder.display()))
 }

@@ -1,5 +1,8 @@
 //! What runs are judged by.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 /// A number that says how good a system is.
@@ -37,69 +40,51 @@ pub(crate) enum Metric {
     UhdFloor,
 }
 
-impl Metric {
+/// What tables say of a metric.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MetricFacts {
     /// What a table says above its numbers.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Accuracy => "mean accuracy over runs ± deviation, in percent",
-            Self::Ece => "expected calibration error ± deviation, in percent",
-            Self::Brier => "Brier score ± deviation",
-            Self::LogLoss => "log loss ± deviation",
-            Self::SurestAccuracy => "accuracy on the most certain 80 % of rows ± deviation, in percent",
-            Self::SetCoverage => "coverage of prediction sets ± deviation, in percent; 90 is promised",
-            Self::SetSize => "classes per prediction set ± deviation",
-            Self::Rmse => "mean over runs of the root mean squared error ± deviation",
-            Self::Mmd => "MMD × 10³: from complete shapes to completions",
-            Self::Tmd => "TMD × 10²: between the completions of a scan",
-            Self::Uhd => "UHD × 10²: from scans to their completions",
-            Self::MmdOfOne => "MMD × 10³ of one completion of each scan",
-            Self::TmdFloor => "TMD × 10² of fresh points of the true surface",
-            Self::UhdFloor => "UHD × 10² of fresh points of the true surface",
-        }
-    }
-
+    pub(crate) title: String,
     /// What a column of its numbers is called.
-    pub(crate) fn column(self) -> &'static str {
-        match self {
-            Self::Accuracy => "accuracy %",
-            Self::Ece => "ECE %",
-            Self::Brier => "Brier",
-            Self::LogLoss => "log loss",
-            Self::SurestAccuracy => "accuracy % of the most certain 80 %",
-            Self::SetCoverage => "set coverage %",
-            Self::SetSize => "set size",
-            Self::Rmse => "RMSE",
-            Self::Mmd => "MMD × 10³",
-            Self::Tmd => "TMD × 10²",
-            Self::Uhd => "UHD × 10²",
-            Self::MmdOfOne => "MMD × 10³ of one",
-            Self::TmdFloor => "TMD floor × 10²",
-            Self::UhdFloor => "UHD floor × 10²",
-        }
-    }
-
+    pub(crate) column: String,
     /// Whether numbers of different datasets can be averaged.
-    pub(crate) fn has_common_unit(self) -> bool {
-        match self {
-            Self::Accuracy | Self::Ece | Self::Brier | Self::LogLoss => true,
-            Self::SurestAccuracy | Self::SetCoverage | Self::SetSize => true,
-            Self::Rmse | Self::Mmd | Self::Tmd | Self::Uhd => false,
-            Self::MmdOfOne | Self::TmdFloor | Self::UhdFloor => false,
-        }
+    pub(crate) has_common_unit: bool,
+    best: Option<Best>,
+    n_digits: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Best {
+    Highest,
+    Lowest,
+}
+
+static FACTS: LazyLock<BTreeMap<Metric, MetricFacts>> =
+    LazyLock::new(|| toml::from_str(include_str!("metrics.toml")).expect("a table for each metric"));
+
+impl Metric {
+    pub(crate) fn facts(self) -> &'static MetricFacts {
+        &FACTS[&self]
     }
 
     /// A number as it is printed: percentages with one digit, others with about four digits in all.
     pub(crate) fn show(self, number: f64, like: f64) -> String {
-        format!("{number:.*}", self.n_digits(like))
+        let n_fewer = match like.abs() {
+            100.0.. if self == Self::Rmse => 2,
+            10.0.. if self == Self::Rmse => 1,
+            _ => 0,
+        };
+        format!("{number:.*}", self.facts().n_digits - n_fewer)
     }
 
     /// A number with its deviation, where there is one.
     pub(crate) fn with_deviation(self, number: f64, deviation: Option<f64>) -> String {
+        let text = self.show(number, number);
         match deviation {
-            Some(deviation) => {
-                format!("{} ± {}", self.show(number, number), self.show(deviation, number))
-            }
-            None => self.show(number, number),
+            Some(deviation) => format!("{text} ± {}", self.show(deviation, number)),
+            None => text,
         }
     }
 
@@ -114,24 +99,10 @@ impl Metric {
 
     /// The best of some numbers, as printed: numbers that look the same are the same.
     pub(crate) fn best(self, numbers: impl Iterator<Item = f64>) -> Option<f64> {
-        match self {
-            Self::Accuracy | Self::SurestAccuracy | Self::Tmd => numbers.reduce(f64::max),
-            Self::Ece | Self::Brier | Self::LogLoss | Self::SetSize => numbers.reduce(f64::min),
-            Self::Rmse | Self::Mmd | Self::MmdOfOne | Self::Uhd => numbers.reduce(f64::min),
-            Self::TmdFloor | Self::UhdFloor | Self::SetCoverage => None,
-        }
-    }
-
-    fn n_digits(self, like: f64) -> usize {
-        match self {
-            Self::Accuracy | Self::Ece | Self::SurestAccuracy | Self::SetCoverage => 1,
-            Self::Brier | Self::LogLoss => 3,
-            Self::SetSize => 2,
-            Self::Mmd | Self::Tmd | Self::Uhd => 2,
-            Self::MmdOfOne | Self::TmdFloor | Self::UhdFloor => 2,
-            Self::Rmse if like.abs() >= 100.0 => 1,
-            Self::Rmse if like.abs() >= 10.0 => 2,
-            Self::Rmse => 3,
+        match self.facts().best {
+            Some(Best::Highest) => numbers.reduce(f64::max),
+            Some(Best::Lowest) => numbers.reduce(f64::min),
+            None => None,
         }
     }
 }
@@ -139,6 +110,11 @@ impl Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_metric_has_its_facts() {
+        assert_eq!(FACTS.len(), Metric::UhdFloor as usize + 1);
+    }
 
     #[test]
     fn numbers_have_the_digits_that_tables_show() {

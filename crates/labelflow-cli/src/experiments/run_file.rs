@@ -62,8 +62,7 @@ pub(crate) struct RunFile {
 }
 
 /// Settings of a flow for the task that the dataset is made for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FlowSettings {
     Classifier(LabelFlowClassifier),
     Regressor(LabelFlowRegressor),

@@ -3,58 +3,46 @@
 use super::metric::Metric;
 use super::run_file::Expectation;
 use crate::commands::run::RunResult;
+use crate::report::ReportCell;
 use crate::terminal::output;
 
-/// What the runs of one system on one dataset come to.
+/// What the runs of one system on one dataset come to, and what is expected of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Summary {
-    set: String,
-    system: String,
-    n_runs: usize,
+    cell: ReportCell,
     metric: Metric,
-    /// Mean and population deviation over the runs.
-    value: (f64, f64),
-    ece: Option<f64>,
-    seconds: f64,
     /// The mean time of a completion, of trained systems of completion.
     completion_ms: Option<f64>,
-    expectation: Expectation,
+    /// A lower mean is a miss.
+    at_least: Option<f64>,
+    /// A higher mean is a miss.
+    at_most: Option<f64>,
 }
 
 impl Summary {
     /// Whether the mean is worse than what is expected.
     pub(crate) fn is_missed(&self) -> bool {
-        let Expectation { at_least, at_most, .. } = self.expectation;
-        at_least.is_some_and(|least| self.value.0 < least) || at_most.is_some_and(|most| self.value.0 > most)
+        let mean = self.cell.mean;
+        self.at_least.is_some_and(|least| mean < least) || self.at_most.is_some_and(|most| mean > most)
     }
 
     fn verdict(&self) -> String {
         let limit = |sign: &str, limit: f64| format!("{sign} {}", self.metric.show(limit, limit));
-        let Expectation { at_least, at_most, .. } = self.expectation;
-        let limits = [at_least.map(|least| limit("≥", least)), at_most.map(|most| limit("≤", most))];
-        let limits: Vec<String> = limits.into_iter().flatten().collect();
-        let limits = limits.join(", ");
+        let limits = [self.at_least.map(|least| limit("≥", least)), self.at_most.map(|most| limit("≤", most))];
+        let limits = limits.into_iter().flatten().collect::<Vec<_>>().join(", ");
         if self.is_missed() { format!("missed: {limits}") } else { limits }
     }
 }
 
 /// Summaries of all systems on all datasets that were run, and for systems with several datasets the means over them.
 pub(crate) fn summarize(results: &[RunResult]) -> Vec<Summary> {
-    let mut summaries = Vec::new();
-    let groups = grouped(results, |run| (&run.table, &run.set, &run.system, run.metric));
-    for ((_, set, system, metric), runs) in groups {
-        summaries.push(Summary {
-            set: set.clone(),
-            system: system.clone(),
-            n_runs: runs.len(),
-            metric,
-            value: mean_and_deviation(&runs, |run| run.value),
-            ece: mean_of_known(&runs, |run| run.ece),
-            seconds: mean_and_deviation(&runs, |run| run.seconds).0,
-            completion_ms: mean_of_known(&runs, |run| run.completion_ms),
-            expectation: runs[0].expectation.of(metric),
-        });
-    }
+    let groups = grouped(results, |run| (&run.table, &run.set, &run.system, run.metric)).into_iter();
+    let summary = |((_, _, _, metric), runs): (_, Vec<&RunResult>)| {
+        let Expectation { at_least, at_most, .. } = runs[0].expectation.of(metric);
+        let completion_ms = mean_of_known(&runs, |run| run.completion_ms);
+        Summary { cell: ReportCell::of(&runs), metric, completion_ms, at_least, at_most }
+    };
+    let mut summaries: Vec<Summary> = groups.map(summary).collect();
     summaries.extend(means_over_sets(&summaries));
     summaries
 }
@@ -78,43 +66,37 @@ pub(crate) fn grouped<'a, T, K: PartialEq>(
 /// One line per system that ran on several datasets. Where something is expected on each of them and all figures of the
 /// independent program are known, the mean is expected to reach that program's.
 fn means_over_sets(summaries: &[Summary]) -> Vec<Summary> {
-    let mut columns = grouped(summaries, |summary| (&summary.system, summary.metric));
+    let mut columns = grouped(summaries, |summary| (&summary.cell.system, summary.metric));
+    columns.retain(|((_, metric), sets)| sets.len() > 1 && metric.facts().has_common_unit);
     columns.sort_unstable_by_key(|(column, _)| *column);
-    let mut means = Vec::new();
-    for ((system, metric), sets) in columns {
-        if sets.len() < 2 || !metric.has_common_unit() {
-            continue;
-        }
-        let known =
-            |number: fn(&Expectation) -> Option<f64>| mean_of_known(&sets, |summary| number(&summary.expectation));
-        let independent = known(|expectation| expectation.independent);
-        let is_expected = known(|expectation| expectation.at_least).is_some();
-        means.push(Summary {
+    let mean = |((system, metric), sets): ((&String, Metric), Vec<&Summary>)| {
+        let known = |number: fn(&Summary) -> Option<f64>| mean_of_known(&sets, |summary| number(summary));
+        let (mean, deviation) = mean_and_deviation(&sets, |summary| summary.cell.mean);
+        let independent = known(|summary| summary.cell.independent);
+        let is_expected = known(|summary| summary.at_least).is_some();
+        let cell = ReportCell {
             set: format!("mean of {} sets", sets.len()),
             system: system.clone(),
-            n_runs: sets.iter().map(|summary| summary.n_runs).sum(),
-            metric,
-            value: mean_and_deviation(&sets, |summary| summary.value.0),
-            ece: mean_of_known(&sets, |summary| summary.ece),
-            seconds: mean_and_deviation(&sets, |summary| summary.seconds).0,
-            completion_ms: None,
-            expectation: Expectation {
-                paper: known(|expectation| expectation.paper),
-                paper_std: None,
-                independent,
-                at_least: independent.filter(|_| is_expected),
-                ..Expectation::default()
-            },
-        });
-    }
-    means
+            n_runs: sets.iter().map(|summary| summary.cell.n_runs).sum(),
+            mean,
+            deviation,
+            paper: known(|summary| summary.cell.paper),
+            independent,
+            calibration_error: known(|summary| summary.cell.calibration_error),
+            seconds: mean_and_deviation(&sets, |summary| summary.cell.seconds).0,
+            ..ReportCell::default()
+        };
+        let at_least = independent.filter(|_| is_expected);
+        Summary { cell, metric, completion_ms: None, at_least, at_most: None }
+    };
+    columns.into_iter().map(mean).collect()
 }
 
 /// One table per metric, for people.
 pub(crate) fn table(summaries: &[Summary]) -> String {
     let mut metrics = grouped(summaries, |summary| summary.metric);
     metrics.sort_unstable_by_key(|(metric, _)| *metric);
-    let of_metric = |(metric, summaries): &(Metric, Vec<&Summary>)| table_of_metric(summaries, metric.column());
+    let of_metric = |(metric, summaries): &(Metric, Vec<&Summary>)| table_of_metric(summaries, &metric.facts().column);
     let tables = metrics.iter().map(of_metric).chain(table_of_times(summaries));
     tables.collect::<Vec<_>>().join("\n\n")
 }
@@ -125,7 +107,7 @@ fn table_of_times(summaries: &[Summary]) -> Option<String> {
     let rows: Vec<[String; 3]> = of_mmd
         .filter_map(|summary| {
             let time = format!("{:.2}", summary.completion_ms?);
-            Some([summary.set.clone(), summary.system.clone(), time])
+            Some([summary.cell.set.clone(), summary.cell.system.clone(), time])
         })
         .collect();
     (!rows.is_empty()).then(|| output::table(["set", "system", "ms per completion"], rows))
@@ -134,19 +116,19 @@ fn table_of_times(summaries: &[Summary]) -> Option<String> {
 fn table_of_metric(summaries: &[&Summary], name: &str) -> String {
     let header = ["set", "system", "runs", name, "paper", "independent", "ECE %", "seconds per run", "expected"];
     let rows = summaries.iter().map(|summary| {
-        let expectation = &summary.expectation;
+        let cell = &summary.cell;
         let with_deviation = |number: Option<f64>, deviation| {
             number.map_or_else(String::new, |number| summary.metric.with_deviation(number, deviation))
         };
         [
-            summary.set.clone(),
-            summary.system.clone(),
-            summary.n_runs.to_string(),
-            with_deviation(Some(summary.value.0), Some(summary.value.1)),
-            with_deviation(expectation.paper, expectation.paper_std),
-            with_deviation(expectation.independent, None),
-            summary.ece.map_or_else(String::new, |ece| format!("{ece:.1}")),
-            format!("{:.1}", summary.seconds),
+            cell.set.clone(),
+            cell.system.clone(),
+            cell.n_runs.to_string(),
+            with_deviation(Some(cell.mean), Some(cell.deviation)),
+            with_deviation(cell.paper, cell.paper_deviation),
+            with_deviation(cell.independent, None),
+            cell.calibration_error.map_or_else(String::new, |error| format!("{error:.1}")),
+            format!("{:.1}", cell.seconds),
             summary.verdict(),
         ]
     });
@@ -198,7 +180,7 @@ mod tests {
     fn a_mean_below_its_expectation_is_missed() {
         let a = |value| result("a", value, 90.0, 89.0);
         let summaries = summarize(&[a(88.0), a(92.0), result("b", 78.0, 80.0, 79.0)]);
-        assert_eq!(summaries[0].value, (90.0, 2.0));
+        assert_eq!((summaries[0].cell.mean, summaries[0].cell.deviation), (90.0, 2.0));
         let missed: Vec<bool> = summaries.iter().map(Summary::is_missed).collect();
         // The last line is the mean over both sets: 84, expected 85.
         assert_eq!(missed, [false, true, true]);

@@ -54,18 +54,12 @@ fn number(mean: f64, deviation: Option<f64>, metric: Metric) -> String {
 }
 
 fn escaped(name: &str) -> String {
-    let mut text = String::new();
-    for character in name.chars() {
-        match character {
-            '\\' => text.push_str("\\textbackslash{}"),
-            '~' => text.push_str("\\textasciitilde{}"),
-            '^' => text.push_str("\\textasciicircum{}"),
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                text.push('\\');
-                text.push(character);
-            }
-            _ => text.push(character),
-        }
-    }
-    text
+    let escape = |sign: char| match sign {
+        '\\' => "\\textbackslash{}".to_owned(),
+        '~' => "\\textasciitilde{}".to_owned(),
+        '^' => "\\textasciicircum{}".to_owned(),
+        '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{sign}"),
+        _ => sign.to_string(),
+    };
+    name.chars().map(escape).collect()
 }

@@ -22,7 +22,7 @@ fn one(table: &ReportTable) -> String {
         }
     }
     let numbers = table_of(table.header(), lines);
-    let mut text = format!("{}: {}\n\n{numbers}", table.name, table.metric.title());
+    let mut text = format!("{}: {}\n\n{numbers}", table.name, table.metric.facts().title);
     if let Some(intervals) = table.intervals() {
         let intervals = table_of(intervals.header, intervals.rows);
         text += &format!("\n\n{}: prediction intervals\n\n{intervals}", table.name);

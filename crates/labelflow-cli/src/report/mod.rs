@@ -52,7 +52,7 @@ pub(crate) struct ReportTable {
 }
 
 /// What the runs of one system on one dataset come to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ReportCell {
     pub(crate) set: String,
     pub(crate) system: String,
@@ -130,6 +130,27 @@ impl ReportTable {
 }
 
 impl ReportCell {
+    /// What at least one run comes to.
+    pub(crate) fn of(runs: &[&RunResult]) -> Self {
+        let (mean, deviation) = mean_and_deviation(runs, |run| run.value);
+        let Expectation { paper, paper_std, independent, .. } = runs[0].expectation.of(runs[0].metric);
+        Self {
+            set: runs[0].set.clone(),
+            system: runs[0].system.clone(),
+            n_runs: runs.len(),
+            mean,
+            deviation,
+            paper,
+            paper_deviation: paper_std,
+            difference: paper.map(|paper| mean - paper),
+            independent,
+            calibration_error: mean_of_known(runs, |run| run.ece),
+            intervals: mean_intervals(runs),
+            seconds: mean_and_deviation(runs, |run| run.seconds).0,
+            is_best: false,
+        }
+    }
+
     /// The mean; one run has no deviation.
     pub(crate) fn shown(&self, metric: Metric) -> String {
         metric.with_deviation(self.mean, (self.n_runs > 1).then_some(self.deviation))
@@ -164,7 +185,7 @@ fn table(name: &str, metric: Metric, runs: &[&RunResult], chosen: Option<&[Strin
     for (set, runs) in grouped(runs(), |run| &run.set) {
         let groups = grouped(runs, |run| &run.system);
         let of_system = |system: &String| groups.iter().find(|(name, _)| *name == system);
-        let of_set = systems.iter().filter_map(of_system).map(|(_, runs)| cell(runs));
+        let of_set = systems.iter().filter_map(of_system).map(|(_, runs)| ReportCell::of(runs));
         let mut of_set: Vec<ReportCell> = of_set.collect();
         mark_best(&mut of_set, metric);
         if !of_set.is_empty() {
@@ -173,27 +194,6 @@ fn table(name: &str, metric: Metric, runs: &[&RunResult], chosen: Option<&[Strin
         cells.extend(of_set);
     }
     ReportTable { name: name.to_owned(), metric, sets, systems, cells }
-}
-
-/// What at least one run comes to.
-fn cell(runs: &[&RunResult]) -> ReportCell {
-    let (mean, deviation) = mean_and_deviation(runs, |run| run.value);
-    let Expectation { paper, paper_std, independent, .. } = runs[0].expectation.of(runs[0].metric);
-    ReportCell {
-        set: runs[0].set.clone(),
-        system: runs[0].system.clone(),
-        n_runs: runs.len(),
-        mean,
-        deviation,
-        paper,
-        paper_deviation: paper_std,
-        difference: paper.map(|paper| mean - paper),
-        independent,
-        calibration_error: mean_of_known(runs, |run| run.ece),
-        intervals: mean_intervals(runs),
-        seconds: mean_and_deviation(runs, |run| run.seconds).0,
-        is_best: false,
-    }
 }
 
 /// The intervals of runs, averaged level by level.

@@ -24,21 +24,14 @@ pub(crate) enum Block {
     Text(String),
     /// A title within a section.
     Heading(String),
-    /// Numbers to see first.
-    Figures(Vec<Figure>),
+    /// Numbers to see first, each after its name.
+    Figures(Vec<(&'static str, String)>),
     /// Charts side by side where there is room.
     Charts(Vec<Chart>),
     /// A table.
     Table(PageTable),
     /// A table that is opened on demand.
     Details { summary: String, table: PageTable },
-}
-
-/// A number and what it is.
-#[derive(Debug, Clone)]
-pub(crate) struct Figure {
-    pub(crate) name: String,
-    pub(crate) value: String,
 }
 
 /// A table whose first column holds names.
@@ -68,12 +61,6 @@ impl PageTable {
     pub(crate) fn new(caption: &str, data: DataTable) -> Self {
         let cells = |row: Vec<String>| row.into_iter().map(PageCell::from).collect();
         Self { caption: caption.to_owned(), header: data.header, rows: data.rows.into_iter().map(cells).collect() }
-    }
-}
-
-impl Figure {
-    pub(crate) fn new(name: &str, value: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), value: value.into() }
     }
 }
 

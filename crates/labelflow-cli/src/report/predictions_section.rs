@@ -10,7 +10,7 @@ use labelflow::evaluation::classification_metrics;
 use labelflow::rows::Truth;
 use labelflow_data::inputs::ClassPredictions;
 
-use super::page::{Block, Figure, PageTable, Section};
+use super::page::{Block, PageTable, Section};
 use crate::chart::{Axis, Chart, Curve, DataTable, Key, Mark, Symbol, evenly_chosen, show_number};
 use crate::terminal::output::percent;
 
@@ -22,29 +22,30 @@ const MOST_BAND: usize = 100;
 const N_ROWS: usize = 10;
 
 pub(crate) fn predictions_section(predictions: &ClassPredictions, truth: Option<&Truth>) -> anyhow::Result<Section> {
-    let rows = Rows::new(predictions, truth);
+    let rows = Rows::new(predictions);
     let mut figures = vec![
-        Figure::new("rows", rows.certainty.len().to_string()),
-        Figure::new("classes", predictions.classes.len().to_string()),
-        Figure::new("mean certainty", format!("{} %", percent(mean(&rows.certainty)))),
+        ("rows", rows.certainty.len().to_string()),
+        ("classes", predictions.classes.len().to_string()),
+        ("mean certainty", format!("{} %", percent(mean(&rows.certainty)))),
     ];
     let mut charts = vec![rows.histogram()];
     if let Some(truth) = truth {
         let metrics = classification_metrics(&predictions.labels, truth)?;
-        figures.push(Figure::new("accuracy", format!("{} %", percent(metrics.accuracy))));
-        figures.push(Figure::new("expected calibration error", format!("{} %", percent(metrics.ece))));
-        figures.push(Figure::new("Brier score", format!("{:.4}", metrics.brier)));
-        figures.push(Figure::new("log loss", format!("{:.4}", metrics.log_loss)));
-    }
-    if let Some(is_right) = &rows.is_right {
-        charts.insert(0, rows.reliability(is_right));
-        charts.push(rows.selective_accuracy(is_right));
+        figures.extend([
+            ("accuracy", format!("{} %", percent(metrics.accuracy))),
+            ("expected calibration error", format!("{} %", percent(metrics.ece))),
+            ("Brier score", format!("{:.4}", metrics.brier)),
+            ("log loss", format!("{:.4}", metrics.log_loss)),
+        ]);
+        let is_right = rows.are_right(truth);
+        charts.insert(0, rows.reliability(&is_right));
+        charts.push(rows.selective_accuracy(&is_right));
     }
     Ok(section(figures, charts, least_certain(predictions, &rows, truth)))
 }
 
 /// The section of predictions of any kind.
-pub(super) fn section(figures: Vec<Figure>, charts: Vec<Chart>, least_certain: DataTable) -> Section {
+pub(super) fn section(figures: Vec<(&'static str, String)>, charts: Vec<Chart>, least_certain: DataTable) -> Section {
     let title = "Least certain rows";
     let blocks = vec![
         Block::Figures(figures),
@@ -75,18 +76,19 @@ pub(super) fn mean_of_kept(order: &[usize], certainty: &[f64], value: impl Fn(us
 struct Rows {
     predicted: Vec<usize>,
     certainty: Vec<f64>,
-    is_right: Option<Vec<bool>>,
 }
 
 impl Rows {
-    fn new(predictions: &ClassPredictions, truth: Option<&Truth>) -> Self {
+    fn new(predictions: &ClassPredictions) -> Self {
         let predicted = predictions.labels.argmax();
         let values = predictions.labels.values();
-        let certainty = predicted.iter().enumerate().map(|(row, &class)| values[[row, class]]);
-        let certainty = certainty.collect();
-        let is_right =
-            truth.map(|truth| predicted.iter().zip(truth.labels()).map(|(guess, class)| guess == class).collect());
-        Self { predicted, certainty, is_right }
+        let certainty = predicted.iter().enumerate().map(|(row, &class)| values[[row, class]]).collect();
+        Self { predicted, certainty }
+    }
+
+    /// Whether the label of each row is the true one.
+    fn are_right(&self, truth: &Truth) -> Vec<bool> {
+        self.predicted.iter().zip(truth.labels()).map(|(guess, class)| guess == class).collect()
     }
 
     /// The rows of each bin; bins are open below and closed above.
@@ -255,8 +257,8 @@ mod tests {
         // Certainty 0.9, 0.9, 0.6, 0.8; the second and the third row are wrong.
         let predictions = predictions(&[0.9, 0.9, 0.4, 0.2]);
         let truth = Truth::new(vec![0, 1, 0, 1], 2).unwrap();
-        let rows = Rows::new(&predictions, Some(&truth));
-        let is_right = rows.is_right.clone().unwrap();
+        let rows = Rows::new(&predictions);
+        let is_right = rows.are_right(&truth);
         assert_eq!(is_right, [true, false, false, true]);
         let reliability = rows.reliability(&is_right).data.rows;
         assert_eq!(

@@ -4,7 +4,7 @@ use labelflow::WeakSignals;
 use labelflow::labelers::{LabelerPair, labeler_pairs};
 use labelflow::rows::Truth;
 
-use super::page::{Block, Figure, PageTable, Section};
+use super::page::{Block, PageTable, Section};
 use crate::chart::{Axis, Chart, DataTable, Key, Mark, Symbol};
 use crate::inputs::labeler_report::LabelerReport;
 use crate::terminal::output::percent;
@@ -29,10 +29,10 @@ pub(crate) fn signals_section(report: &SignalsReport<'_>) -> Section {
     let signals = report.signals;
     let chosen = most_active(report.labelers);
     let mut blocks = vec![Block::Figures(vec![
-        Figure::new("rows", signals.n_rows().to_string()),
-        Figure::new("rows without a vote", signals.n_uncovered().to_string()),
-        Figure::new("labelers", signals.n_signals().to_string()),
-        Figure::new("classes", signals.n_classes().to_string()),
+        ("rows", signals.n_rows().to_string()),
+        ("rows without a vote", signals.n_uncovered().to_string()),
+        ("labelers", signals.n_signals().to_string()),
+        ("classes", signals.n_classes().to_string()),
     ])];
     if chosen.len() < signals.n_signals() {
         let text = format!("The charts show the {} labelers with the most votes.", chosen.len());
@@ -211,18 +211,16 @@ impl Pairs {
 fn conflict_table(report: &SignalsReport<'_>) -> Option<PageTable> {
     let signals = report.signals;
     let votes = signals.votes();
-    let mut strongest: Vec<(usize, usize)> = Vec::new();
-    for row in 0..signals.n_rows() {
+    let contradictions = |row: usize| {
         let mut counts = vec![0; signals.n_classes()];
         (0..signals.n_signals()).filter_map(|s| votes.get(row, s)).for_each(|c| counts[c] += 1);
         let n_votes: usize = counts.iter().sum();
         let n_same: usize = counts.iter().map(|count| count * count).sum();
         // Pairs of labelers with different votes: (n² − Σ n_c²) / 2.
-        let n_contradictions = (n_votes * n_votes - n_same) / 2;
-        if n_contradictions > 0 {
-            strongest.push((n_contradictions, row));
-        }
-    }
+        ((n_votes * n_votes - n_same) / 2, row)
+    };
+    let rows = (0..signals.n_rows()).map(contradictions);
+    let mut strongest: Vec<(usize, usize)> = rows.filter(|(n_contradictions, _)| *n_contradictions > 0).collect();
     if strongest.is_empty() {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::report::{ReportCell, ReportTable};
 pub(crate) fn tables_section(tables: &[ReportTable]) -> Section {
     let mut blocks = Vec::new();
     for table in tables {
-        blocks.push(Block::Heading(format!("{}: {}", table.name, table.metric.title())));
+        blocks.push(Block::Heading(format!("{}: {}", table.name, table.metric.facts().title)));
         blocks.push(Block::Table(numbers(table)));
         let caption = format!("{}: prediction intervals", table.name);
         let intervals = table.intervals().map(|data| PageTable::new(&caption, data));
@@ -27,7 +27,7 @@ fn numbers(table: &ReportTable) -> PageTable {
         std::iter::once(PageCell::from(row.to_owned())).chain(cells).collect()
     };
     PageTable {
-        caption: format!("{}: {}", table.name, table.metric.title()),
+        caption: format!("{}: {}", table.name, table.metric.facts().title),
         header: table.header(),
         rows: table.lines().map(row).collect(),
     }

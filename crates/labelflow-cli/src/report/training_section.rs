@@ -22,14 +22,12 @@ pub(crate) fn training_section(folders: &[ModelFolder]) -> Section {
         charts.push(chart(folders, &term, &title, unit, |folder| history(folder, violation)));
     }
     charts.extend(evaluation_charts(folders));
-    let mut blocks = vec![
+    let blocks = vec![
         Block::Table(models_table(folders)),
         Block::Charts(charts),
         Block::Details { summary: "Settings".to_owned(), table: settings_table(folders) },
+        Block::Details { summary: "Features and classes".to_owned(), table: features_table(folders) },
     ];
-    blocks.extend(
-        features_table(folders).map(|table| Block::Details { summary: "Features and classes".to_owned(), table }),
-    );
     Section { name: "training", title: "Training", blocks }
 }
 
@@ -144,8 +142,8 @@ fn settings_table(folders: &[ModelFolder]) -> PageTable {
     }
 }
 
-/// The names of features and classes, unless there are none.
-fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
+/// The names of features and classes.
+fn features_table(folders: &[ModelFolder]) -> PageTable {
     /// More names than this are not read by anybody.
     const MOST: usize = 50;
     let list = |names: &[String]| {
@@ -162,5 +160,5 @@ fn features_table(folders: &[ModelFolder]) -> Option<PageTable> {
         vec![folder.name.clone(), classes, list(&manifest.features), manifest.labelflow.clone()]
     };
     let data = DataTable::new(["model", "classes", "features", "labelflow version"], folders.iter().map(row).collect());
-    (!folders.is_empty()).then(|| PageTable::new("Features and classes", data))
+    PageTable::new("Features and classes", data)
 }

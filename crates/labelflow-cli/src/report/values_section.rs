@@ -9,7 +9,7 @@ use labelflow::evaluation::point_metrics;
 use labelflow::rows::TrueValues;
 use labelflow_data::inputs::ValueLabels;
 
-use super::page::{Figure, Section};
+use super::page::Section;
 use super::predictions_section::{by_descending, histogram, mean, mean_of_kept, section};
 use crate::chart::{Axis, Chart, Curve, DataTable, Mark, show_number};
 use crate::terminal::output::percent;
@@ -23,21 +23,18 @@ const MOST_POINTS: usize = 400;
 
 pub(crate) fn values_section(labels: &ValueLabels, truth: Option<&TrueValues>) -> anyhow::Result<Section> {
     let show = |number: f64| show_number(number, None);
-    let mut figures = vec![
-        Figure::new("rows", labels.mean.len().to_string()),
-        Figure::new("mean standard deviation", show(mean(&labels.std))),
-    ];
+    let mut figures =
+        vec![("rows", labels.mean.len().to_string()), ("mean standard deviation", show(mean(&labels.std)))];
     let mut charts = Vec::new();
     if let Some(truth) = truth {
         let metrics = point_metrics(&labels.mean, truth)?;
-        let held = held(labels, truth);
-        figures.push(Figure::new("root mean squared error", show(metrics.rmse)));
-        figures.push(Figure::new("mean absolute error", show(metrics.mae)));
-        figures.push(Figure::new("R²", format!("{:.3}", metrics.r2)));
-        figures.push(Figure::new("coverage of 90 % intervals", format!("{} %", percent(held))));
-        charts.push(calibration(labels, truth));
-        charts.push(scatter(labels, truth));
-        charts.push(selective_error(labels, truth));
+        figures.extend([
+            ("root mean squared error", show(metrics.rmse)),
+            ("mean absolute error", show(metrics.mae)),
+            ("R²", format!("{:.3}", metrics.r2)),
+            ("coverage of 90 % intervals", format!("{} %", percent(held(labels, truth)))),
+        ]);
+        charts.extend([calibration(labels, truth), scatter(labels, truth), selective_error(labels, truth)]);
     }
     charts.push(deviations(labels));
     Ok(section(figures, charts, least_certain(labels, truth)))

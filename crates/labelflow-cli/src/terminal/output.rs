@@ -83,6 +83,5 @@ pub(crate) fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> 
         writer.write_all(text.as_bytes())?;
         writer.write_all(b"\n")
     })
-    .with_context(|| format!("writing {}", path.display()))?;
-    Ok(())
+    .with_context(|| format!("writing {}", path.display()))
 }

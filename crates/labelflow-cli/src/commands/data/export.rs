@@ -7,7 +7,6 @@ use labelflow_data::catalog::{LoadOptions, load};
 use labelflow_data::inputs::{write_features, write_signals};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
-use crate::Outcome;
 use crate::commands::data::write_truth;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output;
@@ -16,7 +15,7 @@ use crate::terminal::output;
 ///
 /// Signals that are probabilities are rounded to votes, since only votes are read in parts, and bounds are measured anew on the
 /// rounded ones where there are labelled rows for it.
-pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, out: &Path) -> anyhow::Result<Outcome> {
+pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, out: &Path) -> anyhow::Result<()> {
     let problem = load(name, folder, seed, &LoadOptions::default())?;
     let _claim = ClaimedFolder::open(out)?;
     let signals = as_votes(problem.train.signals())?;
@@ -44,7 +43,7 @@ pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, ou
         problem.test.truth.n_rows(),
         out.display()
     ));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 fn as_votes(signals: &WeakSignals) -> anyhow::Result<WeakSignals> {

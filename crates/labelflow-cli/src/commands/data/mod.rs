@@ -9,7 +9,7 @@ use anyhow::{bail, ensure};
 use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture};
-use labelflow_data::catalog::{CatalogEntry, CheckReport, FileState, catalog, check, fetch, find};
+use labelflow_data::catalog::{CatalogEntry, CheckReport, FileCheck, FileState, catalog, check, fetch, find};
 use labelflow_data::inputs::{
     RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals, write_value_labels,
 };
@@ -24,23 +24,22 @@ use args::{DataArgs, DataCommand, SynthArgs, SynthKind};
 
 pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
     match &args.command {
-        DataCommand::List { json } => list(json.as_deref()),
+        DataCommand::List { json } => list(json.as_deref())?,
         DataCommand::Fetch { name, data } => {
-            let folder = data_folder(data.as_ref());
-            for path in fetch(find(name)?, &folder)? {
+            for path in fetch(find(name)?, &data_folder(data.as_ref()))? {
                 output::print(&format!("{}", path.display()))?;
             }
-            Ok(Outcome::Done)
         }
-        DataCommand::Check { names, data } => check_sets(names, &data_folder(data.as_ref())),
+        DataCommand::Check { names, data } => return check_sets(names, &data_folder(data.as_ref())),
         DataCommand::Export { name, data, seed, rows_per_part, out } => {
-            export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)
+            export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)?;
         }
-        DataCommand::Synth(args) => synth(args),
+        DataCommand::Synth(args) => synth(args)?,
     }
+    Ok(Outcome::Done)
 }
 
-fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
+fn list(json: Option<&Path>) -> anyhow::Result<()> {
     output::show(json, &catalog(), || {
         let rows = catalog().iter().map(|entry| {
             [
@@ -65,8 +64,7 @@ fn list(json: Option<&Path>) -> anyhow::Result<Outcome> {
         });
         let header = ["dataset", "rows", "features", "labels", "licence"];
         output::print(&output::table(header, rows.chain(shapes)))
-    })?;
-    Ok(Outcome::Done)
+    })
 }
 
 /// An expectation is missed when a file is missing or differs.
@@ -89,17 +87,15 @@ fn check_sets(names: &[String], folder: &Path) -> anyhow::Result<Outcome> {
 }
 
 fn files(report: &CheckReport) -> String {
-    let describe = |state: &FileState| match state {
-        FileState::Good => "good".to_owned(),
-        FileState::Missing => "missing".to_owned(),
-        FileState::Differs(sha256) => format!("sha256 differs: {sha256}"),
+    let fault = |file: &FileCheck| {
+        let what = match &file.state {
+            FileState::Good => return None,
+            FileState::Missing => "missing".to_owned(),
+            FileState::Differs(sha256) => format!("sha256 differs: {sha256}"),
+        };
+        Some(format!("{}: {what}", file.path.display()))
     };
-    let bad: Vec<String> = report
-        .files
-        .iter()
-        .filter(|file| file.state != FileState::Good)
-        .map(|file| format!("{}: {}", file.path.display(), describe(&file.state)))
-        .collect();
+    let bad: Vec<String> = report.files.iter().filter_map(fault).collect();
     if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("\n") }
 }
 
@@ -114,7 +110,7 @@ fn counts(report: &CheckReport) -> String {
     }
 }
 
-fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
+fn synth(args: &SynthArgs) -> anyhow::Result<()> {
     let &SynthArgs { kind, rows: n_rows, classes, labelers, features, seed, rows_per_part, .. } = args;
     let (out, _claim) = (&args.out, ClaimedFolder::open(&args.out)?);
     ensure!(
@@ -138,7 +134,7 @@ fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
             _ => bail!("rows-per-part: expected votes or gaussian, found another kind of problem"),
         };
         output::note(&format!("{n_rows} rows in {n_parts} files in {}", out.display()));
-        return Ok(Outcome::Done);
+        return Ok(());
     }
     match kind {
         SynthKind::Votes => {
@@ -169,7 +165,7 @@ fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
         SynthKind::Tables => furniture(FurnitureCategory::Table, n_rows, seed, out)?,
         SynthKind::Lamps => furniture(FurnitureCategory::Lamp, n_rows, seed, out)?,
     }
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// Shapes to train on, and a quarter as many each to choose settings with and to test on.
@@ -182,9 +178,8 @@ fn furniture(category: FurnitureCategory, n_shapes: usize, seed: u64, out: &Path
 
 /// True labels in the format of predicted ones.
 pub(crate) fn write_truth(path: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
-    let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), |(row, class)| {
-        f64::from(u8::from(truth.labels()[row] == class))
-    });
+    let p = |(row, class): (usize, usize)| if truth.labels()[row] == class { 1.0 } else { 0.0 };
+    let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), p);
     Ok(write_labels(path, &SoftLabels::new(certain)?, classes)?)
 }
 

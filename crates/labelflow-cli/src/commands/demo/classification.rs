@@ -1,10 +1,10 @@
 //! Breast cancer from three weak signals.
 
 use labelflow::baselines::{AverageClassifier, SupervisedClassifier};
-use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
+use labelflow::evaluation::classification_metrics;
 use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
-use labelflow::learners::{FitOptions, FittedLabelFlowClassifier};
-use labelflow::training::Observer;
+use labelflow::learners::FitOptions;
+use labelflow::rows::SoftLabels;
 use labelflow::{LabelFlowClassifier, SavedModel, TrainConfig};
 use labelflow_data::catalog::{BoundsFrom, embedded, simulate};
 use labelflow_data::inputs::{write_labels, write_signals};
@@ -40,22 +40,24 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         training: TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() },
         ..LabelFlowClassifier::default()
     };
-    let fit = |observer: &mut dyn Observer| {
+    let model = train(|observer| {
         config.fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
-    };
-    let model = train(fit, FittedLabelFlowClassifier::report)?;
+    })?;
     let flow = model.predict_proba(&test.features)?;
     let majority = MajorityVote::default().fit(problem.train.signals())?;
     let average = AverageClassifier::fit(&problem.train)?;
     let supervised = SupervisedClassifier::fit(problem.train.features(), &problem.train_truth)?;
+    let row = |name: &str, labels: &SoftLabels| {
+        let metrics = classification_metrics(labels, &test.truth)?;
+        let brier = format!("{:.4}", metrics.brier);
+        anyhow::Ok([name.to_owned(), percent(metrics.accuracy), percent(metrics.ece), brier])
+    };
     let rows = [
-        ("label learning flow", &flow),
-        ("majority vote", &majority.predict_proba(&test.signals)?),
-        ("averaged signals", &average.predict_proba(&test.features)?),
-        ("supervised learning (true labels)", &supervised.predict_proba(&test.features)?),
+        row("label learning flow", &flow)?,
+        row("majority vote", &majority.predict_proba(&test.signals)?)?,
+        row("averaged signals", &average.predict_proba(&test.features)?)?,
+        row("supervised learning (true labels)", &supervised.predict_proba(&test.features)?)?,
     ];
-    let rows = rows.map(|(name, labels)| Ok(row(name, classification_metrics(labels, &test.truth)?)));
-    let rows = rows.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
     let header = ["on test rows", "accuracy %", "calibration error %", "Brier score"];
     output::print(&output::table(header, rows))?;
     model.save(&out.join("model"))?;
@@ -67,8 +69,4 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
          labelflow fit --features {folder}/features.csv --signals {folder}/signals.csv \
          --classes benign,malignant --out {folder}/mine"
     ))
-}
-
-fn row(name: &str, metrics: ClassificationMetrics) -> [String; 4] {
-    [name.to_owned(), percent(metrics.accuracy), percent(metrics.ece), format!("{:.4}", metrics.brier)]
 }

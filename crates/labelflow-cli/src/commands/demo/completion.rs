@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 use labelflow::SavedModel;
-use labelflow::training::Observer;
 use labelflow_clouds::completers::{CompletionDataset, CompletionLearner, CompletionTraining, PointCloudCompleter};
 use labelflow_clouds::files::write_cloud;
 use labelflow_clouds::geometry::{Normalization, PartialCut};
@@ -35,8 +34,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     ))?;
     let model_folder = args.out.join("model");
     let dataset = CompletionDataset::from_parts(problem.train.clone(), config.seed)?;
-    let fit = |observer: &mut dyn Observer| config.fit_with(&dataset, None, observer);
-    let model = train(fit, SavedModel::report)?;
+    let model = train(|observer| config.fit_with(&dataset, None, observer))?;
     model.save(&model_folder)?;
     let mut rows = Vec::new();
     for name in ["llf", "copy-input", "nearest-shape", "oracle"] {

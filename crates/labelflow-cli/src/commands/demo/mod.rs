@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use labelflow::Features;
 use labelflow::training::{Observer, Report, StopReason};
+use labelflow::{Features, SavedModel};
 use labelflow_data::inputs::write_features;
 
 use super::fit::args::TaskName;
@@ -53,12 +53,9 @@ impl DemoArgs {
 }
 
 /// Trains with a bar over the epochs; there is no model if that was interrupted.
-fn train<M>(
-    fit: impl FnOnce(&mut dyn Observer) -> labelflow::Result<M>,
-    report: fn(&M) -> &Report,
-) -> anyhow::Result<M> {
+fn train<M: SavedModel>(fit: impl FnOnce(&mut dyn Observer) -> labelflow::Result<M>) -> anyhow::Result<M> {
     let model = fit(&mut Progress::new())?;
-    let Report { stop, history, .. } = report(&model);
+    let Report { stop, history, .. } = model.report();
     ensure!(*stop != StopReason::Interrupted, "interrupted after {} epochs; there is no model", history.len());
     Ok(model)
 }

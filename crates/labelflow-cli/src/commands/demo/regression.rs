@@ -1,11 +1,10 @@
 //! The progression of diabetes from rules about means.
 
 use labelflow::evaluation::{RegressionMetrics, point_metrics, regression_metrics};
-use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
+use labelflow::learners::FitOptions;
 use labelflow::linear::LinearRegression;
 use labelflow::rows::LabelRange;
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
-use labelflow::training::Observer;
 use labelflow::{LabelFlowRegressor, SavedModel, TrainConfig};
 use labelflow_data::catalog::{RuleProblem, Split, embedded, measure_rules};
 use labelflow_data::inputs::write_value_labels;
@@ -39,10 +38,9 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     }
     let training = TrainConfig { max_epochs: args.epochs.unwrap_or(EPOCHS), ..TrainConfig::default() };
     let config = LabelFlowRegressor { seed: args.seed, training, ..LabelFlowRegressor::default() };
-    let fit = |observer: &mut dyn Observer| {
+    let model = train(|observer| {
         config.fit_with(&problem.train, FitOptions { observer: Some(observer), ..Default::default() })
-    };
-    let model = train(fit, FittedLabelFlowRegressor::report)?;
+    })?;
     let flow = model.predict_distribution(&test.features)?;
     let average = AverageRules.fit(&problem.train)?.predict(&test.features)?;
     let supervised = LinearRegression

@@ -30,10 +30,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     );
     let inputs = Inputs::sort(&args.results)?;
     let render: fn(&[ReportTable]) -> anyhow::Result<String> = match format(args) {
-        ReportFormat::Html => {
-            report_page::write(args, &inputs)?;
-            return Ok(());
-        }
+        ReportFormat::Html => return report_page::write(args, &inputs),
         ReportFormat::Markdown => |tables| Ok(markdown(tables)),
         ReportFormat::Csv => |tables| Ok(csv(tables)),
         ReportFormat::Latex => |tables| Ok(latex(tables)),
@@ -41,8 +38,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     };
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;
-    output::write_text(args.out.as_deref(), render(&tables)?.trim_end())?;
-    Ok(())
+    output::write_text(args.out.as_deref(), render(&tables)?.trim_end())
 }
 
 /// The format that is named, or that the name of the file to write says.
@@ -64,12 +60,10 @@ fn refuse_parts_of_pages(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Resu
         ("--signals-labels", args.signals_labels.is_some()),
         ("--charts", args.charts.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => {
-            bail!("{name} is for pages: write one with --out FILE.html, or with --format html")
-        }
-        None => Ok(()),
+    for (name, is_given) in given {
+        ensure!(!is_given, "{name} is for pages: write one with --out FILE.html, or with --format html");
     }
+    Ok(())
 }
 
 impl<'a> Inputs<'a> {

@@ -74,13 +74,11 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     let model = AnyLabelModel::from_name(&args.model)?;
     VoteInput::expect_in_memory(&args.signals, "signals")?;
     let input = VoteInput::read(&args.signals, &[], |_, _| 0)?;
-    let labels = match (&args.signals_labels, &args.predictions) {
-        (Some(path), _) => Some(path),
-        (None, None) => args.labels.as_ref(),
-        (None, Some(_)) => None,
-    };
+    // Where there are predictions, --labels are theirs.
+    let labels = args.labels.as_deref().filter(|_| args.predictions.is_none());
+    let labels = args.signals_labels.as_deref().or(labels);
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
-    let labelled = labeler.label(labels.map(AsRef::as_ref), None)?;
+    let labelled = labeler.label(labels, None)?;
     let mut section = signals_section(&SignalsReport {
         signals: &*labeler.input.example()?,
         labelers: &LabelerReport::of_tally(&labelled.tally),
@@ -96,7 +94,11 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
 }
 
 fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
-    let place = || files(path, labels);
+    // Where an error may be: in the file, or in that of its true labels.
+    let place = || match labels {
+        Some(labels) => format!("{}, {}", path.display(), labels.display()),
+        None => path.display().to_string(),
+    };
     match read_predictions(path)? {
         Predictions::Classes(predictions) => {
             let read = |labels: &Path| match &predictions.tasks {
@@ -113,12 +115,6 @@ fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
             values_section(&values, truth.as_ref()).with_context(place)
         }
     }
-}
-
-/// Where an error may be: in a file, or in that of its true labels.
-fn files(path: &Path, labels: Option<&Path>) -> String {
-    let labels = labels.map_or_else(String::new, |labels| format!(", {}", labels.display()));
-    format!("{}{labels}", path.display())
 }
 
 fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {

@@ -11,8 +11,8 @@ use labelflow_clouds::metrics::{CompletionScores, MMD_UNIT, SamplingFloor, TMD_U
 use labelflow_clouds::shapes::ShapeProblem;
 use rayon::prelude::*;
 
-use super::Evaluation;
 use super::system_tables::SystemTables;
+use super::{Evaluation, named};
 use crate::commands::complete::completion_pictures::{CompletionExample, N_EXAMPLES};
 use crate::experiments::metric::Metric;
 
@@ -32,10 +32,8 @@ pub(crate) enum CompletionSystem {
     Other(usize),
     /// The partial cloud itself.
     CopyInput,
-    /// The training shape whose surface is nearest to the partial cloud.
-    NearestShape,
-    /// The ten nearest.
-    TenNearest,
+    /// So many of the training shapes whose surfaces are nearest to the partial cloud.
+    Nearest(usize),
     /// The true shape, drawn again: no method can be truer.
     ResampledTruth,
     /// Missing parts redrawn by who made the shapes: the true diversity.
@@ -43,35 +41,24 @@ pub(crate) enum CompletionSystem {
 }
 
 impl CompletionSystem {
-    /// All of them, in the order of tables.
-    fn all() -> Vec<Self> {
-        let others = 1..AnyCompletionLearner::systems().len();
-        let mut all = vec![Self::Llf, Self::LlfWoNll, Self::LlfWoNllOnly];
-        all.extend(others.map(Self::Other));
-        all.extend([Self::CopyInput, Self::NearestShape, Self::TenNearest]);
-        all.extend([Self::ResampledTruth, Self::Oracle]);
+    /// All of them by their names, in the order of tables.
+    fn all() -> Vec<(&'static str, Self)> {
+        let mut all = vec![("llf", Self::Llf), ("llf-wo-nll", Self::LlfWoNll), ("llf-wo-nll-only", Self::LlfWoNllOnly)];
+        // The first system that is trained is the flow.
+        let trained = AnyCompletionLearner::systems().into_iter().enumerate().skip(1);
+        all.extend(trained.map(|(place, name)| (name, Self::Other(place))));
+        all.extend([
+            ("copy-input", Self::CopyInput),
+            ("nearest-shape", Self::Nearest(1)),
+            ("ten-nearest", Self::Nearest(N_COMPLETIONS)),
+            ("resampled-truth", Self::ResampledTruth),
+            ("oracle", Self::Oracle),
+        ]);
         all
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Llf => "llf",
-            Self::LlfWoNll => "llf-wo-nll",
-            Self::LlfWoNllOnly => "llf-wo-nll-only",
-            Self::Other(place) => AnyCompletionLearner::systems()[place],
-            Self::CopyInput => "copy-input",
-            Self::NearestShape => "nearest-shape",
-            Self::TenNearest => "ten-nearest",
-            Self::ResampledTruth => "resampled-truth",
-            Self::Oracle => "oracle",
-        }
-    }
-
     pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
-        Self::all().into_iter().find(|system| system.name() == name).ok_or_else(|| {
-            let names = Self::all().into_iter().map(Self::name).collect::<Vec<_>>().join(", ");
-            anyhow::anyhow!("system: expected one of {names}, found '{name}'")
-        })
+        named(&Self::all(), name)
     }
 
     /// Whether it knows the truth: a reference, not a competitor.
@@ -85,11 +72,14 @@ impl CompletionSystem {
         flow: &PointCloudCompleter,
         tables: &SystemTables,
     ) -> anyhow::Result<Option<AnyCompletionLearner>> {
-        Ok(match self {
-            Self::Llf | Self::LlfWoNll | Self::LlfWoNllOnly => Some(self.flow(flow).into()),
-            Self::Other(_) => Some(tables.learner(self.name(), flow)?),
-            _ => None,
-        })
+        let flow = flow.clone();
+        Ok(Some(match self {
+            Self::Llf => flow.into(),
+            Self::LlfWoNll => PointCloudCompleter { divergence_weight: 0.0, likelihood_weight: 0.0, ..flow }.into(),
+            Self::LlfWoNllOnly => PointCloudCompleter { likelihood_weight: 0.0, ..flow }.into(),
+            Self::Other(place) => tables.learner(AnyCompletionLearner::systems()[place], &flow)?,
+            _ => return Ok(None),
+        }))
     }
 
     /// Completes a partial cloud of each test shape and evaluates the completions.
@@ -113,14 +103,9 @@ impl CompletionSystem {
         let partials: Vec<NearestTree> = partials.iter().map(|partial| NearestTree::new(&partial.points)).collect();
         let completions: Vec<Vec<NearestTree>> =
             completions.par_iter().map(|group| group.iter().map(NearestTree::new).collect()).collect();
-        let floors: Vec<SamplingFloor> = problem
-            .test
-            .par_iter()
-            .map(|shape| {
-                let rng = &mut shape_stream(0, shape.id(), "floor");
-                Ok(SamplingFloor::from_points(shape.points(), rng)?)
-            })
-            .collect::<anyhow::Result<_>>()?;
+        let floor =
+            |shape: &Shape| SamplingFloor::from_points(shape.points(), &mut shape_stream(0, shape.id(), "floor"));
+        let floors: Vec<SamplingFloor> = problem.test.par_iter().map(floor).collect::<Result<_, _>>()?;
         let floor = SamplingFloor::mean(&floors)?;
         let scores = CompletionScores::measure(&references, &partials, &completions, floor)?;
         let values = vec![
@@ -134,37 +119,30 @@ impl CompletionSystem {
         Ok(Evaluation { values, report, completion_ms, examples, ..Evaluation::default() })
     }
 
-    /// The settings of a flow.
-    fn flow(self, config: &PointCloudCompleter) -> PointCloudCompleter {
-        let mut config = config.clone();
-        if self == Self::LlfWoNll {
-            config.divergence_weight = 0.0;
-        }
-        if matches!(self, Self::LlfWoNll | Self::LlfWoNllOnly) {
-            config.likelihood_weight = 0.0;
-        }
-        config
-    }
-
     fn simple(self, problem: &ShapeProblem, n_points: usize, partials: &[PartialCloud]) -> anyhow::Result<Completions> {
         let candidates = match self {
-            Self::NearestShape | Self::TenNearest => trees(&problem.train, n_points, "candidate")?,
+            Self::Nearest(_) => trees(&problem.train, n_points, "candidate")?,
             _ => Vec::new(),
-        };
-        let nearest = |partial: &PartialCloud, n_wanted: usize| {
-            let chosen = nearest(&partial.points, &candidates, n_wanted).into_iter();
-            chosen.map(|index| complete(&problem.train[index], n_points, "candidate")).collect()
         };
         partials
             .par_iter()
             .zip(problem.test.par_iter().enumerate())
             .map(|(partial, (index, shape))| match self {
-                Self::NearestShape => nearest(partial, 1),
-                Self::TenNearest => nearest(partial, N_COMPLETIONS),
+                Self::Nearest(n_wanted) => nearest(&partial.points, &candidates, n_wanted)
+                    .map(|index| complete(&problem.train[index], n_points, "candidate"))
+                    .collect(),
                 Self::ResampledTruth => {
                     (0..N_COMPLETIONS).map(|sample| complete(shape, n_points, &format!("truth {sample}"))).collect()
                 }
-                Self::Oracle => oracle(problem, index, partial, n_points),
+                Self::Oracle => {
+                    let furniture = problem.furniture.context(
+                        "oracle: expected synthetic shapes, found real ones, whose missing parts nobody can redraw",
+                    )?;
+                    let model = furniture.model("test", index)?;
+                    let complete =
+                        |sample| Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?);
+                    (0..N_COMPLETIONS as u64).map(complete).collect()
+                }
                 _ => {
                     let rng = &mut shape_stream(0, shape.id(), "copy");
                     let indices = resample(partial.points.len(), n_points, rng)?;
@@ -232,25 +210,10 @@ fn trees(shapes: &[Shape], n_points: usize, role: &str) -> anyhow::Result<Vec<Ne
 }
 
 /// The candidates whose surfaces the partial cloud lies nearest to, by their indices.
-fn nearest(partial: &PointSet, candidates: &[NearestTree], n_wanted: usize) -> Vec<usize> {
+fn nearest(partial: &PointSet, candidates: &[NearestTree], n_wanted: usize) -> impl Iterator<Item = usize> {
     let partial = NearestTree::new(partial);
     let distance = |tree: &NearestTree| tree.squared_distances(&partial).into_iter().map(f64::from).sum::<f64>();
     let mut ranked: Vec<(f64, usize)> = candidates.iter().map(distance).zip(0..candidates.len()).collect();
     ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
-    ranked.into_iter().take(n_wanted).map(|(_, index)| index).collect()
-}
-
-fn oracle(
-    problem: &ShapeProblem,
-    index: usize,
-    partial: &PartialCloud,
-    n_points: usize,
-) -> anyhow::Result<Vec<PointSet>> {
-    let Some(furniture) = problem.furniture else {
-        anyhow::bail!("oracle: expected synthetic shapes, found real ones, whose missing parts nobody can redraw");
-    };
-    let model = furniture.model("test", index)?;
-    (0..N_COMPLETIONS as u64)
-        .map(|sample| Ok(model.complete(problem.part_depth, &partial.kept_parts, sample, n_points)?))
-        .collect()
+    ranked.into_iter().take(n_wanted).map(|(_, index)| index)
 }

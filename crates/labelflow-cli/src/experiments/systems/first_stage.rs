@@ -1,7 +1,6 @@
 //! What labels rows in the first place: by their features, or by what labelers say of them.
 
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::LazyLock;
 
 use labelflow::baselines::{
@@ -14,11 +13,10 @@ use labelflow::labelers::LabelerErrors;
 use labelflow::learners::Scaling;
 use labelflow::rows::{SoftLabels, Ties};
 use labelflow::training::{Observer, Preset, Report};
-use labelflow::{Features, LabelFlowClassifier, TrainConfig, WeakSignals};
+use labelflow::{Classifier, Features, LabelFlowClassifier, TrainConfig, WeakSignals};
 use labelflow_data::catalog::{EvaluatedRows, WeakProblem};
-use ndarray::Array2;
 
-use super::flow_certainty::FlowCertainty;
+use super::flow_certainty::{CertainFlow, FlowCertainty};
 
 /// A method by its name in files and tables: a place in the list of all, which is in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,45 +162,46 @@ impl FirstStage {
         observer: &mut dyn Observer,
     ) -> anyhow::Result<FittedFirstStage> {
         let (train, seed) = (&problem.train, config.seed);
-        match self.method() {
+        Ok(match self.method() {
             Method::Flow(training, certainty) => {
                 let config = training.config(config, train.n_rows());
-                let flow = Rc::new(certainty.fit(problem, &config, models, observer)?);
-                let report = Some(flow.report().clone());
-                let scores = flow.clone();
-                Ok(FittedFirstStage {
-                    by: By::Features(Box::new(move |features| flow.labels(features))),
-                    scores: Some(Box::new(move |features| scores.scores(features))),
-                    report,
-                })
+                FittedFirstStage::Flow(certainty.fit(problem, &config, models, observer)?)
             }
             Method::Adversarial => {
                 let mut model = AdversarialLabels { scaling: SCALING, ..Default::default() };
                 model.network.perceptron.seed = seed;
-                let fitted = model.fit(train)?;
-                classifier(move |features| fitted.predict_proba(features))
+                FittedFirstStage::Features(Box::new(model.fit(train)?))
             }
-            Method::Expectation(form) => fit_expectation(form, problem, seed),
-            Method::Average => {
-                let fitted = AverageClassifier::fit(train)?;
-                classifier(move |features| fitted.predict_proba(features))
+            Method::Expectation(form) => {
+                let (signals, truth) = match form {
+                    ExpectationForm::Full => {
+                        let rows = simulation_rows(problem)?;
+                        (&rows.signals, &rows.truth)
+                    }
+                    ExpectationForm::Half => (train.signals(), &problem.train_truth),
+                };
+                let reference = ReferenceProportions::measured(signals, truth)?;
+                let model = GeneralizedExpectation { seed, form, scaling: SCALING, ..Default::default() };
+                FittedFirstStage::Features(Box::new(model.fit(train.features(), train.signals(), &reference)?))
             }
+            Method::Average => FittedFirstStage::Features(Box::new(AverageClassifier::fit(train)?)),
             Method::LabelModel(name, setting, _) => {
                 let model = published(name, setting, seed)?;
                 let mut known = KnownOfLabelers::default();
                 match model.needs() {
                     Needs::Signals => {}
-                    Needs::Errors => known.errors = Some(measured_errors(problem)?),
+                    Needs::Errors => {
+                        let rows = simulation_rows(problem)?;
+                        known.errors = Some(LabelerErrors::measured(&rows.signals, &rows.truth)?);
+                    }
                     Needs::Bounds => known.bounds = Some(train.bounds().clone()),
                 }
-                let by = By::Signals(Box::new(model.fit(train.signals(), &known)?));
-                Ok(FittedFirstStage { by, scores: None, report: None })
+                FittedFirstStage::Signals(Box::new(model.fit(train.signals(), &known)?))
             }
             Method::Supervised => {
-                let fitted = SupervisedClassifier::fit(train.features(), &problem.train_truth)?;
-                classifier(move |features| fitted.predict_proba(features))
+                FittedFirstStage::Features(Box::new(SupervisedClassifier::fit(train.features(), &problem.train_truth)?))
             }
-        }
+        })
     }
 }
 
@@ -241,81 +240,60 @@ impl FlowTraining {
     }
 }
 
-/// A trained first stage.
-pub(super) struct FittedFirstStage {
-    by: By,
-    /// What speaks for each class on a finer scale than probabilities, of methods that have one.
-    scores: Option<Scores>,
-    /// The course of training, of methods that have one.
-    pub(super) report: Option<Report>,
-}
-
-type Classify = Box<dyn Fn(&Features) -> labelflow::Result<SoftLabels>>;
-type Scores = Box<dyn Fn(&Features) -> labelflow::Result<Array2<f64>>>;
-
-/// What of a row its labels come from.
-enum By {
-    Features(Classify),
+/// A trained first stage, by what of a row its labels come from.
+pub(super) enum FittedFirstStage {
+    /// A flow, on features.
+    Flow(CertainFlow),
+    /// Another classifier on features.
+    Features(Box<dyn Classifier>),
     Signals(Box<AnyFittedLabelModel>),
 }
 
 impl FittedFirstStage {
     /// Labels of any rows.
     pub(super) fn labels(&self, features: &Features, signals: &WeakSignals) -> anyhow::Result<SoftLabels> {
-        Ok(match &self.by {
-            By::Features(classify) => classify(features)?,
-            By::Signals(fitted) => fitted.predict_proba(signals)?,
+        Ok(match self {
+            Self::Flow(flow) => flow.labels(features)?,
+            Self::Features(fitted) => fitted.predict_proba(features)?,
+            Self::Signals(fitted) => fitted.predict_proba(signals)?,
         })
     }
 
-    /// How good sets of classes are on the test rows, when their threshold is learned from the labelled simulation rows. Nothing for methods
-    /// without scores, or without such rows.
+    /// The course of training, of flows.
+    pub(super) fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Flow(flow) => Some(flow.report()),
+            _ => None,
+        }
+    }
+
+    /// How good sets of classes are on the test rows, when their threshold is learned from the labelled simulation rows. Nothing without such
+    /// rows, or for methods other than flows, which have no scores on a finer scale than probabilities.
     pub(super) fn sets(&self, problem: &WeakProblem, level: f64) -> anyhow::Result<Option<SetMetrics>> {
-        let (Some(scores), Some(known)) = (&self.scores, &problem.simulation) else {
+        let (Self::Flow(flow), Some(known)) = (self, &problem.simulation) else {
             return Ok(None);
         };
-        let sets = ConformalSets::fit(scores(&known.features)?.view(), &known.truth, level)?;
-        Ok(Some(sets.evaluate(scores(&problem.test.features)?.view(), &problem.test.truth)?))
+        let sets = ConformalSets::fit(flow.scores(&known.features)?.view(), &known.truth, level)?;
+        Ok(Some(sets.evaluate(flow.scores(&problem.test.features)?.view(), &problem.test.truth)?))
     }
 
     /// The training rows that an end model learns from, with their labels. A method that knows votes alone has nothing
     /// to say of rows without any.
     pub(super) fn training_labels(&self, problem: &WeakProblem) -> anyhow::Result<(Features, SoftLabels)> {
         let (features, signals) = (problem.train.features(), problem.train.signals());
-        if let By::Features(classify) = &self.by {
-            return Ok((features.clone(), classify(features)?));
+        if !matches!(self, Self::Signals(_)) {
+            return Ok((features.clone(), self.labels(features, signals)?));
         }
-        let covered: Vec<usize> = (0..signals.n_rows()).filter(|&row| signals.is_covered(row)).collect();
-        if covered.is_empty() {
-            anyhow::bail!("signals: expected at least one vote, found abstentions only");
-        }
+        let covered = signals.covered_rows();
+        anyhow::ensure!(!covered.is_empty(), "signals: expected at least one vote, found abstentions only");
         let (features, signals) = (features.select_rows(&covered), signals.select_rows(&covered));
         let labels = self.labels(&features, &signals)?;
         Ok((features, labels))
     }
 }
 
-fn classifier(
-    classify: impl Fn(&Features) -> labelflow::Result<SoftLabels> + 'static,
-) -> anyhow::Result<FittedFirstStage> {
-    Ok(FittedFirstStage { by: By::Features(Box::new(classify)), scores: None, report: None })
-}
-
 /// Features of the compared problems are standardised already, or, of texts, are not to be.
 const SCALING: Scaling = Scaling::None;
-
-fn fit_expectation(form: ExpectationForm, problem: &WeakProblem, seed: u64) -> anyhow::Result<FittedFirstStage> {
-    let reference = match form {
-        ExpectationForm::Full => {
-            let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
-            ReferenceProportions::measured(signals, truth)?
-        }
-        ExpectationForm::Half => ReferenceProportions::measured(problem.train.signals(), &problem.train_truth)?,
-    };
-    let model = GeneralizedExpectation { seed, form, scaling: SCALING, ..GeneralizedExpectation::default() };
-    let fitted = model.fit(problem.train.features(), problem.train.signals(), &reference)?;
-    classifier(move |features| fitted.predict_proba(features))
-}
 
 /// The labelled rows on which labelers are measured.
 pub(super) fn simulation_rows(problem: &WeakProblem) -> anyhow::Result<&EvaluatedRows> {
@@ -324,9 +302,4 @@ pub(super) fn simulation_rows(problem: &WeakProblem) -> anyhow::Result<&Evaluate
             "expected a set with labelled simulation rows, to measure the labelers on; found none, as in all sets of texts"
         )
     })
-}
-
-fn measured_errors(problem: &WeakProblem) -> anyhow::Result<LabelerErrors> {
-    let EvaluatedRows { signals, truth, .. } = simulation_rows(problem)?;
-    Ok(LabelerErrors::measured(signals, truth)?)
 }

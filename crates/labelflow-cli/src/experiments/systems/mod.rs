@@ -15,6 +15,7 @@ mod system_tables;
 
 use std::path::Path;
 
+use anyhow::Context;
 use labelflow::LabelFlowClassifier;
 use labelflow::baselines::{EndModel, SupervisedClassifier, TwoStage};
 use labelflow::evaluation::{IntervalMetrics, classification_metrics};
@@ -76,6 +77,16 @@ pub(crate) fn order(name: &str) -> impl Ord + use<> {
     (task, system, regression, completion)
 }
 
+/// The system of this name among all of a task.
+fn named<S: Copy>(all: &[(&str, S)], name: &str) -> anyhow::Result<S> {
+    let found = all.iter().find(|(own, _)| *own == name);
+    let (_, system) = found.with_context(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        format!("system: expected one of {}, found '{name}'", names.join(", "))
+    })?;
+    Ok(*system)
+}
+
 impl System {
     pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
         let (first, end) = match name.split_once('+') {
@@ -119,20 +130,15 @@ impl System {
             _ => {
                 let first = self.first_stage.fit(problem, config, models, observer)?;
                 let test = &problem.test;
-                match self.end_model {
-                    None => {
-                        let labels = first.labels(&test.features, &test.signals)?;
-                        (labels, first.sets(problem, SET_LEVEL)?, first.report)
-                    }
+                let (labels, sets) = match self.end_model {
+                    None => (first.labels(&test.features, &test.signals)?, first.sets(problem, SET_LEVEL)?),
                     Some(end_model) => {
                         let (features, labels) = first.training_labels(problem)?;
-                        let labels = self
-                            .two_stage(end_model, config.seed)?
-                            .fit(&features, &labels)?
-                            .predict_proba(&test.features)?;
-                        (labels, None, first.report)
+                        let fitted = self.two_stage(end_model, config.seed)?.fit(&features, &labels)?;
+                        (fitted.predict_proba(&test.features)?, None)
                     }
-                }
+                };
+                (labels, sets, first.report().cloned())
             }
         };
         let metrics = classification_metrics(&labels, &problem.test.truth)?;

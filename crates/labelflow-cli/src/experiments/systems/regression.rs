@@ -9,8 +9,8 @@ use labelflow::rules::AverageRules;
 use labelflow::training::Observer;
 use labelflow_data::catalog::RuleProblem;
 
+use super::{Evaluation, named};
 use crate::experiments::metric::Metric;
-use crate::experiments::systems::Evaluation;
 
 /// A system of regression by the name it has in files and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,26 +38,17 @@ const READINGS: [(&str, Activation, Scaling); 6] = [
 ];
 
 impl RegressionSystem {
-    fn all() -> impl Iterator<Item = Self> {
-        let readings = (0..READINGS.len()).map(Self::LlfReading);
-        [Self::Llf, Self::LlfWoNll].into_iter().chain(readings).chain([Self::Avg, Self::Sl])
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Llf => "llf",
-            Self::LlfWoNll => "llf-wo-nll",
-            Self::LlfReading(reading) => READINGS[reading].0,
-            Self::Avg => "avg",
-            Self::Sl => "sl",
-        }
+    /// All of them by their names, in the order of tables.
+    fn all() -> Vec<(&'static str, Self)> {
+        let readings = READINGS.iter().enumerate().map(|(reading, (name, ..))| (*name, Self::LlfReading(reading)));
+        let mut all = vec![("llf", Self::Llf), ("llf-wo-nll", Self::LlfWoNll)];
+        all.extend(readings);
+        all.extend([("avg", Self::Avg), ("sl", Self::Sl)]);
+        all
     }
 
     pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
-        Self::all().find(|system| system.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Self::all().map(Self::name).collect();
-            anyhow::anyhow!("system: expected one of {}, found '{name}'", names.join(", "))
-        })
+        named(&Self::all(), name)
     }
 
     /// Whether it is trained on true labels.
@@ -73,17 +64,15 @@ impl RegressionSystem {
         observer: &mut dyn Observer,
     ) -> anyhow::Result<Evaluation> {
         let test = &problem.test;
+        let train = &problem.train;
         let predicted = match self {
-            Self::Avg => AverageRules.fit(&problem.train)?.predict(&test.features)?,
-            Self::Sl => {
-                let features = problem.train.features().values();
-                let fitted = LinearRegression.fit(features, problem.train_truth.values())?;
-                fitted.predict(test.features.values())?
-            }
+            Self::Avg => AverageRules.fit(train)?.predict(&test.features)?,
+            Self::Sl => LinearRegression
+                .fit(train.features().values(), problem.train_truth.values())?
+                .predict(test.features.values())?,
             _ => {
-                let model = self
-                    .flow(config)
-                    .fit_with(&problem.train, FitOptions { observer: Some(observer), ..FitOptions::default() })?;
+                let options = FitOptions { observer: Some(observer), ..FitOptions::default() };
+                let model = self.flow(config).fit_with(train, options)?;
                 let labels = model.predict_distribution(&test.features)?;
                 let metrics = regression_metrics(&labels, &test.truth)?;
                 return Ok(Evaluation {
@@ -128,8 +117,8 @@ mod tests {
             training: TrainConfig { max_epochs: 3, ..TrainConfig::default() },
             ..LabelFlowRegressor::default()
         };
-        for system in RegressionSystem::all() {
-            assert_eq!(RegressionSystem::from_name(system.name()).unwrap(), system);
+        for (name, system) in RegressionSystem::all() {
+            assert_eq!(RegressionSystem::from_name(name).unwrap(), system);
             let found = system.evaluate(&problem, &config, &mut ()).unwrap();
             let most = match system {
                 RegressionSystem::Sl => 65.0,
