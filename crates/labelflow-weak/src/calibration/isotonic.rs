@@ -8,7 +8,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{SoftLabels, Truth};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A curve for each class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,11 +51,10 @@ impl Isotonic {
                 && curve.iter().flatten().all(|p| (0.0..=1.0).contains(p))
                 && curve.windows(2).all(|pair| pair[0][0] <= pair[1][0] && pair[0][1] <= pair[1][1])
         };
-        if self.curves.len() == n_classes && self.curves.iter().all(rises) {
-            return Ok(());
-        }
-        let expected = format!("{n_classes} curves of probabilities that do not fall");
-        Err(Error::config("calibration", expected, format!("{} curves", self.curves.len())))
+        ensure(self.curves.len() == n_classes && self.curves.iter().all(rises), || {
+            let expected = format!("{n_classes} curves of probabilities that do not fall");
+            Error::config("calibration", expected, format!("{} curves", self.curves.len()))
+        })
     }
 }
 

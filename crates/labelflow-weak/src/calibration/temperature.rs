@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::labelers::Bounds;
 use crate::numerics::normalize_logs;
 use crate::rows::{SoftLabels, Truth};
+use crate::settings::check_positive;
 use crate::votes::WeakSignals;
 use crate::{Error, Result};
 
@@ -100,10 +101,7 @@ impl Temperature {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        match self.temperature.is_finite() && self.temperature > 0.0 {
-            true => Ok(()),
-            false => Err(Error::config("temperature", "a positive number", self.temperature)),
-        }
+        check_positive(&[("temperature", self.temperature)])
     }
 }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::one_coin::OneCoinFit;
 use crate::label_models::{DawidSkene, SignalShape};
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Rounds after which an estimate is good enough to be used inside another model.
 const MAX_ITERATIONS: usize = 1000;
@@ -101,11 +101,10 @@ impl ClassBalance {
         let is_distribution = balance.len() == n_classes
             && balance.iter().all(|&p| p > 0.0)
             && (balance.iter().sum::<f64>() - 1.0).abs() <= 1e-6;
-        if is_distribution {
-            return Ok(());
-        }
-        let expected = format!("{n_classes} probabilities above 0 that sum to 1");
-        Err(Error::config("class_balance", expected, format!("{balance:?}")))
+        ensure(is_distribution, || {
+            let expected = format!("{n_classes} probabilities above 0 that sum to 1");
+            Error::config("class_balance", expected, format!("{balance:?}"))
+        })
     }
 }
 

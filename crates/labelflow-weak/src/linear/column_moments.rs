@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, Axis};
 
 use crate::linear::{RangeScaler, StandardScaler};
 use crate::rows::{check_columns, check_table};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Means, deviations and ends of columns, part after part.
 ///
@@ -115,10 +115,7 @@ impl ColumnMoments {
     }
 
     fn check_any(&self) -> Result<()> {
-        match self.n_rows {
-            0 => Err(Error::data("features", "at least one row", "none")),
-            _ => Ok(()),
-        }
+        ensure(self.n_rows > 0, || Error::data("features", "at least one row", "none"))
     }
 }
 

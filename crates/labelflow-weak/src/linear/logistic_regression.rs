@@ -21,7 +21,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
 use crate::numerics::{Cholesky, Lbfgs, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
-use crate::rows::{SoftLabels, check_columns, check_table};
+use crate::rows::{SoftLabels, check_classes, check_columns, check_table};
 use crate::settings::{check_at_least_one, check_positive, check_rows};
 use crate::{Error, Result, StopReason, checked_when_read};
 
@@ -77,7 +77,8 @@ impl LogisticRegression {
     ) -> Result<FittedLogisticRegression> {
         self.check()?;
         check_table(features)?;
-        check_labels(labels, features.nrows(), n_classes)?;
+        check_rows("labels", labels.len(), features.nrows(), "the features have")?;
+        check_classes("labels", labels, n_classes)?;
         let mut classes = labels.to_vec();
         classes.sort_unstable();
         classes.dedup();
@@ -106,18 +107,6 @@ impl LogisticRegression {
                 problem.preconditioner(),
             );
         (minimum.point, minimum.stop)
-    }
-}
-
-fn check_labels(labels: &[usize], n_rows: usize, n_classes: usize) -> Result<()> {
-    check_rows("labels", labels.len(), n_rows, "the features have")?;
-    match labels.iter().position(|&label| label >= n_classes) {
-        None => Ok(()),
-        Some(row) => Err(Error::data(
-            format!("labels, row {row}"),
-            format!("a class from 0 to {}", n_classes.saturating_sub(1)),
-            labels[row],
-        )),
     }
 }
 

@@ -31,7 +31,7 @@ use crate::labelers::LabelerErrors;
 use crate::numerics::LinearProgram;
 use crate::rows::SoftLabels;
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Up to this many labelers, every set is tried.
 const MAX_EXHAUSTIVE: usize = 9;
@@ -113,11 +113,9 @@ impl LabelModel for PerformanceGuaranteedVote {
 impl PerformanceGuaranteedVote {
     fn check(&self, n_signals: usize) -> Result<()> {
         let largest = n_signals.min(LARGEST_SIZE);
-        if self.min_size % 2 == 1 && self.min_size <= largest {
-            return Ok(());
-        }
-        let expected = format!("an odd number of labelers, at most {largest}");
-        Err(Error::config("min_size", expected, self.min_size))
+        ensure(self.min_size % 2 == 1 && self.min_size <= largest, || {
+            Error::config("min_size", format!("an odd number of labelers, at most {largest}"), self.min_size)
+        })
     }
 }
 

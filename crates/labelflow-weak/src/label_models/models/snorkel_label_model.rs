@@ -28,7 +28,7 @@ use crate::numerics::best_assignment;
 use crate::rows::SoftLabels;
 use crate::settings::check_not_negative;
 use crate::votes::{CountedVotes, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The largest margin of rates when none is given.
 const MAX_MARGIN: f64 = 0.01;
@@ -137,12 +137,9 @@ impl SnorkelLabelModel {
         check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
         self.schedule.check()?;
         check_not_negative(&[("min_learning_rate", self.min_learning_rate)])?;
-        match self.rate_margin {
-            Some(margin) if !(margin > 0.0 && margin < 0.5) => {
-                Err(Error::config("rate_margin", "a number above 0, below 0.5", margin))
-            }
-            _ => Ok(()),
-        }
+        self.rate_margin.map_or(Ok(()), |margin| {
+            ensure(margin > 0.0 && margin < 0.5, || Error::config("rate_margin", "a number above 0, below 0.5", margin))
+        })
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> + use<> {
@@ -173,9 +170,7 @@ impl LabelModel for SnorkelLabelModel {
         };
         let own_blocks = Array2::from_shape_fn((precisions.len(), precisions.len()), |(a, b)| a == b);
         let (rates, loss) = fit.run(overlaps.values.view(), own_blocks.view(), self.rates());
-        if !loss.is_finite() {
-            return Err(diverged(self.learning_rate));
-        }
+        ensure(loss.is_finite(), || diverged(self.learning_rate))?;
         let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
         Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
