@@ -39,7 +39,7 @@ impl ConformalSets {
     /// speaks for a class.
     pub fn fit(scores: ArrayView2<'_, f64>, truth: &Truth, level: f64) -> Result<Self> {
         ensure(level > 0.0 && level < 1.0, || Error::config("level", "a share between 0 and 1", level))?;
-        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        crate::calibration::check_truth(scores, truth)?;
         let rows = scores.axis_iter(Axis(0)).zip(truth.labels());
         let mut own: Vec<f64> = rows.map(|(scores, &class)| scores[class]).collect();
         ensure(!own.iter().any(|score| score.is_nan()), || Error::data("scores", "numbers", "NaN"))?;
@@ -56,7 +56,7 @@ impl ConformalSets {
 
     /// Judges the sets of rows.
     pub fn evaluate(&self, scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<SetMetrics> {
-        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        crate::calibration::check_truth(scores, truth)?;
         let (mut held, mut size) = (0, 0);
         for (scores, class) in scores.axis_iter(Axis(0)).zip(truth.labels()) {
             let set = self.set(scores);

@@ -21,7 +21,7 @@ pub struct Isotonic {
 impl Isotonic {
     /// The curves of these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        crate::calibration::check_rows(labels, truth)?;
+        crate::calibration::check_truth(labels.values(), truth)?;
         // One row more of each kind: a curve of few rows never says never.
         let margin = 1.0 / (labels.n_rows() + 2) as f64;
         let curve = |class: usize| {

@@ -43,7 +43,7 @@ pub struct Temperature {
 impl Temperature {
     /// The temperature with the least log loss on these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        crate::calibration::check_rows(labels, truth)?;
+        crate::calibration::check_truth(labels.values(), truth)?;
         // d/dβ of the log loss for β = 1/T: how much more log-probability the classes have on average than the true one.
         let slope = |beta: f64| {
             let mut slope = 0.0;

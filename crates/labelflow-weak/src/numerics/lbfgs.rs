@@ -115,14 +115,14 @@ impl Lbfgs {
 
 /// A point with the function and its gradient.
 #[derive(Debug, Clone)]
-struct Point {
-    x: Vec<f64>,
-    value: f64,
-    gradient: Vec<f64>,
+pub(crate) struct Point {
+    pub(crate) x: Vec<f64>,
+    pub(crate) value: f64,
+    pub(crate) gradient: Vec<f64>,
 }
 
 impl Point {
-    fn evaluate(x: Vec<f64>, objective: &mut impl FnMut(&[f64], &mut [f64]) -> f64) -> Self {
+    pub(crate) fn evaluate(x: Vec<f64>, objective: &mut impl FnMut(&[f64], &mut [f64]) -> f64) -> Self {
         let mut gradient = vec![0.0; x.len()];
         let value = objective(&x, &mut gradient);
         Self { x, value, gradient }

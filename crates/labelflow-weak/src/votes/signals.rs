@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
 use crate::votes::{ABSTAIN, Votes, check_n_classes};
 use crate::{Error, Result, ensure};
@@ -154,10 +154,7 @@ impl WeakSignals {
 
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
-        match &self.values {
-            SignalValues::Votes(votes) => votes.n_rows(),
-            SignalValues::Probabilities(p) => p.dim().0,
-        }
+        self.view().n_rows()
     }
 
     /// Number of labelers.
@@ -195,13 +192,9 @@ impl WeakSignals {
         match &self.values {
             SignalValues::Votes(votes) => votes.get(row, signal),
             SignalValues::Probabilities(p) => {
-                let mut best: Option<(usize, f32)> = None;
-                for (class, &p) in p.index_axis(Axis(0), row).row(signal).iter().enumerate() {
-                    if !p.is_nan() && best.is_none_or(|(_, highest)| p > highest) {
-                        best = Some((class, p));
-                    }
-                }
-                best.map(|(class, _)| class)
+                let of_classes = p.slice(s![row, signal, ..]);
+                let given = of_classes.iter().enumerate().filter(|(_, p)| !p.is_nan());
+                given.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(class, _)| class)
             }
         }
     }

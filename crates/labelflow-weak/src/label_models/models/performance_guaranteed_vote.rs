@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
 use crate::numerics::LinearProgram;
 use crate::rows::SoftLabels;
@@ -127,8 +127,8 @@ pub struct FittedPerformanceGuaranteedVote {
     pub subsets: Vec<GuaranteedSubset>,
 }
 
-impl FittedLists for FittedPerformanceGuaranteedVote {
-    fn checked_shape(&self) -> Result<SignalShape> {
+impl FittedPerformanceGuaranteedVote {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let n_votes = self.shape.classes_against_rest().len();
         self.shape.check_list("subsets", self.subsets.len(), &[n_votes])?;
         let n_signals = self.shape.n_signals;

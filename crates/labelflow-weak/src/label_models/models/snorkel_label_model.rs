@@ -22,7 +22,7 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::overlaps::{Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale};
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::linear::LearningRateSchedule;
 use crate::numerics::best_assignment;
 use crate::rows::SoftLabels;
@@ -246,10 +246,8 @@ impl FittedSnorkelLabelModel {
         };
         self.coverages.iter().enumerate().map(weight).collect()
     }
-}
 
-impl FittedLists for FittedSnorkelLabelModel {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let shape = self.rates.check()?;
         shape.check_list("coverages", self.coverages.len(), &[shape.n_signals])
     }
