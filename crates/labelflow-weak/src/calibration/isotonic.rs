@@ -31,8 +31,7 @@ impl Isotonic {
             let mut points: Vec<(f64, f64)> =
                 rows.map(|(&p, &label)| (p, f64::from(u8::from(label == class)))).collect();
             points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            let pools = pool(&points);
-            pools.into_iter().map(|[p, share]| [p, share.clamp(margin, 1.0 - margin)]).collect()
+            pool(&points).into_iter().map(|[p, share]| [p, share.clamp(margin, 1.0 - margin)]).collect()
         };
         Ok(Self { curves: (0..labels.n_classes()).map(curve).collect() })
     }

@@ -70,8 +70,7 @@ impl LabelerErrors {
         let mut errors = bounds.values().to_owned();
         let n_classes = votes.n_classes() as f64;
         for (labeler, mut errors) in errors.rows_mut().into_iter().enumerate() {
-            let is_silent = (0..votes.n_rows()).all(|row| votes.vote(row, labeler).is_none());
-            if is_silent {
+            if (0..votes.n_rows()).all(|row| votes.vote(row, labeler).is_none()) {
                 errors.fill(2.0 * (n_classes - 1.0) / (n_classes * n_classes));
             }
         }

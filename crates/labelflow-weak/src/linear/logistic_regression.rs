@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::numerics::{Cholesky, Lbfgs, Point, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
 use crate::rows::{SoftLabels, check_classes, check_columns, check_table};
 use crate::settings::{check_at_least_one, check_positive, check_rows};
-use crate::{Error, Result, StopReason, checked_when_read};
+use crate::{Error, Result, StopReason, checked_when_read, ensure};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
 const MAX_NEWTON_FEATURES: usize = 1000;
@@ -131,19 +131,15 @@ impl FittedLogisticRegression {
     /// Checks what was read.
     fn check(&self) -> Result<()> {
         let Self { n_classes, d_features, classes, .. } = self;
-        let ascending = classes.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || classes.last().is_none_or(|last| last >= n_classes) {
+        let are_ascending = classes.windows(2).all(|pair| pair[0] < pair[1]);
+        ensure(are_ascending && classes.last().is_some_and(|last| last < n_classes), || {
             let expected = format!("ascending classes below {n_classes}");
-            let found = format!("{classes:?}");
-            return Err(Error::data("stored logistic regression", expected, found));
-        }
-        let expected = self.n_outputs() * (d_features + 1);
-        if self.parameters.len() != expected || self.parameters.iter().any(|p| !p.is_finite()) {
-            let expected = format!("{expected} finite parameters");
-            let found = self.parameters.len();
-            return Err(Error::data("stored logistic regression", expected, found));
-        }
-        Ok(())
+            Error::data("stored logistic regression", expected, format!("{classes:?}"))
+        })?;
+        let (found, expected) = (self.parameters.len(), self.n_outputs() * (d_features + 1));
+        ensure(found == expected && self.parameters.iter().all(|p| p.is_finite()), || {
+            Error::data("stored logistic regression", format!("{expected} finite parameters"), found)
+        })
     }
     /// One score tells two classes apart, none is needed for one, and more classes have one each.
     fn n_outputs(&self) -> usize {

@@ -3,7 +3,6 @@
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::votes::check_distinct;
-
 use crate::{Error, Result, ensure};
 
 /// An error shows at most so many column names.

@@ -3,16 +3,6 @@
 use crate::settings::check_rows;
 use crate::{Error, Result, ensure};
 
-/// Checks that every class is below `n_classes`.
-pub(crate) fn check_classes(what: &str, classes: &[usize], n_classes: usize) -> Result<()> {
-    classes.iter().enumerate().try_for_each(|(row, &class)| {
-        ensure(class < n_classes, || {
-            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
-            Error::data(format!("{what}, row {row}"), expected, class)
-        })
-    })
-}
-
 /// True classes of the rows of a dataset. Only evaluation and the simulation of weak signals accept it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truth {
@@ -68,4 +58,14 @@ impl Truth {
         let hits = self.labels.iter().zip(predicted).filter(|(label, p)| label == p).count();
         hits as f64 / self.labels.len() as f64
     }
+}
+
+/// Checks that every class is below `n_classes`.
+pub(crate) fn check_classes(what: &str, classes: &[usize], n_classes: usize) -> Result<()> {
+    classes.iter().enumerate().try_for_each(|(row, &class)| {
+        ensure(class < n_classes, || {
+            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
+            Error::data(format!("{what}, row {row}"), expected, class)
+        })
+    })
 }

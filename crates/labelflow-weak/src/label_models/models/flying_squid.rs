@@ -214,9 +214,7 @@ impl FittedFlyingSquid {
             OneVersusRest::Softmax => {
                 normalize_logs(probabilities);
             }
-            OneVersusRest::Shares => {
-                normalize_weights(probabilities);
-            }
+            OneVersusRest::Shares => normalize_weights(probabilities),
         }
     }
 

@@ -54,10 +54,9 @@ impl Precision {
             Self::Same(precision) => vec![*precision; n_signals],
             Self::PerLabeler(precisions) => precisions.clone(),
         };
-        if precisions.len() != n_signals {
-            let expected = format!("one number, or one for each of {n_signals} labelers");
-            return Err(Error::config("precision", expected, precisions.len()));
-        }
+        ensure(precisions.len() == n_signals, || {
+            Error::config("precision", format!("one number, or one for each of {n_signals} labelers"), precisions.len())
+        })?;
         match precisions.iter().find(|&&precision| !(precision > 0.0 && precision <= 1.0)) {
             None => Ok(precisions),
             Some(bad) => Err(Error::config("precision", "numbers above 0, at most 1", bad)),
@@ -137,9 +136,8 @@ impl SnorkelLabelModel {
         check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
         self.schedule.check()?;
         check_not_negative(&[("min_learning_rate", self.min_learning_rate)])?;
-        self.rate_margin.map_or(Ok(()), |margin| {
-            ensure(margin > 0.0 && margin < 0.5, || Error::config("rate_margin", "a number above 0, below 0.5", margin))
-        })
+        let margin = self.rate_margin.unwrap_or(MAX_MARGIN);
+        ensure(margin > 0.0 && margin < 0.5, || Error::config("rate_margin", "a number above 0, below 0.5", margin))
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> + use<> {
