@@ -42,6 +42,11 @@ fn hint_suffix(hint: &Option<String>) -> String {
     hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
 
+/// Returns the error unless something holds.
+pub(crate) fn ensure(holds: bool, error: impl FnOnce() -> Error) -> Result<()> {
+    if holds { Ok(()) } else { Err(error()) }
+}
+
 impl Error {
     /// A setting outside what the method allows.
     pub fn config(setting: impl Display, expected: impl Display, found: impl Display) -> Self {

@@ -40,5 +40,6 @@ pub mod settings;
 mod stop_reason;
 pub mod votes;
 
+pub(crate) use error::ensure;
 pub use error::{Error, Result};
 pub use stop_reason::StopReason;

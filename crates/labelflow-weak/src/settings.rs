@@ -1,13 +1,10 @@
 //! Checks that many settings and tables have in common.
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Checks that counts are at least 1.
 pub fn check_at_least_one(settings: &[(&str, usize)]) -> Result<()> {
-    settings.iter().try_for_each(|&(setting, count)| match count {
-        0 => Err(Error::config(setting, "at least 1", 0)),
-        _ => Ok(()),
-    })
+    settings.iter().try_for_each(|&(setting, count)| ensure(count > 0, || Error::config(setting, "at least 1", 0)))
 }
 
 /// Checks that numbers are positive and finite.
@@ -21,27 +18,18 @@ pub fn check_not_negative(settings: &[(&str, f64)]) -> Result<()> {
 }
 
 fn check(settings: &[(&str, f64)], expected: &str, is_good: impl Fn(f64) -> bool) -> Result<()> {
-    match settings.iter().find(|(_, value)| !is_good(*value)) {
-        None => Ok(()),
-        Some((setting, value)) => Err(Error::config(setting, expected, value)),
-    }
+    settings.iter().try_for_each(|&(setting, value)| ensure(is_good(value), || Error::config(setting, expected, value)))
 }
 
 /// Checks that something has as many rows as something else.
 pub fn check_rows(what: &str, found: usize, expected: usize, others: &str) -> Result<()> {
-    match found == expected {
-        true => Ok(()),
-        false => Err(Error::data(what, format!("{expected} rows, as many as {others}"), found)),
-    }
+    ensure(found == expected, || Error::data(what, format!("{expected} rows, as many as {others}"), found))
 }
 
 /// Checks that something is about as many labelers and classes, in this order, as something else.
 pub fn check_labelers(what: &str, found: (usize, usize), expected: (usize, usize), others: &str) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
     let shown = |(labelers, classes)| format!("{labelers} labelers and {classes} classes");
-    Err(Error::data(what, format!("{}, as {others}", shown(expected)), shown(found)))
+    ensure(found == expected, || Error::data(what, format!("{}, as {others}", shown(expected)), shown(found)))
 }
 
 /// Reads a type that is derived with `#[serde(remote = "Self")]`, and checks it by its method `check`: a file may

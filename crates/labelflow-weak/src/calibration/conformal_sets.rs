@@ -12,7 +12,7 @@ use ndarray::{ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::Truth;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The threshold of sets of classes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -38,15 +38,11 @@ impl ConformalSets {
     /// The threshold from scores of labelled rows that the model was not trained on, `[n_rows, n_classes]`; of any scale, as long as more
     /// speaks for a class.
     pub fn fit(scores: ArrayView2<'_, f64>, truth: &Truth, level: f64) -> Result<Self> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::config("level", "a share between 0 and 1", level));
-        }
-        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        ensure(level > 0.0 && level < 1.0, || Error::config("level", "a share between 0 and 1", level))?;
+        crate::calibration::check_truth(scores, truth)?;
         let rows = scores.axis_iter(Axis(0)).zip(truth.labels());
         let mut own: Vec<f64> = rows.map(|(scores, &class)| scores[class]).collect();
-        if own.iter().any(|score| score.is_nan()) {
-            return Err(Error::data("scores", "numbers", "NaN"));
-        }
+        ensure(!own.iter().any(|score| score.is_nan()), || Error::data("scores", "numbers", "NaN"))?;
         own.sort_unstable_by(|a, b| b.total_cmp(a));
         let rank = ((own.len() + 1) as f64 * level).ceil() as usize;
         Ok(Self { level, threshold: own.get(rank - 1).copied() })
@@ -60,7 +56,7 @@ impl ConformalSets {
 
     /// Judges the sets of rows.
     pub fn evaluate(&self, scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<SetMetrics> {
-        crate::calibration::check_shape([scores.nrows(), scores.ncols()], truth)?;
+        crate::calibration::check_truth(scores, truth)?;
         let (mut held, mut size) = (0, 0);
         for (scores, class) in scores.axis_iter(Axis(0)).zip(truth.labels()) {
             let set = self.set(scores);

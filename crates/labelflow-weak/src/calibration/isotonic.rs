@@ -8,7 +8,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{SoftLabels, Truth};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A curve for each class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Isotonic {
 impl Isotonic {
     /// The curves of these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        crate::calibration::check_rows(labels, truth)?;
+        crate::calibration::check_truth(labels.values(), truth)?;
         // One row more of each kind: a curve of few rows never says never.
         let margin = 1.0 / (labels.n_rows() + 2) as f64;
         let curve = |class: usize| {
@@ -31,8 +31,7 @@ impl Isotonic {
             let mut points: Vec<(f64, f64)> =
                 rows.map(|(&p, &label)| (p, f64::from(u8::from(label == class)))).collect();
             points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            let pools = pool(&points);
-            pools.into_iter().map(|[p, share]| [p, share.clamp(margin, 1.0 - margin)]).collect()
+            pool(&points).into_iter().map(|[p, share]| [p, share.clamp(margin, 1.0 - margin)]).collect()
         };
         Ok(Self { curves: (0..labels.n_classes()).map(curve).collect() })
     }
@@ -51,11 +50,10 @@ impl Isotonic {
                 && curve.iter().flatten().all(|p| (0.0..=1.0).contains(p))
                 && curve.windows(2).all(|pair| pair[0][0] <= pair[1][0] && pair[0][1] <= pair[1][1])
         };
-        if self.curves.len() == n_classes && self.curves.iter().all(rises) {
-            return Ok(());
-        }
-        let expected = format!("{n_classes} curves of probabilities that do not fall");
-        Err(Error::config("calibration", expected, format!("{} curves", self.curves.len())))
+        ensure(self.curves.len() == n_classes && self.curves.iter().all(rises), || {
+            let expected = format!("{n_classes} curves of probabilities that do not fall");
+            Error::config("calibration", expected, format!("{} curves", self.curves.len()))
+        })
     }
 }
 

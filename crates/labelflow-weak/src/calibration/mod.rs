@@ -9,6 +9,7 @@ mod conformal_sets;
 mod isotonic;
 mod temperature;
 
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 pub use conformal_sets::{ConformalSets, SetMetrics};
@@ -60,16 +61,13 @@ impl Calibration {
     /// # Ok::<(), labelflow_weak::Error>(())
     /// ```
     pub fn fit(method: CalibrationMethod, labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        check_rows(labels, truth)?;
-        let has_curves = match method {
-            CalibrationMethod::Auto => labels.n_rows() >= ENOUGH_FOR_CURVES,
-            CalibrationMethod::Temperature => false,
-            CalibrationMethod::Isotonic => true,
-        };
-        Ok(match has_curves {
-            true => Self::Isotonic(Isotonic::fit(labels, truth)?),
-            false => Self::Temperature(Temperature::fit(labels, truth)?),
-        })
+        let is_enough = labels.n_rows() >= ENOUGH_FOR_CURVES;
+        match (method, is_enough) {
+            (CalibrationMethod::Isotonic, _) | (CalibrationMethod::Auto, true) => {
+                Isotonic::fit(labels, truth).map(Self::Isotonic)
+            }
+            _ => Temperature::fit(labels, truth).map(Self::Temperature),
+        }
     }
 
     /// Calibrated probabilities.
@@ -89,13 +87,9 @@ impl Calibration {
     }
 }
 
-fn check_rows(labels: &SoftLabels, truth: &Truth) -> Result<()> {
-    check_shape([labels.n_rows(), labels.n_classes()], truth)
-}
-
-/// Checks that there is a true label for each row, of a class that is known.
-fn check_shape(shape: [usize; 2], truth: &Truth) -> Result<()> {
-    truth.check_shape("true labels", shape, ["were predicted", ", as the model has"])
+/// Checks that there is a true label for each row of scores, of a class that is known.
+fn check_truth(scores: ArrayView2<'_, f64>, truth: &Truth) -> Result<()> {
+    truth.check_shape("true labels", scores.dim().into(), ["were predicted", ", as the model has"])
 }
 
 #[cfg(test)]

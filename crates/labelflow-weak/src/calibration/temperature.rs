@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::labelers::Bounds;
 use crate::numerics::normalize_logs;
 use crate::rows::{SoftLabels, Truth};
+use crate::settings::check_positive;
 use crate::votes::WeakSignals;
 use crate::{Error, Result};
 
@@ -42,7 +43,7 @@ pub struct Temperature {
 impl Temperature {
     /// The temperature with the least log loss on these rows.
     pub fn fit(labels: &SoftLabels, truth: &Truth) -> Result<Self> {
-        crate::calibration::check_rows(labels, truth)?;
+        crate::calibration::check_truth(labels.values(), truth)?;
         // d/dβ of the log loss for β = 1/T: how much more log-probability the classes have on average than the true one.
         let slope = |beta: f64| {
             let mut slope = 0.0;
@@ -100,10 +101,7 @@ impl Temperature {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        match self.temperature.is_finite() && self.temperature > 0.0 {
-            true => Ok(()),
-            false => Err(Error::config("temperature", "a positive number", self.temperature)),
-        }
+        check_positive(&[("temperature", self.temperature)])
     }
 }
 

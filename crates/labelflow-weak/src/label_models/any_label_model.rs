@@ -6,7 +6,10 @@
 
 /// One line for each label model: its file, its type, and its name in files, on the command line and in Python.
 ///
-/// Declares the files as modules, and both enums with a variant for each line, with the name of the type.
+/// Declares the files as modules, and both enums with a variant for each line, with the name of the type. Each fitted type
+/// has a method `checked_shape`, for fits that were read from files, which may contradict themselves: it returns how many
+/// labelers and classes it was fitted with, having checked that every list is as long as this says, and that what names
+/// a labeler names one of them.
 macro_rules! label_models {
     ($($module:ident: $Model:ident = $name:literal;)*) => {
         $(mod $module;)*
@@ -14,7 +17,6 @@ macro_rules! label_models {
 
         use serde::{Deserialize, Serialize};
 
-        use crate::label_models::label_model::FittedLists;
         use crate::label_models::{
             ClassBalance, FittedLabelModel, Knowledge, KnownOfLabelers, LabelModel, Needs,
         };

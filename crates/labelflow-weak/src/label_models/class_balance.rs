@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::one_coin::OneCoinFit;
 use crate::label_models::{DawidSkene, SignalShape};
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Rounds after which an estimate is good enough to be used inside another model.
 const MAX_ITERATIONS: usize = 1000;
@@ -101,11 +101,10 @@ impl ClassBalance {
         let is_distribution = balance.len() == n_classes
             && balance.iter().all(|&p| p > 0.0)
             && (balance.iter().sum::<f64>() - 1.0).abs() <= 1e-6;
-        if is_distribution {
-            return Ok(());
-        }
-        let expected = format!("{n_classes} probabilities above 0 that sum to 1");
-        Err(Error::config("class_balance", expected, format!("{balance:?}")))
+        ensure(is_distribution, || {
+            let expected = format!("{n_classes} probabilities above 0 that sum to 1");
+            Error::config("class_balance", expected, format!("{balance:?}"))
+        })
     }
 }
 
@@ -126,13 +125,13 @@ pub(crate) fn votes_tell_balance(patterns: &VotePatterns, n_classes: usize) -> b
 }
 
 fn estimate(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
+    if !votes_tell_balance(patterns, shape.n_classes) {
+        return Ok(uniform(shape.n_classes));
+    }
     let n_classes_voted_for = patterns.n_classes_voted_for(shape.n_classes);
     let chosen: Vec<usize> = (0..shape.n_signals).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
     if chosen.len() == shape.n_signals {
         return estimate_from_all(patterns, shape);
-    }
-    if chosen.is_empty() {
-        return Ok(uniform(shape.n_classes));
     }
     let shape = SignalShape { n_signals: chosen.len(), ..shape };
     estimate_from_all(&patterns.of_labelers(&chosen, shape.n_classes), shape)
@@ -141,10 +140,6 @@ fn estimate(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
 /// The estimate from labelers each of which votes for several classes.
 fn estimate_from_all(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
     let patterns = patterns.without_silence();
-    let n_votes = |votes: &[u8]| votes.iter().filter(|&&vote| vote != ABSTAIN).count();
-    if !patterns.iter().any(|(votes, _)| n_votes(votes) >= MIN_VOTES) {
-        return Ok(uniform(shape.n_classes));
-    }
     let n_rows = patterns.n_rows();
     let (one_coin, of_one_coin) = one_coin(&patterns, shape);
     let (confusions, of_confusions) = dawid_skene(&patterns, shape)?;

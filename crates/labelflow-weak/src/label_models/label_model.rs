@@ -5,7 +5,7 @@
 //! ```
 
 use crate::Result;
-use crate::label_models::{ClassBalance, Knowledge, SignalShape};
+use crate::label_models::{ClassBalance, Knowledge};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
 
@@ -72,11 +72,4 @@ pub trait FittedLabelModel {
     /// A row's answer depends on that row's signals only. The signals must come from the same labelers and speak of
     /// the same classes as those of the fit.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels>;
-}
-
-/// What a fitted label model that was read from a file is asked before it labels: a file may contradict itself.
-pub(crate) trait FittedLists {
-    /// How many labelers and classes it was fitted with. Checks that every list is as long as this says, and that what
-    /// names a labeler names one of them.
-    fn checked_shape(&self) -> Result<SignalShape>;
 }

@@ -141,7 +141,6 @@ pub(crate) fn doubts_of_fit(
 /// Labels beside the majority of the votes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison {
-    n_rows: usize,
     n_clear: usize,
     n_against: usize,
     /// Rows on which each class has the most votes.
@@ -163,7 +162,6 @@ impl Comparison {
 
     /// Adds `count` rows with these votes and this label.
     pub(crate) fn add(&mut self, votes: &[u8], count: usize, label: usize) {
-        self.n_rows += count;
         self.n_labelled[label] += count;
         self.votes_for.fill(0);
         cast_votes(votes).for_each(|(_, class)| self.votes_for[class] += 1);
@@ -206,7 +204,7 @@ impl Comparison {
     fn silent_rows(&self, classes: &[String]) -> Option<LabelWarning> {
         let n_rows: usize = self.n_silent.iter().sum();
         let class = most(&self.n_silent);
-        let is_much = n_rows as f64 >= MIN_SILENT * self.n_rows as f64;
+        let is_much = n_rows as f64 >= MIN_SILENT * self.n_labelled.iter().sum::<usize>() as f64;
         // A class as frequent as any other is no odd choice.
         let is_odd = self.n_won[class] < self.n_won[most(&self.n_won)];
         (n_rows > 0 && is_much && is_odd).then(|| LabelWarning::SilentRows {
@@ -217,13 +215,14 @@ impl Comparison {
     }
 }
 
-enum Majority {
+/// What counts of votes for each class say.
+pub(crate) enum Majority {
     Silent,
     Tied,
     Clear(usize),
 }
 
-fn majority(counts: &[usize]) -> Majority {
+pub(crate) fn majority(counts: &[usize]) -> Majority {
     let class = most(counts);
     let n_most = counts.iter().filter(|&&count| count == counts[class]).count();
     match counts[class] {

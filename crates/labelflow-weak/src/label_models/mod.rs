@@ -20,7 +20,6 @@ pub(crate) mod signal_shape;
 
 pub use class_balance::ClassBalance;
 pub use known_of_labelers::{Knowledge, KnownOfLabelers, Needs};
-pub(crate) use label_model::FittedLists;
 pub use label_model::{FittedLabelModel, LabelModel};
 pub use label_warnings::{LabelWarning, label_warnings};
 pub use models::*;

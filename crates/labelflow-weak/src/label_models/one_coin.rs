@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class_balance::uniform;
 use crate::label_models::SignalShape;
-use crate::numerics::{largest_change, normalize_logs};
+use crate::numerics::{largest_change, normalize_logs, normalize_weights};
 use crate::stop_reason::{StopReason, until_settled};
 use crate::votes::{VotePatterns, cast_votes};
 
@@ -125,11 +125,9 @@ impl OneCoinFit<'_> {
         if let Some(given) = self.class_balance {
             return given.to_vec();
         }
-        let n_rows: f64 = rows_of_class.iter().sum();
-        if n_rows == 0.0 {
-            return uniform(self.shape.n_classes);
-        }
-        rows_of_class.iter().map(|rows| rows / n_rows).collect()
+        let mut balance = rows_of_class.to_vec();
+        normalize_weights(&mut balance);
+        balance
     }
 }
 

@@ -8,7 +8,7 @@ use crate::numerics::fill_rows;
 use crate::rows::SoftLabels;
 use crate::settings::check_labelers;
 use crate::votes::{WeakSignals, check_n_classes};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Fewer labelers can be explained in more than one way.
 const MIN_TO_COMPARE: usize = 3;
@@ -65,21 +65,18 @@ impl SignalShape {
     pub(crate) fn check_names(self, n_labelers: usize, n_classes: usize) -> Result<()> {
         let named = Self { n_signals: n_labelers, n_classes };
         check_n_classes(n_classes)?;
-        if named == self && n_labelers > 0 {
-            return Ok(());
-        }
-        let expected = format!("names of {} labelers and {} classes", self.n_signals, self.n_classes);
-        Err(Error::data("names", expected, format!("{n_labelers} and {n_classes}")))
+        ensure(named == self && n_labelers > 0, || {
+            let expected = format!("names of {} labelers and {} classes", self.n_signals, self.n_classes);
+            Error::data("names", expected, format!("{n_labelers} and {n_classes}"))
+        })
     }
 
     /// Checks that there are enough labelers to find out from their agreement who is right.
     pub(crate) fn check_three_labelers(self) -> Result<()> {
-        if self.n_signals >= MIN_TO_COMPARE {
-            return Ok(());
-        }
-        let expected = format!("at least {MIN_TO_COMPARE} labelers");
-        Err(Error::data("signals", expected, self.n_signals)
-            .with_hint("with fewer, agreement does not tell who is right; use a majority vote"))
+        ensure(self.n_signals >= MIN_TO_COMPARE, || {
+            Error::data("signals", format!("at least {MIN_TO_COMPARE} labelers"), self.n_signals)
+                .with_hint("with fewer, agreement does not tell who is right; use a majority vote")
+        })
     }
 
     /// Checks that all votes of all labelers can be compared with each other: a table of that size squared is made of them.
@@ -98,12 +95,11 @@ impl SignalShape {
     }
 
     fn check_most(self, found: usize, most: usize, what: &str) -> Result<()> {
-        if found <= most {
-            return Ok(());
-        }
-        Err(Error::data("signals", format!("at most {most} {what}"), found).with_hint(
-            "this label model compares all of them with each other; a majority vote or dawid-skene does not",
-        ))
+        ensure(found <= most, || {
+            Error::data("signals", format!("at most {most} {what}"), found).with_hint(
+                "this label model compares all of them with each other; a majority vote or dawid-skene does not",
+            )
+        })
     }
 
     /// The classes that need a model of their own against the rest: with two classes, class 1 decides both.

@@ -7,6 +7,7 @@
 //!
 //! [`Bounds::auto`] says why this works and when it fails.
 
+use crate::label_models::label_warnings::{Majority, majority};
 use crate::label_models::{DawidSkene, FittedDawidSkene, FittedLabelModel, LabelModel};
 use crate::labelers::Bounds;
 use crate::rows::SoftLabels;
@@ -301,37 +302,24 @@ impl Overlaps {
 /// One column for each group that votes with another one: the majority of its members, an abstention where they are
 /// divided.
 fn merge(votes: &Votes, groups: &Groups, overlaps: &Overlaps) -> Result<Votes> {
+    let mut members = vec![Vec::new(); groups.n_groups];
+    groups.of_signal.iter().enumerate().for_each(|(signal, &group)| members[group].push(signal));
     let kept: Vec<usize> = (0..groups.n_groups).filter(|&g| overlaps.shared[g] > 0).collect();
-    let mut column_of_group = vec![None; groups.n_groups];
-    kept.iter().enumerate().for_each(|(column, &group)| column_of_group[group] = Some(column));
-    let mut members = vec![Vec::new(); kept.len()];
-    for (signal, &group) in groups.of_signal.iter().enumerate() {
-        if let Some(column) = column_of_group[group] {
-            members[column].push(signal);
-        }
-    }
     let mut counts = vec![0; votes.n_classes()];
     let shape = (votes.n_rows(), kept.len());
     let bytes = ndarray::Array2::from_shape_fn(shape, |(row, column)| {
         let row = votes.row_bytes(row);
-        match members[column][..] {
+        match members[kept[column]][..] {
             [signal] => row[signal],
-            ref several => majority(several.iter().map(|&signal| row[signal]), &mut counts),
+            ref several => {
+                counts.fill(0);
+                let votes = several.iter().map(|&signal| row[signal]).filter(|&vote| vote != ABSTAIN);
+                votes.for_each(|vote| counts[usize::from(vote)] += 1);
+                if let Majority::Clear(class) = majority(&counts) { class as u8 } else { ABSTAIN }
+            }
         }
     });
     Votes::from_bytes(bytes, votes.n_classes())
-}
-
-/// The class with the most votes, or an abstention if there are two.
-fn majority(votes: impl Iterator<Item = u8>, counts: &mut [u32]) -> u8 {
-    counts.fill(0);
-    votes.filter(|&vote| vote != ABSTAIN).for_each(|vote| counts[usize::from(vote)] += 1);
-    let most = counts.iter().copied().max().unwrap_or(0);
-    let mut winners = counts.iter().enumerate().filter(|(_, count)| **count == most);
-    match (winners.next(), winners.next()) {
-        (Some((class, _)), None) => class as u8,
-        _ => ABSTAIN,
-    }
 }
 
 /// Nothing is known of a labeler that votes alone; the best guess is that it is like the others.

@@ -44,10 +44,7 @@ impl Bounds {
     pub fn measured(signals: &WeakSignals, truth: &Truth) -> Result<Self> {
         let shape = [signals.n_rows(), signals.n_classes()];
         truth.check_shape("true labels for the bounds", shape, ["the signals have", ""])?;
-        let one_hot = |row: usize, labels: &mut [f64]| {
-            labels.fill(0.0);
-            labels[truth.labels()[row]] = 1.0;
-        };
+        let one_hot = |row: usize, class: usize| f64::from(u8::from(truth.labels()[row] == class));
         Ok(Self(soft_errors(signals, one_hot, |_| 1.0)))
     }
 
@@ -69,10 +66,7 @@ impl Bounds {
         let values = labels.values();
         let shape = (signals.n_rows(), signals.n_classes());
         assert_eq!(values.dim(), shape, "labels and signals of the same rows and classes");
-        let read_labels = |row: usize, labels: &mut [f64]| {
-            labels.iter_mut().zip(values.row(row)).for_each(|(label, &p)| *label = p);
-        };
-        Self(soft_errors(signals, read_labels, count))
+        Self(soft_errors(signals, |row, class| values[[row, class]], count))
     }
 
     /// The bounds, `[n_signals, n_classes]`.
@@ -87,10 +81,10 @@ impl Bounds {
 }
 
 /// Mean |p(class) − q| over the rows where q is given; a labeler that never speaks gets 0.
-/// `read_labels` writes p of a row, one number per class; `count` says for how many rows a row stands.
+/// `label(row, class)` is p; `count` says for how many rows a row stands.
 fn soft_errors(
     signals: &WeakSignals,
-    read_labels: impl Fn(usize, &mut [f64]) + Sync,
+    label: impl Fn(usize, usize) -> f64 + Sync,
     count: impl Fn(usize) -> f64 + Sync,
 ) -> Array2<f64> {
     let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
@@ -98,13 +92,11 @@ fn soft_errors(
     let signals = signals.view();
     // The sums of errors [n_signals, n_classes], then the numbers of rows given, laid out alike.
     let add_rows = |rows: Range<usize>, sums: &mut [f64]| {
-        let mut labels = vec![0.0; n_classes];
         let (errors, n_given) = sums.split_at_mut(n_cells);
         for row in rows {
-            read_labels(row, &mut labels);
             let count = count(row);
             signals.for_each_given(row, |cell, class, q| {
-                errors[cell] += count * soft_error(labels[class], f64::from(q));
+                errors[cell] += count * soft_error(label(row, class), f64::from(q));
                 n_given[cell] += count;
             });
         }

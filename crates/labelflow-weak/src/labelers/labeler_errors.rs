@@ -15,7 +15,7 @@ use crate::labelers::Bounds;
 use crate::rows::{SoftLabels, Truth};
 use crate::settings::check_labelers;
 use crate::votes::WeakSignals;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The share of each labeler's votes that are wrong, about every class. Probabilities are rounded to votes first, so
 /// these are no [`Bounds`], which measure how far a probability is off.
@@ -43,9 +43,7 @@ impl LabelerErrors {
             let place = format!("labeler errors, labeler {labeler}");
             return Err(Error::data(place, "an error rate from 0 to 1", rates[labeler]));
         }
-        if n_classes < 2 {
-            return Err(Error::data("labeler errors", "at least two classes", n_classes));
-        }
+        ensure(n_classes >= 2, || Error::data("labeler errors", "at least two classes", n_classes))?;
         let share = 2.0 / n_classes as f64;
         Ok(Self(Array2::from_shape_fn((rates.len(), n_classes), |(labeler, _)| rates[labeler] * share)))
     }
@@ -72,8 +70,7 @@ impl LabelerErrors {
         let mut errors = bounds.values().to_owned();
         let n_classes = votes.n_classes() as f64;
         for (labeler, mut errors) in errors.rows_mut().into_iter().enumerate() {
-            let is_silent = (0..votes.n_rows()).all(|row| votes.vote(row, labeler).is_none());
-            if is_silent {
+            if (0..votes.n_rows()).all(|row| votes.vote(row, labeler).is_none()) {
                 errors.fill(2.0 * (n_classes - 1.0) / (n_classes * n_classes));
             }
         }

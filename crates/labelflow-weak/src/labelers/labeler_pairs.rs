@@ -59,7 +59,7 @@ pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
                 first: names[a].clone(),
                 second: names[b].clone(),
                 n_both: table.n_both as usize,
-                agreement: table.agreement(),
+                agreement: (table.n_both > 0.0).then(|| table.n_agree / table.n_both),
                 correlation: table.correlation(),
             }
         })
@@ -87,10 +87,6 @@ impl JointVotes {
             joint.second[of_b] += count;
         }
         joint
-    }
-
-    fn agreement(&self) -> Option<f64> {
-        (self.n_both > 0.0).then(|| self.n_agree / self.n_both)
     }
 
     fn correlation(&self) -> Option<f64> {

@@ -132,15 +132,9 @@ impl VoteCounts {
 /// somebody who votes otherwise, so one answer serves the whole row.
 fn company(votes: &[u8]) -> (bool, bool) {
     let mut given = votes.iter().filter(|&&vote| vote != ABSTAIN);
-    let Some(first) = given.next() else { return (false, false) };
-    let mut overlap = false;
-    for vote in given {
-        overlap = true;
-        if vote != first {
-            return (true, true);
-        }
-    }
-    (overlap, false)
+    let first = given.next();
+    let mut others = given.peekable();
+    (others.peek().is_some(), others.any(|vote| Some(vote) != first))
 }
 
 impl Counts {

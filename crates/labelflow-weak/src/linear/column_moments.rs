@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, Axis};
 
 use crate::linear::{RangeScaler, StandardScaler};
 use crate::rows::{check_columns, check_table};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Means, deviations and ends of columns, part after part.
 ///
@@ -95,10 +95,7 @@ impl ColumnMoments {
     /// Mean 0 and deviation 1 on these rows.
     pub fn standard_scaler(&self) -> Result<StandardScaler> {
         self.check_any()?;
-        let std = |column: &Moments| match (column.squares / self.n_rows as f64).sqrt() {
-            0.0 => 1.0,
-            std => std,
-        };
+        let std = |column: &Moments| one_for_zero((column.squares / self.n_rows as f64).sqrt());
         let mean = self.columns.iter().map(|column| column.mean).collect();
         StandardScaler::new(mean, self.columns.iter().map(std).collect())
     }
@@ -106,20 +103,19 @@ impl ColumnMoments {
     /// From 0 to 1 on these rows.
     pub fn range_scaler(&self) -> Result<RangeScaler> {
         self.check_any()?;
-        let width = |column: &Moments| match column.upper - column.lower {
-            0.0 => 1.0,
-            width => width,
-        };
+        let width = |column: &Moments| one_for_zero(column.upper - column.lower);
         let lower = self.columns.iter().map(|column| column.lower).collect();
         RangeScaler::new(lower, self.columns.iter().map(width).collect())
     }
 
     fn check_any(&self) -> Result<()> {
-        match self.n_rows {
-            0 => Err(Error::data("features", "at least one row", "none")),
-            _ => Ok(()),
-        }
+        ensure(self.n_rows > 0, || Error::data("features", "at least one row", "none"))
     }
+}
+
+/// What a column is divided by; a constant one stays as it is.
+fn one_for_zero(width: f64) -> f64 {
+    if width == 0.0 { 1.0 } else { width }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::linear::StandardScaler;
 use crate::numerics::Cholesky;
 use crate::rows::check_columns;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The weight of |w|², in units of the features' variance.
 const RIDGE: f64 = 1e-10;
@@ -50,10 +50,9 @@ impl LinearRegression {
     /// Fits one weight per column of `features`, `[n_rows, d_features]`, and an intercept to the `labels` of the rows.
     /// Features are standardised first, so their units do not matter.
     pub fn fit(&self, features: ArrayView2<'_, f32>, labels: &[f64]) -> Result<FittedLinearRegression> {
-        if labels.len() != features.nrows() {
-            let expected = format!("{} values, one per row", features.nrows());
-            return Err(Error::data("labels", expected, labels.len()));
-        }
+        ensure(labels.len() == features.nrows(), || {
+            Error::data("labels", format!("{} values, one per row", features.nrows()), labels.len())
+        })?;
         if let Some(row) = labels.iter().position(|label| !label.is_finite()) {
             return Err(Error::data(format!("labels, row {row}"), "a finite number", labels[row]));
         }

@@ -20,10 +20,10 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::{Cholesky, Lbfgs, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
-use crate::rows::{SoftLabels, check_columns, check_table};
+use crate::numerics::{Cholesky, Lbfgs, Point, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
+use crate::rows::{SoftLabels, check_classes, check_columns, check_table};
 use crate::settings::{check_at_least_one, check_positive, check_rows};
-use crate::{Error, Result, StopReason, checked_when_read};
+use crate::{Error, Result, StopReason, checked_when_read, ensure};
 
 /// Up to this many features second derivatives pay; their cost grows with the square of that number.
 const MAX_NEWTON_FEATURES: usize = 1000;
@@ -77,7 +77,8 @@ impl LogisticRegression {
     ) -> Result<FittedLogisticRegression> {
         self.check()?;
         check_table(features)?;
-        check_labels(labels, features.nrows(), n_classes)?;
+        check_rows("labels", labels.len(), features.nrows(), "the features have")?;
+        check_classes("labels", labels, n_classes)?;
         let mut classes = labels.to_vec();
         classes.sort_unstable();
         classes.dedup();
@@ -89,7 +90,8 @@ impl LogisticRegression {
             stop: StopReason::Converged,
         };
         if fitted.n_outputs() > 0 {
-            let problem = Problem::new(features, labels, &fitted, self.inverse_penalty);
+            let features = features.as_standard_layout();
+            let problem = Problem::new(as_rows(&features), labels, &fitted, self.inverse_penalty);
             (fitted.parameters, fitted.stop) = self.solve(&problem);
         }
         Ok(fitted)
@@ -106,18 +108,6 @@ impl LogisticRegression {
                 problem.preconditioner(),
             );
         (minimum.point, minimum.stop)
-    }
-}
-
-fn check_labels(labels: &[usize], n_rows: usize, n_classes: usize) -> Result<()> {
-    check_rows("labels", labels.len(), n_rows, "the features have")?;
-    match labels.iter().position(|&label| label >= n_classes) {
-        None => Ok(()),
-        Some(row) => Err(Error::data(
-            format!("labels, row {row}"),
-            format!("a class from 0 to {}", n_classes.saturating_sub(1)),
-            labels[row],
-        )),
     }
 }
 
@@ -141,19 +131,15 @@ impl FittedLogisticRegression {
     /// Checks what was read.
     fn check(&self) -> Result<()> {
         let Self { n_classes, d_features, classes, .. } = self;
-        let ascending = classes.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || classes.last().is_none_or(|last| last >= n_classes) {
+        let are_ascending = classes.windows(2).all(|pair| pair[0] < pair[1]);
+        ensure(are_ascending && classes.last().is_some_and(|last| last < n_classes), || {
             let expected = format!("ascending classes below {n_classes}");
-            let found = format!("{classes:?}");
-            return Err(Error::data("stored logistic regression", expected, found));
-        }
-        let expected = self.n_outputs() * (d_features + 1);
-        if self.parameters.len() != expected || self.parameters.iter().any(|p| !p.is_finite()) {
-            let expected = format!("{expected} finite parameters");
-            let found = self.parameters.len();
-            return Err(Error::data("stored logistic regression", expected, found));
-        }
-        Ok(())
+            Error::data("stored logistic regression", expected, format!("{classes:?}"))
+        })?;
+        let (found, expected) = (self.parameters.len(), self.n_outputs() * (d_features + 1));
+        ensure(found == expected && self.parameters.iter().all(|p| p.is_finite()), || {
+            Error::data("stored logistic regression", format!("{expected} finite parameters"), found)
+        })
     }
     /// One score tells two classes apart, none is needed for one, and more classes have one each.
     fn n_outputs(&self) -> usize {
@@ -207,7 +193,8 @@ impl FittedLogisticRegression {
 
 /// The function to minimise, over parameters `[n_outputs, d_features + 1]`.
 struct Problem<'a> {
-    features: CowArray<'a, f32, Ix2>,
+    /// The features, row after row.
+    rows: &'a [f32],
     d_features: usize,
     n_outputs: usize,
     /// The index of each row's class among those that occur.
@@ -216,20 +203,10 @@ struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    fn new(
-        features: ArrayView2<'a, f32>,
-        labels: &[usize],
-        shape: &FittedLogisticRegression,
-        inverse_penalty: f64,
-    ) -> Self {
+    fn new(rows: &'a [f32], labels: &[usize], shape: &FittedLogisticRegression, inverse_penalty: f64) -> Self {
         let target = |label| shape.classes.binary_search(label).expect("every label occurs");
-        let features = if features.is_standard_layout() {
-            CowArray::from(features)
-        } else {
-            CowArray::from(features.as_standard_layout().into_owned())
-        };
         Self {
-            features,
+            rows,
             d_features: shape.d_features,
             n_outputs: shape.n_outputs(),
             targets: labels.iter().map(target).collect(),
@@ -247,7 +224,7 @@ impl<'a> Problem<'a> {
     }
 
     fn row(&self, row: usize) -> &[f32] {
-        &as_rows(&self.features)[row * self.d_features..][..self.d_features]
+        &self.rows[row * self.d_features..][..self.d_features]
     }
 
     fn value_and_gradient(&self, parameters: &[f64], gradient: &mut [f64]) -> f64 {
@@ -323,35 +300,34 @@ impl<'a> Problem<'a> {
 
     /// Newton's method with halved steps where a whole one goes too far.
     fn newton(&self, max_iterations: usize, tolerance: f64) -> (Vec<f64>, StopReason) {
-        let mut here = self.iterate(vec![0.0; self.n_parameters()]);
+        let mut here = self.point(vec![0.0; self.n_parameters()]);
         for _ in 0..max_iterations {
             let size = largest(&here.gradient);
             if size <= tolerance {
-                return (here.parameters, StopReason::Converged);
+                return (here.x, StopReason::Converged);
             }
             let direction = self.newton_direction(&here);
             let slope: f64 = here.gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
             let Some(next) = self.halve_until_lower(&here, &direction, slope) else {
-                return (here.parameters, StopReason::NoProgress);
+                return (here.x, StopReason::NoProgress);
             };
             let hidden_by_rounding = -slope <= f64::EPSILON * here.value.abs();
             if hidden_by_rounding && largest(&next.gradient) >= size {
-                return (here.parameters, StopReason::NoProgress);
+                return (here.x, StopReason::NoProgress);
             }
             here = next;
         }
-        (here.parameters, StopReason::MaxIterations)
+        (here.x, StopReason::MaxIterations)
     }
 
-    fn iterate(&self, parameters: Vec<f64>) -> Iterate {
-        let mut gradient = vec![0.0; parameters.len()];
-        Iterate { value: self.value_and_gradient(&parameters, &mut gradient), parameters, gradient }
+    fn point(&self, parameters: Vec<f64>) -> Point {
+        Point::evaluate(parameters, &mut |parameters, gradient| self.value_and_gradient(parameters, gradient))
     }
 
     /// −H⁻¹ g. Where rounding makes H singular (all rows far on the right side), its diagonal is raised until it is
     /// not.
-    fn newton_direction(&self, here: &Iterate) -> Vec<f64> {
-        let hessian = self.hessian(&here.parameters);
+    fn newton_direction(&self, here: &Point) -> Vec<f64> {
+        let hessian = self.hessian(&here.x);
         let downhill = || here.gradient.iter().map(|g| -g).collect::<Vec<f64>>();
         let width = here.gradient.len();
         let mut ridge = 0.0;
@@ -372,25 +348,14 @@ impl<'a> Problem<'a> {
     }
 
     /// The first point at a step of 1, ½, ¼, … that decreases the function enough, rounding allowed for.
-    fn halve_until_lower(&self, here: &Iterate, direction: &[f64], slope: f64) -> Option<Iterate> {
-        let mut step = 1.0;
-        for _ in 0..60 {
-            let along = here.parameters.iter().zip(direction).map(|(from, d)| from + step * d);
-            let next = self.iterate(along.collect());
-            if next.value <= here.value + 1e-4 * step * slope + 1e-14 * here.value.abs() {
-                return Some(next);
-            }
-            step *= 0.5;
-        }
-        None
+    fn halve_until_lower(&self, here: &Point, direction: &[f64], slope: f64) -> Option<Point> {
+        let steps = std::iter::successors(Some(1.0), |step| Some(0.5 * step));
+        steps.take(60).find_map(|step| {
+            let along = here.x.iter().zip(direction).map(|(from, d)| from + step * d);
+            let next = self.point(along.collect());
+            (next.value <= here.value + 1e-4 * step * slope + 1e-14 * here.value.abs()).then_some(next)
+        })
     }
-}
-
-/// Where Newton's method is.
-struct Iterate {
-    parameters: Vec<f64>,
-    value: f64,
-    gradient: Vec<f64>,
 }
 
 /// The numbers row after row.
@@ -431,12 +396,9 @@ fn loss_and_residuals(scores: &mut [f64], target: usize) -> f64 {
 }
 
 fn sigmoid(z: f64) -> f64 {
-    if z >= 0.0 {
-        1.0 / (1.0 + (-z).exp())
-    } else {
-        let e = z.exp();
-        e / (1.0 + e)
-    }
+    // The exponential of a number below zero is never too large.
+    let e = (-z.abs()).exp();
+    if z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
 }
 
 #[cfg(test)]
@@ -518,8 +480,8 @@ mod tests {
     }
 
     fn gradient_size(features: &Array2<f32>, labels: &[usize], fit: &FittedLogisticRegression) -> f64 {
-        let problem = Problem::new(features.view(), labels, fit, 1.0);
-        largest(&problem.iterate(fit.parameters.clone()).gradient)
+        let problem = Problem::new(features.as_slice().unwrap(), labels, fit, 1.0);
+        largest(&problem.point(fit.parameters.clone()).gradient)
     }
 
     #[test]
@@ -538,14 +500,14 @@ mod tests {
         for n_classes in [2, 3] {
             let (features, labels) = random(50, 4, n_classes, 2);
             let fitted = precise().fit(features.view(), &labels, n_classes).unwrap();
-            let problem = Problem::new(features.view(), &labels, &fitted, 0.7);
+            let problem = Problem::new(features.as_slice().unwrap(), &labels, &fitted, 0.7);
             let at: Vec<f64> = (0..problem.n_parameters()).map(|cell| (cell as f64).sin()).collect();
-            let here = problem.iterate(at.clone());
+            let here = problem.point(at.clone());
             for cell in 0..at.len() {
                 let moved = |by: f64| {
                     let mut at = at.clone();
                     at[cell] += by;
-                    problem.iterate(at)
+                    problem.point(at)
                 };
                 let (ahead, behind) = (moved(1e-5), moved(-1e-5));
                 let slope = (ahead.value - behind.value) / 2e-5;
@@ -564,7 +526,7 @@ mod tests {
     fn newton_and_lbfgs_find_the_same_optimum() {
         let (features, labels) = random(400, 30, 2, 3);
         let fitted = precise().fit(features.view(), &labels, 2).unwrap();
-        let problem = Problem::new(features.view(), &labels, &fitted, 1.0);
+        let problem = Problem::new(features.as_slice().unwrap(), &labels, &fitted, 1.0);
         let minimum = Lbfgs { tolerance: 1e-8, ..Lbfgs::default() }
             .minimize(vec![0.0; 31], |at, gradient| problem.value_and_gradient(at, gradient));
         assert_eq!(minimum.stop, StopReason::Converged);

@@ -10,18 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::linear::ColumnMoments;
 use crate::rows::check_columns;
-use crate::{Error, Result, checked_when_read};
+use crate::{Error, Result, checked_when_read, ensure};
 
 /// Checks numbers that may come from a file.
 fn check_stored([shifts, widths]: [&[f64]; 2], [shift, width]: [&str; 2]) -> Result<()> {
     let usable = shifts.len() == widths.len()
         && shifts.iter().chain(widths).all(|value| value.is_finite())
         && widths.iter().all(|&width| width > 0.0);
-    if usable {
-        return Ok(());
-    }
-    let expected = format!("as many positive {width} as {shift}");
-    Err(Error::data("stored scaler", expected, format!("{shift} {shifts:?}, {width} {widths:?}")))
+    ensure(usable, || {
+        let expected = format!("as many positive {width} as {shift}");
+        Error::data("stored scaler", expected, format!("{shift} {shifts:?}, {width} {widths:?}"))
+    })
 }
 
 /// (x − shift) / width of each column.

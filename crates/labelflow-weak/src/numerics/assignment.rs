@@ -29,23 +29,18 @@ struct Prices {
     columns: Vec<f64>,
 }
 
-impl Prices {
-    /// What a pair costs above its prices; never negative but for rounding.
-    fn excess(&self, gains: ArrayView2<'_, f64>, row: usize, column: usize) -> f64 {
-        -gains[[row, column]] - self.rows[row] - self.columns[column]
-    }
-}
-
 /// Finds a column for one more row, moving earlier rows where that is better.
 fn take_in(new_row: usize, gains: ArrayView2<'_, f64>, prices: &mut Prices, row_of: &mut [Option<usize>]) {
     let n = row_of.len();
     let mut distance = vec![f64::INFINITY; n];
     let mut reached_from = vec![None; n];
     let mut is_done = vec![false; n];
+    // What a pair costs above its prices; never negative but for rounding.
+    let excess = |row: usize, column: usize| -gains[[row, column]] - prices.rows[row] - prices.columns[column];
     let (mut row, mut here, mut walked) = (new_row, None, 0.0);
     let free = loop {
         for column in (0..n).filter(|&column| !is_done[column]) {
-            let through_row = walked + prices.excess(gains, row, column);
+            let through_row = walked + excess(row, column);
             if through_row < distance[column] {
                 distance[column] = through_row;
                 reached_from[column] = here;

@@ -98,7 +98,9 @@ impl Lbfgs {
                 history.pairs.clear();
                 direction = history.direction(&here.gradient, &precondition);
             }
-            let first = if history.pairs.is_empty() { first_step(&direction) } else { 1.0 };
+            // Without memory the direction's length says nothing of the distance: begin with a step of length one at most.
+            let first =
+                if history.pairs.is_empty() { (1.0 / dot(&direction, &direction).sqrt()).min(1.0) } else { 1.0 };
             match line_search(&here, &direction, first, &mut objective) {
                 Some(there) => {
                     history.push(&here, &there, &precondition);
@@ -115,14 +117,14 @@ impl Lbfgs {
 
 /// A point with the function and its gradient.
 #[derive(Debug, Clone)]
-struct Point {
-    x: Vec<f64>,
-    value: f64,
-    gradient: Vec<f64>,
+pub(crate) struct Point {
+    pub(crate) x: Vec<f64>,
+    pub(crate) value: f64,
+    pub(crate) gradient: Vec<f64>,
 }
 
 impl Point {
-    fn evaluate(x: Vec<f64>, objective: &mut impl FnMut(&[f64], &mut [f64]) -> f64) -> Self {
+    pub(crate) fn evaluate(x: Vec<f64>, objective: &mut impl FnMut(&[f64], &mut [f64]) -> f64) -> Self {
         let mut gradient = vec![0.0; x.len()];
         let value = objective(&x, &mut gradient);
         Self { x, value, gradient }
@@ -182,11 +184,6 @@ impl History {
         }
         direction
     }
-}
-
-/// Without memory the direction's length says nothing of the distance: begin with a step of length one at most.
-fn first_step(direction: &[f64]) -> f64 {
-    (1.0 / dot(direction, direction).sqrt()).min(1.0)
 }
 
 /// One end of the interval that holds a good step.

@@ -11,10 +11,12 @@ pub(crate) mod vectors;
 
 pub use assignment::best_assignment;
 pub(crate) use cholesky::Cholesky;
+pub(crate) use lbfgs::Point;
 pub use lbfgs::{Lbfgs, Minimum};
 pub(crate) use linear_program::{LinearProgram, Optimum};
 pub use row_chunks::RowChunks;
 pub(crate) use row_chunks::fill_rows;
+pub(crate) use simplex::normalize_weights;
 pub use simplex::{normalize_logs, project_onto_simplex};
 pub use streams::{indexed_stream, scramble, stream};
 pub use vectors::dot_in_lanes;

@@ -25,6 +25,13 @@ pub fn normalize_logs(logs: &mut [f64]) -> f64 {
     highest + sum.ln()
 }
 
+/// Divides weights by their sum; where it is zero, all become the same.
+pub(crate) fn normalize_weights(weights: &mut [f64]) {
+    let sum: f64 = weights.iter().sum();
+    let uniform = 1.0 / weights.len() as f64;
+    weights.iter_mut().for_each(|weight| *weight = if sum > 0.0 { *weight / sum } else { uniform });
+}
+
 /// Replaces `point` by the nearest distribution: the nearest point whose entries are not negative and add up to one.
 ///
 /// ```

@@ -1,10 +1,9 @@
 //! The input table x.
 
-use std::collections::HashSet;
-
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::{Error, Result};
+use crate::votes::check_distinct;
+use crate::{Error, Result, ensure};
 
 /// An error shows at most so many column names.
 const SHOWN_NAMES: usize = 12;
@@ -35,16 +34,11 @@ impl Features {
 
     /// Checks the values; `names` are the column names.
     pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
-        if names.len() != values.ncols() {
-            let place = "features";
-            return Err(Error::data(place, format!("{} column names", values.ncols()), names.len()));
-        }
+        ensure(names.len() == values.ncols(), || {
+            Error::data("features", format!("{} column names", values.ncols()), names.len())
+        })?;
         check_any(values.view())?;
-        let mut known = HashSet::new();
-        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
-            let found = format!("'{name}' twice");
-            return Err(Error::data("features", "column names that differ", found));
-        }
+        check_distinct("features", "column names that differ", &names)?;
         check_finite(values.view(), |column| format!("'{}'", names[column]))?;
         Ok(Self { names, values })
     }
@@ -116,19 +110,17 @@ pub(crate) fn check_table(features: ArrayView2<'_, f32>) -> Result<()> {
 }
 
 fn check_any(features: ArrayView2<'_, f32>) -> Result<()> {
-    if !features.is_empty() {
-        return Ok(());
-    }
-    let found = format!("{} rows and {} columns", features.nrows(), features.ncols());
-    Err(Error::data("features", "at least one row and one column", found))
+    ensure(!features.is_empty(), || {
+        let found = format!("{} rows and {} columns", features.nrows(), features.ncols());
+        Error::data("features", "at least one row and one column", found)
+    })
 }
 
 /// Checks that a table has the columns of the fit and finite numbers.
 pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) -> Result<()> {
-    if features.ncols() != d_features {
-        let expected = format!("{d_features} columns, as in the fit");
-        return Err(Error::data("features", expected, features.ncols()));
-    }
+    ensure(features.ncols() == d_features, || {
+        Error::data("features", format!("{d_features} columns, as in the fit"), features.ncols())
+    })?;
     check_finite(features, |column| column.to_string())
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, checked_when_read};
+use crate::{Error, Result, checked_when_read, ensure};
 
 /// The range of real-valued labels. Learning happens on [0, 1], people write and read the label's own units.
 ///
@@ -39,11 +39,9 @@ impl LabelRange {
     fn check(&self) -> Result<()> {
         let &Self { lower, upper } = self;
         let width = self.width();
-        if lower.is_finite() && upper.is_finite() && width > 0.0 && width.is_finite() {
-            return Ok(());
-        }
-        let expected = "two finite numbers, the lower one first";
-        Err(Error::data("label range", expected, format!("{lower} to {upper}")))
+        ensure(lower.is_finite() && upper.is_finite() && width > 0.0 && width.is_finite(), || {
+            Error::data("label range", "two finite numbers, the lower one first", format!("{lower} to {upper}"))
+        })
     }
 
     /// The lowest label.

@@ -15,4 +15,5 @@ pub use soft_labels::SoftLabels;
 pub use ties::Ties;
 pub use true_values::TrueValues;
 pub use truth::Truth;
+pub(crate) use truth::check_classes;
 pub use weak_dataset::WeakDataset;

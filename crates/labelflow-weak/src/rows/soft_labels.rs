@@ -45,13 +45,11 @@ impl SoftLabels {
 
     /// As [`normalized`](Self::normalized), with an error instead of a panic: a label model that was read from a file may hold anything.
     pub(crate) fn try_normalized(weights: Array2<f64>) -> Result<Self> {
-        let is_weight = |&weight: &f64| weight >= 0.0 && weight.is_finite();
-        if weights.iter().all(is_weight) {
-            return Ok(Self::normalized(weights));
+        match weights.iter().find(|&&weight| !(weight >= 0.0 && weight.is_finite())) {
+            None => Ok(Self::normalized(weights)),
+            Some(found) => Err(Error::data("labels", "weights that are finite and not negative", found)
+                .with_hint("the label model is damaged, or its settings are extreme")),
         }
-        let found = weights.iter().find(|weight| !is_weight(weight)).copied().unwrap_or(f64::NAN);
-        Err(Error::data("labels", "weights that are finite and not negative", found)
-            .with_hint("the label model is damaged, or its settings are extreme"))
     }
 
     /// The probabilities, `[n_rows, n_classes]`.
@@ -77,18 +75,10 @@ impl SoftLabels {
 
     /// The most probable class of each row; ties go to the lowest class.
     pub fn argmax(&self) -> Vec<usize> {
-        self.0.axis_iter(Axis(0)).map(|row| argmax(row.iter().copied())).collect()
+        let rows = self.0.rows().into_iter();
+        rows.map(|row| (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best }))
+            .collect()
     }
-}
-
-fn argmax(values: impl Iterator<Item = f64>) -> usize {
-    let mut best = (0, f64::NEG_INFINITY);
-    for (index, value) in values.enumerate() {
-        if value > best.1 {
-            best = (index, value);
-        }
-    }
-    best.0
 }
 
 #[cfg(test)]

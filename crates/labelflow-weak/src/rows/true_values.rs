@@ -1,6 +1,6 @@
 //! True real-valued labels, kept apart from everything that training can see.
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// True values of the rows of a dataset, in the label's own units. Only evaluation, supervised references and the
 /// simulation of rules accept it.
@@ -12,9 +12,7 @@ pub struct TrueValues {
 impl TrueValues {
     /// Checks that there is a row and that every value is finite.
     pub fn new(values: Vec<f64>) -> Result<Self> {
-        if values.is_empty() {
-            return Err(Error::data("true values", "at least one row", 0));
-        }
+        ensure(!values.is_empty(), || Error::data("true values", "at least one row", 0))?;
         if let Some(row) = values.iter().position(|value| !value.is_finite()) {
             let place = format!("true values, row {row}");
             return Err(Error::data(place, "a finite number", values[row]).with_hint("drop rows without a label first"));

@@ -1,7 +1,7 @@
 //! True labels, kept apart from everything that training can see.
 
 use crate::settings::check_rows;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// True classes of the rows of a dataset. Only evaluation and the simulation of weak signals accept it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,13 +13,8 @@ pub struct Truth {
 impl Truth {
     /// Checks that every label is below `n_classes`.
     pub fn new(labels: Vec<usize>, n_classes: usize) -> Result<Self> {
-        if labels.is_empty() {
-            return Err(Error::data("true labels", "at least one row", 0));
-        }
-        if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
-            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
-            return Err(Error::data(format!("true labels, row {row}"), expected, labels[row]));
-        }
+        ensure(!labels.is_empty(), || Error::data("true labels", "at least one row", 0))?;
+        check_classes("true labels", &labels, n_classes)?;
         Ok(Self { labels, n_classes })
     }
 
@@ -27,13 +22,9 @@ impl Truth {
     /// rows and classes they are.
     pub fn check_shape(&self, what: &str, [n_rows, n_classes]: [usize; 2], owners: [&str; 2]) -> Result<()> {
         check_rows(what, self.n_rows(), n_rows, owners[0])?;
-        match self.n_classes <= n_classes {
-            true => Ok(()),
-            false => {
-                let expected = format!("{n_classes} classes at most{}", owners[1]);
-                Err(Error::data(what, expected, self.n_classes))
-            }
-        }
+        ensure(self.n_classes <= n_classes, || {
+            Error::data(what, format!("{n_classes} classes at most{}", owners[1]), self.n_classes)
+        })
     }
 
     /// The class of each row.
@@ -67,4 +58,14 @@ impl Truth {
         let hits = self.labels.iter().zip(predicted).filter(|(label, p)| label == p).count();
         hits as f64 / self.labels.len() as f64
     }
+}
+
+/// Checks that every class is below `n_classes`.
+pub(crate) fn check_classes(what: &str, classes: &[usize], n_classes: usize) -> Result<()> {
+    classes.iter().enumerate().try_for_each(|(row, &class)| {
+        ensure(class < n_classes, || {
+            let expected = format!("a class from 0 to {}", n_classes.saturating_sub(1));
+            Error::data(format!("{what}, row {row}"), expected, class)
+        })
+    })
 }

@@ -86,12 +86,8 @@ impl Region {
     pub fn members(&self, features: &Features) -> Result<Vec<bool>> {
         match self {
             Self::All => Ok(vec![true; features.n_rows()]),
-            Self::AtLeast { feature, threshold } => {
-                compare(features, feature, *threshold, |value, threshold| value >= threshold)
-            }
-            Self::Below { feature, threshold } => {
-                compare(features, feature, *threshold, |value, threshold| value < threshold)
-            }
+            Self::AtLeast { feature, threshold } => compare(features, feature, *threshold, f32::ge),
+            Self::Below { feature, threshold } => compare(features, feature, *threshold, f32::lt),
             Self::AllOf(regions) => {
                 let mut members = vec![true; features.n_rows()];
                 for region in regions {
@@ -120,14 +116,19 @@ impl Region {
     }
 }
 
-fn compare(features: &Features, feature: &str, threshold: f64, holds: impl Fn(f32, f32) -> bool) -> Result<Vec<bool>> {
+fn compare(
+    features: &Features,
+    feature: &str,
+    threshold: f64,
+    holds: impl Fn(&f32, &f32) -> bool,
+) -> Result<Vec<bool>> {
     if !threshold.is_finite() {
         let place = format!("rule about '{feature}', threshold");
         return Err(Error::data(place, "a finite number", threshold));
     }
     let column = features.column(feature)?;
     let threshold = threshold as f32;
-    Ok(features.values().column(column).iter().map(|&value| holds(value, threshold)).collect())
+    Ok(features.values().column(column).iter().map(|value| holds(value, &threshold)).collect())
 }
 
 impl fmt::Display for Region {
@@ -138,15 +139,10 @@ impl fmt::Display for Region {
             Self::Below { feature, threshold } => write!(f, "{feature} < {threshold}"),
             Self::AllOf(regions) if regions.is_empty() => write!(f, "all rows"),
             Self::AllOf(regions) => {
-                for (index, region) in regions.iter().enumerate() {
-                    let separator = if index == 0 { "" } else { " and " };
-                    write!(f, "{separator}{region}")?;
-                }
-                Ok(())
+                let shown: Vec<String> = regions.iter().map(Self::to_string).collect();
+                f.write_str(&shown.join(" and "))
             }
-            Self::Rows(rows) => {
-                write!(f, "{} given rows", rows.iter().filter(|&&row| row).count())
-            }
+            Self::Rows(rows) => write!(f, "{} given rows", rows.iter().filter(|&&row| row).count()),
         }
     }
 }

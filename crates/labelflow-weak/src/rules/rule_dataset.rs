@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::rule_contradictions::check_contradictions;
 use crate::rows::{Features, LabelRange};
 use crate::rules::{CheckedRules, Claim, CountedRule, Rule, RuleTally, Statistic};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A range taken from the rules is wider than their claims by so many times their width, on both sides: the first of these
 /// with which the rules can hold together.
@@ -132,14 +132,12 @@ pub(crate) fn check_claim(rule: &Rule) -> Result<()> {
         let expected = "a finite number, or a lower and an upper one";
         return Err(Error::data(place, expected, format!("{lower} to {upper}")));
     }
-    match statistic {
-        Statistic::Quantile(level) if !(level > 0.0 && level < 1.0) => {
-            let place = format!("rule '{}', level of the quantile", rule.name);
-            Err(Error::data(place, "a number between 0 and 1", level)
-                .with_hint("0.5 is the median, 0.9 the value that one label in ten exceeds"))
-        }
-        _ => Ok(()),
-    }
+    let Statistic::Quantile(level) = statistic else { return Ok(()) };
+    ensure(level > 0.0 && level < 1.0, || {
+        let place = format!("rule '{}', level of the quantile", rule.name);
+        Error::data(place, "a number between 0 and 1", level)
+            .with_hint("0.5 is the median, 0.9 the value that one label in ten exceeds")
+    })
 }
 
 /// Puts the rule's name before the place of an error.

@@ -11,7 +11,7 @@ use ndarray::Array2;
 
 use crate::label_models::SignalShape;
 use crate::votes::{ABSTAIN, VoteCounter, VotePatterns, Votes, WeakSignals, check_n_classes};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Distinct rows of votes, ascending, and how many rows have each, with the names of labelers and classes.
 ///
@@ -59,10 +59,7 @@ impl CountedVotes {
     /// Rows of votes with how often each occurs. Rows may come in any order and more than once; those that occur never
     /// are left out.
     pub fn new(signals: &WeakSignals, counts: &[u64]) -> Result<Self> {
-        if counts.len() != signals.n_rows() {
-            let expected = format!("{}, one per row", signals.n_rows());
-            return Err(Error::data("counts", expected, counts.len()));
-        }
+        signals.check_counts(counts)?;
         let votes = signals.votes();
         let mut counter = VoteCounter::new(signals.n_signals());
         let rows = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -190,10 +187,8 @@ impl CountedVotes {
 
     /// Checks that not all is abstentions: nothing can be learned from those.
     pub(crate) fn check_any_vote(&self) -> Result<()> {
-        if self.patterns.iter().any(|(row, _)| row.iter().any(|&vote| vote != ABSTAIN)) {
-            return Ok(());
-        }
-        Err(super::signals::no_vote())
+        let is_silent = self.patterns.iter().all(|(row, _)| row.iter().all(|&vote| vote == ABSTAIN));
+        ensure(!is_silent, super::signals::no_vote)
     }
 }
 

@@ -8,6 +8,7 @@ mod vote_tally;
 pub(crate) mod votes;
 
 pub use counted_votes::CountedVotes;
+pub(crate) use signals::check_distinct;
 pub use signals::{SignalValues, SignalView, WeakSignals};
 pub use vote_counter::VoteCounter;
 pub(crate) use vote_patterns::{VotePatterns, vote_shares};

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
 use crate::votes::{ABSTAIN, Votes, check_n_classes};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Votes or probabilities of named labelers about named classes, `[n_rows, n_signals, n_classes]`.
 ///
@@ -154,10 +154,7 @@ impl WeakSignals {
 
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
-        match &self.values {
-            SignalValues::Votes(votes) => votes.n_rows(),
-            SignalValues::Probabilities(p) => p.dim().0,
-        }
+        self.view().n_rows()
     }
 
     /// Number of labelers.
@@ -195,13 +192,9 @@ impl WeakSignals {
         match &self.values {
             SignalValues::Votes(votes) => votes.get(row, signal),
             SignalValues::Probabilities(p) => {
-                let mut best: Option<(usize, f32)> = None;
-                for (class, &p) in p.index_axis(Axis(0), row).row(signal).iter().enumerate() {
-                    if !p.is_nan() && best.is_none_or(|(_, highest)| p > highest) {
-                        best = Some((class, p));
-                    }
-                }
-                best.map(|(class, _)| class)
+                let of_classes = p.slice(s![row, signal, ..]);
+                let given = of_classes.iter().enumerate().filter(|(_, p)| !p.is_nan());
+                given.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(class, _)| class)
             }
         }
     }
@@ -226,10 +219,13 @@ impl WeakSignals {
 
     /// Checks that not all is abstentions: nothing can be learned from those.
     pub fn check_any_vote(&self) -> Result<()> {
-        if (0..self.n_rows()).any(|row| self.is_covered(row)) {
-            return Ok(());
-        }
-        Err(no_vote())
+        ensure((0..self.n_rows()).any(|row| self.is_covered(row)), no_vote)
+    }
+
+    /// Checks that there is a count for each row.
+    pub(crate) fn check_counts(&self, counts: &[u64]) -> Result<()> {
+        let n_rows = self.n_rows();
+        ensure(counts.len() == n_rows, || Error::data("counts", format!("{n_rows}, one per row"), counts.len()))
     }
 
     /// The hard votes behind these signals: borrowed when they are votes, rounded when they are probabilities.
@@ -278,15 +274,16 @@ pub(crate) fn no_vote() -> Error {
 }
 
 pub(crate) fn check_names(what: &str, names: &[String], expected: usize) -> Result<()> {
-    if names.len() != expected {
-        return Err(Error::data(what, expected, names.len()));
-    }
+    ensure(names.len() == expected, || Error::data(what, expected, names.len()))?;
+    check_distinct(what, "names that differ", names)
+}
+
+pub(crate) fn check_distinct(what: &str, expected: &str, names: &[String]) -> Result<()> {
     // Workers of a crowd are labelers by the thousand.
     let mut known = HashSet::new();
-    match names.iter().find(|name| !known.insert(name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(Error::data(what, "names that differ", format!("'{name}' twice"))),
-    }
+    names
+        .iter()
+        .try_for_each(|name| ensure(known.insert(name), || Error::data(what, expected, format!("'{name}' twice"))))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::slice::{ChunksExact, Iter};
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::numerics::{RowChunks, fill_rows};
+use crate::numerics::{RowChunks, fill_rows, normalize_weights};
 use crate::votes::{ABSTAIN, SignalView, VoteCounter, Votes, cast_votes};
 
 /// Up to this many possible patterns are counted in a table, more in a hash map.
@@ -203,11 +203,6 @@ impl VotePatterns {
         &self.bytes[pattern * self.n_signals..][..self.n_signals]
     }
 
-    /// How many rows have this pattern.
-    pub(crate) fn count(&self, pattern: usize) -> f64 {
-        self.counts[pattern]
-    }
-
     /// Patterns with their counts.
     pub(crate) fn iter(&self) -> Rows<'_> {
         self.bytes.chunks_exact(self.n_signals).zip(self.counts.iter().copied())
@@ -217,15 +212,8 @@ impl VotePatterns {
 /// Writes each class's share of a row's votes; equal shares without votes.
 pub(crate) fn vote_shares(votes: &[u8], shares: &mut [f64]) {
     shares.fill(0.0);
-    let mut n_votes = 0.0;
-    for (_, class) in cast_votes(votes) {
-        shares[class] += 1.0;
-        n_votes += 1.0;
-    }
-    let n_classes = shares.len() as f64;
-    for share in shares {
-        *share = if n_votes > 0.0 { *share / n_votes } else { 1.0 / n_classes };
-    }
+    cast_votes(votes).for_each(|(_, class)| shares[class] += 1.0);
+    normalize_weights(shares);
 }
 
 #[cfg(test)]

@@ -68,8 +68,8 @@ impl VoteTally {
             let found = format!("{} rows, {} labelers and {} classes", found.0, found.1, found.2);
             return Err(Error::data("labels", expected, found));
         }
-        if !counts.is_empty() && counts.len() != n_rows {
-            return Err(Error::data("counts", format!("{n_rows}, one per row"), counts.len()));
+        if !counts.is_empty() {
+            signals.check_counts(counts)?;
         }
         let truth = true_classes(signals, truth)?;
         self.has_truth |= truth.is_some();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The byte that stands for "no opinion".
 pub const ABSTAIN: u8 = u8::MAX;
@@ -189,10 +189,8 @@ fn n_classes_or_found(named: Option<usize>, found: usize) -> Result<usize> {
 }
 
 pub(crate) fn check_n_classes(n_classes: usize) -> Result<()> {
-    if (2..=usize::from(ABSTAIN)).contains(&n_classes) {
-        return Ok(());
-    }
-    Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes))
+    let is_possible = (2..=usize::from(ABSTAIN)).contains(&n_classes);
+    ensure(is_possible, || Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes))
 }
 
 fn vote_out_of_range(row: usize, signal: usize, vote: impl std::fmt::Display, n_classes: usize) -> Error {

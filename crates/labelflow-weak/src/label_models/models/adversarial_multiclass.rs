@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
 use crate::numerics::{LinearProgram, Optimum, dot, project_onto_simplex};
 use crate::rows::SoftLabels;
@@ -152,8 +152,8 @@ pub struct FittedAdversarialMulticlass {
     pub slack: f64,
 }
 
-impl FittedLists for FittedAdversarialMulticlass {
-    fn checked_shape(&self) -> Result<SignalShape> {
+impl FittedAdversarialMulticlass {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         self.shape.check_list("weights", self.weights.len(), &[self.shape.n_signals])
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::majority_vote::count_votes;
 use crate::Result;
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::fill_rows;
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, SignalValues, WeakSignals};
@@ -48,8 +48,8 @@ impl LabelModel for AverageSignals {
     }
 }
 
-impl FittedLists for FittedAverageSignals {
-    fn checked_shape(&self) -> Result<SignalShape> {
+impl FittedAverageSignals {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         Ok(self.0)
     }
 }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
 use crate::Result;
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::Bounds;
 use crate::numerics::{RowChunks, fill_rows, scramble};
 use crate::rows::SoftLabels;
@@ -171,13 +171,9 @@ impl FittedConstrainedLabels {
     fn replay(&self, pulls: &[Vec<f64>], rows: Rows<'_>, row: usize, labels: &mut [f64]) {
         let n_classes = self.shape.n_classes;
         let mut signals = Vec::new();
-        rows.for_each_given(row, |cell, class, slope| {
-            signals.push((cell, class, slope));
-        });
+        rows.for_each_given(row, |cell, class, slope| signals.push((cell, class, slope)));
         labels.fill(f64::NAN);
-        for &(_, class, _) in &signals {
-            labels[class] = 0.0;
-        }
+        signals.iter().for_each(|&(_, class, _)| labels[class] = 0.0);
         let (mut trial_labels, mut gradient) = (vec![0.0; n_classes], vec![0.0; n_classes]);
         for (trial, pulls) in pulls.iter().enumerate() {
             start_labels(rows, row, self.seed, trial, &mut trial_labels);
@@ -195,10 +191,8 @@ impl FittedConstrainedLabels {
         // Of a class that no labeler speaks of, the start is all that there is.
         share_what_is_left(labels);
     }
-}
 
-impl FittedLists for FittedConstrainedLabels {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let (n_trials, n_steps) = (self.n_trials, self.n_steps);
         ConstrainedLabels { n_trials, n_steps, ..ConstrainedLabels::default() }.check()?;
@@ -264,7 +258,7 @@ impl<'a> Rows<'a> {
 /// The equations r = 0.
 struct System<'a> {
     rows: Rows<'a>,
-    n_classes: usize,
+    shape: SignalShape,
     /// N, `[n_signals, n_classes]`.
     n_given: Vec<f64>,
     /// What the mean of slope times label should be, `[n_signals, n_classes]`.
@@ -274,7 +268,6 @@ struct System<'a> {
 impl<'a> System<'a> {
     fn new(rows: Rows<'a>, shape: SignalShape, bounds: &Bounds) -> Self {
         let n_cells = shape.n_signals * shape.n_classes;
-        let n_classes = shape.n_classes;
         // N, then Σ q, both [n_signals, n_classes].
         let mut sums = sum_over_rows(rows, shape, 2 * n_cells, |row, count, sums| {
             rows.for_each_given(row, |cell, _, slope| {
@@ -291,17 +284,13 @@ impl<'a> System<'a> {
             // What nobody speaks of is no equation.
             .map(|(bound, (said, &n))| if n > 0.0 { bound - said / (n + TINY) } else { 0.0 })
             .collect();
-        Self { rows, n_classes, n_given, targets }
+        Self { rows, shape, n_given, targets }
     }
 
-    fn shape(&self) -> SignalShape {
-        let n_signals = self.n_given.len() / self.n_classes;
-        SignalShape { n_signals, n_classes: self.n_classes }
-    }
 
     /// Random labels, `[n_rows, n_classes]`.
     fn starts(&self, seed: u64, trial: usize) -> Vec<f64> {
-        let starts = fill_rows(self.rows.len(), self.n_classes, |row, labels| {
+        let starts = fill_rows(self.rows.len(), self.shape.n_classes, |row, labels| {
             start_labels(self.rows, row, seed, trial, labels);
         });
         starts.into_raw_vec_and_offset().0
@@ -321,9 +310,8 @@ impl<'a> System<'a> {
     }
 
     fn residuals(&self, labels: &[f64]) -> Vec<f64> {
-        let n_classes = self.n_classes;
-        let n_cells = self.n_given.len();
-        let mut sums = sum_over_rows(self.rows, self.shape(), n_cells, |row, count, sums| {
+        let n_classes = self.shape.n_classes;
+        let mut sums = sum_over_rows(self.rows, self.shape, self.n_given.len(), |row, count, sums| {
             let labels = &labels[row * n_classes..][..n_classes];
             self.rows.for_each_given(row, |cell, class, slope| {
                 sums[cell] += count * slope * labels[class];
@@ -336,7 +324,7 @@ impl<'a> System<'a> {
     }
 
     fn step_all(&self, labels: &mut [f64], squares: &mut [f64], pulls: &[f64]) {
-        let n_classes = self.n_classes;
+        let n_classes = self.shape.n_classes;
         let rows = labels.par_chunks_mut(n_classes).zip(squares.par_chunks_mut(n_classes));
         rows.enumerate().with_min_len(MIN_ROWS).for_each_init(
             || vec![0.0; n_classes],
@@ -447,7 +435,7 @@ mod tests {
                 gradient += if of == class { slope * pulls[cell] } else { 0.0 };
             });
             // A pattern stands for several rows, which all move.
-            assert_abs_diff_eq!(gradient * patterns.count(row), difference, epsilon = 1e-7);
+            assert_abs_diff_eq!(gradient * patterns.counts[row], difference, epsilon = 1e-7);
         }
     }
 

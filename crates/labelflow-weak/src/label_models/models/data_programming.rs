@@ -28,7 +28,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::one_coin::{OneCoin, OneCoinFit};
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
@@ -176,10 +176,8 @@ impl FittedDataProgramming {
     pub fn accuracies(&self) -> &[f64] {
         &self.model.accuracies
     }
-}
 
-impl FittedLists for FittedDataProgramming {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.shape.check_list("class_balance", self.model.class_balance.len(), &[n_classes])?;
         self.shape.check_list("accuracies", self.model.accuracies.len(), &[n_signals])?;

@@ -11,10 +11,12 @@
 //!
 //! A. P. Dawid and A. M. Skene, *Maximum likelihood estimation of observer error-rates using the EM algorithm*, 1979.
 
+use std::borrow::Cow;
+
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
@@ -97,22 +99,18 @@ impl DawidSkene {
             }
         }
     }
-}
 
-impl DawidSkene {
     /// The fit to patterns that have a vote.
     pub(crate) fn fit_patterns(&self, patterns: &VotePatterns, shape: SignalShape) -> Result<FittedDawidSkene> {
         self.check(shape.n_classes)?;
         let abstention_answers = self.answering_abstentions(patterns, shape);
-        let spoken;
-        let mut patterns = patterns;
-        if !abstention_answers.contains(&true) {
+        let patterns = match abstention_answers.contains(&true) {
+            true => Cow::Borrowed(patterns),
             // Rows without votes would only copy the class balance into its own estimate: the fixed point is the same
             // without them, and nearer.
-            spoken = patterns.without_silence();
-            patterns = &spoken;
-        }
-        Ok(Fit { settings: self, shape, abstention_answers, patterns }.run())
+            false => patterns.without_silence(),
+        };
+        Ok(Fit { settings: self, shape, abstention_answers, patterns: &patterns }.run())
     }
 }
 
@@ -168,10 +166,8 @@ impl FittedDawidSkene {
             }
         })
     }
-}
 
-impl FittedLists for FittedDawidSkene {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let check = |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
         check("class_balance", self.class_balance.len(), &[n_classes])?;

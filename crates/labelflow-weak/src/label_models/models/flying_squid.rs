@@ -24,8 +24,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
-use crate::numerics::normalize_logs;
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
+use crate::numerics::{normalize_logs, normalize_weights};
 use crate::rows::SoftLabels;
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, cast_votes};
 
@@ -133,24 +133,16 @@ impl FlyingSquid {
         let agrees = 0.5 * (1.0 + correlation - abstains);
         let votes_on_class = probability * (1.0 - abstains);
         let right_for = 0.5 * (votes_on_class + agrees - votes_against);
-        let mut table = VoteTable {
-            votes_for: [votes_for - right_for, right_for],
-            votes_against: [agrees - right_for, votes_on_class - right_for],
-        };
-        let mut sum = abstains;
-        for p in table.votes_for.iter_mut().chain(&mut table.votes_against) {
-            *p = match self.negative_probabilities {
-                NegativeProbabilities::Absolute => p.abs(),
-                NegativeProbabilities::Clamped if *p < 0.0 => SMALLEST,
-                NegativeProbabilities::Clamped => *p,
-            };
-            sum += *p;
-        }
+        let cells = [votes_for - right_for, right_for, agrees - right_for, votes_on_class - right_for];
+        let cells = cells.map(|p| match self.negative_probabilities {
+            NegativeProbabilities::Absolute => p.abs(),
+            NegativeProbabilities::Clamped if p < 0.0 => SMALLEST,
+            NegativeProbabilities::Clamped => p,
+        });
+        let sum = cells.iter().fold(abstains, |sum, p| sum + p);
         // What is left of the abstentions is the same share of both classes: it cancels from the posterior.
-        for p in table.votes_for.iter_mut().chain(&mut table.votes_against) {
-            *p /= sum;
-        }
-        table
+        let [wrong_for, right_for, right_against, wrong_against] = cells.map(|p| p / sum);
+        VoteTable { votes_for: [wrong_for, right_for], votes_against: [right_against, wrong_against] }
     }
 }
 
@@ -222,19 +214,11 @@ impl FittedFlyingSquid {
             OneVersusRest::Softmax => {
                 normalize_logs(probabilities);
             }
-            OneVersusRest::Shares => {
-                let sum: f64 = probabilities.iter().sum();
-                let uniform = 1.0 / probabilities.len() as f64;
-                for p in probabilities {
-                    *p = if sum > 0.0 { *p / sum } else { uniform };
-                }
-            }
+            OneVersusRest::Shares => normalize_weights(probabilities),
         }
     }
-}
 
-impl FittedLists for FittedFlyingSquid {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
         let n_models = self.shape.classes_against_rest().len();
@@ -249,25 +233,21 @@ impl FittedLists for FittedFlyingSquid {
 
 impl FittedLabelModel for FittedFlyingSquid {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        let balances = &self.class_balance[self.shape.classes_against_rest()];
-        let log_ratios: Vec<_> =
-            self.models.iter().zip(balances).map(|(model, &probability)| model.log_ratios(probability)).collect();
+        let classes = self.shape.classes_against_rest();
+        let models = classes.clone().zip(&self.models);
+        let log_ratios: Vec<_> = models.map(|(class, model)| model.log_ratios(self.class_balance[class])).collect();
         self.shape.label_votes(signals, |votes, probabilities| {
             if votes.iter().all(|&vote| vote == ABSTAIN) {
                 probabilities.copy_from_slice(&self.class_balance);
                 return;
             }
-            let of_class =
-                |class: usize, log_ratios: &Vec<_>| posterior(log_ratios, self.class_balance[class], class, votes);
-            if let [log_ratios] = &log_ratios[..] {
-                let p = of_class(1, log_ratios);
-                probabilities.copy_from_slice(&[1.0 - p, p]);
-                return;
+            for (class, log_ratios) in classes.clone().zip(&log_ratios) {
+                probabilities[class] = posterior(log_ratios, self.class_balance[class], class, votes);
             }
-            for (class, (p, log_ratios)) in probabilities.iter_mut().zip(&log_ratios).enumerate() {
-                *p = of_class(class, log_ratios);
+            match probabilities {
+                [against, p] => *against = 1.0 - *p,
+                _ => self.combine(probabilities),
             }
-            self.combine(probabilities);
         })
     }
 }

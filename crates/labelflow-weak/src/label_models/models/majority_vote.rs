@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals, cast_votes};
 
@@ -63,8 +63,8 @@ impl LabelModel for MajorityVote {
     }
 }
 
-impl FittedLists for FittedMajorityVote {
-    fn checked_shape(&self) -> Result<SignalShape> {
+impl FittedMajorityVote {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         Ok(self.shape)
     }
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::label_models::overlaps::{
     Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale, explained_overlaps,
 };
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
@@ -162,10 +162,8 @@ impl FittedMeTaL {
     pub fn confusions(&self) -> Array3<f64> {
         self.rates.confusions()
     }
-}
 
-impl FittedLists for FittedMeTaL {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         self.rates.check()
     }
 }

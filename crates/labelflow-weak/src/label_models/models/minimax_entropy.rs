@@ -27,13 +27,13 @@ use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
 use crate::stop_reason::until_settled;
 use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes, vote_shares};
-use crate::{Error, Result, StopReason};
+use crate::{Error, Result, StopReason, ensure};
 
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
 ///
@@ -89,10 +89,8 @@ impl MinimaxEntropy {
         check_not_negative(&[("tolerance", self.tolerance), ("inner_tolerance", self.inner_tolerance)])?;
         let penalties = [("labeler_penalty", self.labeler_penalty), ("row_penalty", self.row_penalty)];
         for (setting, value) in penalties {
-            if let Some(value) = value.filter(|value| value.is_nan() || *value < 0.0) {
-                let expected = "a number that is not negative, or infinity";
-                return Err(Error::config(setting, expected, value));
-            }
+            let value = value.unwrap_or(0.0);
+            ensure(value >= 0.0, || Error::config(setting, "a number that is not negative, or infinity", value))?;
         }
         self.class_balance.check(n_classes)
     }
@@ -178,20 +176,16 @@ impl FittedMinimaxEntropy {
         let mut of_row = vec![0.0; n_classes * n_classes];
         let mut labels = vec![0.0; n_classes];
         self.model.posterior(votes, &of_row, &mut labels);
-        for _ in 0..self.settings.max_iterations {
+        until_settled(self.settings.max_iterations, self.settings.tolerance, || {
             let before = labels.clone();
             self.model.fit_row(votes, &labels, &mut of_row, &minimizer);
-            self.model.posterior(votes, &of_row, &mut labels);
-            if largest_change(&before, &labels) < self.settings.tolerance {
-                break;
-            }
-        }
+            let log_likelihood = self.model.posterior(votes, &of_row, &mut labels);
+            (log_likelihood, largest_change(&before, &labels))
+        });
         labels
     }
-}
 
-impl FittedLists for FittedMinimaxEntropy {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.settings.check(n_classes)?;
         let Confusions { log_balance, labelers, .. } = &self.model;
@@ -384,7 +378,7 @@ impl Fit<'_> {
                     let pattern = pattern as usize;
                     CastVote {
                         vote: usize::from(self.patterns.row(pattern)[signal]),
-                        weight: self.patterns.count(pattern) * rows[pattern].labels[class],
+                        weight: self.patterns.counts[pattern] * rows[pattern].labels[class],
                         offsets: &rows[pattern].parameters[class * n_classes..][..n_classes],
                     }
                 })
@@ -409,8 +403,7 @@ impl Fit<'_> {
 
     /// The penalised log-likelihood, in a fixed order.
     fn objective(&self, model: &Confusions, rows: &[RowState]) -> f64 {
-        let of_rows = rows.iter().enumerate();
-        let sum: f64 = of_rows.map(|(pattern, row)| self.patterns.count(pattern) * row.objective).sum();
+        let sum: f64 = rows.iter().zip(&self.patterns.counts).map(|(row, count)| count * row.objective).sum();
         sum - penalty_term(self.labeler_penalty, &model.labelers)
     }
 }

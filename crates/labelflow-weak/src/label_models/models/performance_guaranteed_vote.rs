@@ -26,12 +26,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::average_signals::share_what_is_left;
-use crate::label_models::{FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::LabelerErrors;
 use crate::numerics::LinearProgram;
 use crate::rows::SoftLabels;
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Up to this many labelers, every set is tried.
 const MAX_EXHAUSTIVE: usize = 9;
@@ -113,11 +113,9 @@ impl LabelModel for PerformanceGuaranteedVote {
 impl PerformanceGuaranteedVote {
     fn check(&self, n_signals: usize) -> Result<()> {
         let largest = n_signals.min(LARGEST_SIZE);
-        if self.min_size % 2 == 1 && self.min_size <= largest {
-            return Ok(());
-        }
-        let expected = format!("an odd number of labelers, at most {largest}");
-        Err(Error::config("min_size", expected, self.min_size))
+        ensure(self.min_size % 2 == 1 && self.min_size <= largest, || {
+            Error::config("min_size", format!("an odd number of labelers, at most {largest}"), self.min_size)
+        })
     }
 }
 
@@ -129,8 +127,8 @@ pub struct FittedPerformanceGuaranteedVote {
     pub subsets: Vec<GuaranteedSubset>,
 }
 
-impl FittedLists for FittedPerformanceGuaranteedVote {
-    fn checked_shape(&self) -> Result<SignalShape> {
+impl FittedPerformanceGuaranteedVote {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let n_votes = self.shape.classes_against_rest().len();
         self.shape.check_list("subsets", self.subsets.len(), &[n_votes])?;
         let n_signals = self.shape.n_signals;

@@ -22,13 +22,13 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::overlaps::{Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale};
-use crate::label_models::{ClassBalance, FittedLabelModel, FittedLists, LabelModel, SignalShape};
+use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::linear::LearningRateSchedule;
 use crate::numerics::best_assignment;
 use crate::rows::SoftLabels;
 use crate::settings::check_not_negative;
 use crate::votes::{CountedVotes, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The largest margin of rates when none is given.
 const MAX_MARGIN: f64 = 0.01;
@@ -54,10 +54,9 @@ impl Precision {
             Self::Same(precision) => vec![*precision; n_signals],
             Self::PerLabeler(precisions) => precisions.clone(),
         };
-        if precisions.len() != n_signals {
-            let expected = format!("one number, or one for each of {n_signals} labelers");
-            return Err(Error::config("precision", expected, precisions.len()));
-        }
+        ensure(precisions.len() == n_signals, || {
+            Error::config("precision", format!("one number, or one for each of {n_signals} labelers"), precisions.len())
+        })?;
         match precisions.iter().find(|&&precision| !(precision > 0.0 && precision <= 1.0)) {
             None => Ok(precisions),
             Some(bad) => Err(Error::config("precision", "numbers above 0, at most 1", bad)),
@@ -137,12 +136,8 @@ impl SnorkelLabelModel {
         check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
         self.schedule.check()?;
         check_not_negative(&[("min_learning_rate", self.min_learning_rate)])?;
-        match self.rate_margin {
-            Some(margin) if !(margin > 0.0 && margin < 0.5) => {
-                Err(Error::config("rate_margin", "a number above 0, below 0.5", margin))
-            }
-            _ => Ok(()),
-        }
+        let margin = self.rate_margin.unwrap_or(MAX_MARGIN);
+        ensure(margin > 0.0 && margin < 0.5, || Error::config("rate_margin", "a number above 0, below 0.5", margin))
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> + use<> {
@@ -173,9 +168,7 @@ impl LabelModel for SnorkelLabelModel {
         };
         let own_blocks = Array2::from_shape_fn((precisions.len(), precisions.len()), |(a, b)| a == b);
         let (rates, loss) = fit.run(overlaps.values.view(), own_blocks.view(), self.rates());
-        if !loss.is_finite() {
-            return Err(diverged(self.learning_rate));
-        }
+        ensure(loss.is_finite(), || diverged(self.learning_rate))?;
         let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
         Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
@@ -251,10 +244,8 @@ impl FittedSnorkelLabelModel {
         };
         self.coverages.iter().enumerate().map(weight).collect()
     }
-}
 
-impl FittedLists for FittedSnorkelLabelModel {
-    fn checked_shape(&self) -> Result<SignalShape> {
+    pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let shape = self.rates.check()?;
         shape.check_list("coverages", self.coverages.len(), &[shape.n_signals])
     }

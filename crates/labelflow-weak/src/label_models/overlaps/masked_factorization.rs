@@ -97,9 +97,7 @@ impl MaskedFactorization<'_> {
     /// The gradient and the share of the loss of one row of F, but for the pull towards C.
     fn fill_row(&self, row: usize, columns: &[f64], residual: &mut [f64], found: &mut [f64]) {
         let n = self.target.nrows();
-        for (entry, &target) in residual.iter_mut().zip(self.target.row(row)) {
-            *entry = target;
-        }
+        residual.iter_mut().zip(self.target.row(row)).for_each(|(entry, &target)| *entry = target);
         for (column, &weight) in columns.chunks_exact(n).zip(self.weights) {
             let scale = weight * column[row];
             residual.iter_mut().zip(column).for_each(|(entry, value)| *entry -= scale * value);

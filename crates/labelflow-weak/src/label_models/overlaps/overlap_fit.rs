@@ -17,7 +17,7 @@ use super::masked_factorization::{Descent, MaskedFactorization};
 use super::overlap_counts::Overlaps;
 use super::vote_rates::VoteRates;
 use crate::settings::{check_at_least_one, check_not_negative, check_positive};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// What a fit starts from.
 #[derive(Debug)]
@@ -82,9 +82,8 @@ pub(crate) fn check_descent(
 ) -> Result<()> {
     check_at_least_one(&[("n_epochs", n_epochs)])?;
     check_positive(&[("learning_rate", learning_rate)])?;
-    if !(0.0..1.0).contains(&momentum) {
-        return Err(Error::config("momentum", "a number from 0 to below 1", momentum));
-    }
+    let keeps_less = (0.0..1.0).contains(&momentum);
+    ensure(keeps_less, || Error::config("momentum", "a number from 0 to below 1", momentum))?;
     check_not_negative(&[("l2", l2)])?;
     check_positive(&[("init_scale", init_scale.unwrap_or(1.0))])
 }
