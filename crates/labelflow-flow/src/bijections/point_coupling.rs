@@ -17,7 +17,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bijections::{GAIN_FLOOR, N_HEADS};
+use crate::bijections::{N_HEADS, gain_and_offset};
 use crate::layers::per_point;
 use crate::{
     Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
@@ -84,13 +84,20 @@ impl PointCoupling {
         }
     }
 
+    /// The axes that are kept.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = usize> {
+        (0..N_AXES).filter(|axis| !self.warped.contains(axis))
+    }
+
+    /// Their values, `[1, n_clouds, n_points, n_kept]`.
+    pub(crate) fn kept_of(&self, axes: &Axes) -> Tensor<4> {
+        Tensor::cat(self.kept().map(|axis| axes[axis].clone()).collect(), 3)
+    }
+
     /// For each warped axis its scale, the logarithm of it and the shift, each `[1, n_clouds, n_points, 1]`.
     fn scales_and_shifts(&self, axes: &Axes, condition: Tensor<3>, mode: Mode<'_>) -> Vec<[Tensor<4>; 3]> {
-        let kept = (0..N_AXES).filter(|axis| !self.warped.contains(axis));
-        let kept = kept.map(|axis| axes[axis].clone()).collect();
-        let gain = (condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR).unsqueeze_dim(2);
-        let offset = condition.narrow(0, N_HEADS, N_HEADS).unsqueeze_dim(2);
-        let hidden = relu(self.first.forward(Tensor::cat(kept, 3), mode));
+        let [gain, offset] = gain_and_offset(condition).map(|part| part.unsqueeze_dim::<4>(2));
+        let hidden = relu(self.first.forward(self.kept_of(axes), mode));
         let hidden = self.second.forward(hidden, mode);
         let heads = per_point(relu(hidden * gain + offset), &self.merge);
         let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
