@@ -188,11 +188,9 @@ impl GeneralizedExpectation {
             let term = "expectation".to_owned();
             return Err(Error::NotFinite { term, value: minimum.value, epoch: 0 });
         }
-        let (d_features, point) = (features.d_features(), minimum.point);
-        Ok(FittedGeneralizedExpectation {
-            classifier: LinearClassifier::new(n_classes, d_features, scaler, point),
-            stop: minimum.stop,
-        })
+        let classifier =
+            LinearClassifier { n_classes, d_features: features.d_features(), scaler, weights: minimum.point };
+        Ok(FittedGeneralizedExpectation { classifier, stop: minimum.stop })
     }
 
     fn check(&self, features: &Features, signals: &WeakSignals, reference: &ReferenceProportions) -> Result<()> {
@@ -205,8 +203,7 @@ impl GeneralizedExpectation {
         check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         let (n_signals, _, n_classes) = reference.0.dim();
         let expected = (signals.n_signals(), signals.n_classes());
-        let found = (n_signals, n_classes);
-        Ok(check_labelers("reference", found, expected, "the signals have")?)
+        Ok(check_labelers("reference", (n_signals, n_classes), expected, "the signals have")?)
     }
 }
 
@@ -280,9 +277,7 @@ impl Problem {
     }
 
     fn row(&self, row: usize) -> &[f32] {
-        let d_features = self.features.ncols();
-        let values = self.features.as_slice().expect("rows lie side by side");
-        &values[row * d_features..][..d_features]
+        self.features.row(row).to_slice().expect("rows lie side by side")
     }
 
     /// The groups that a row is in.
