@@ -18,7 +18,7 @@ use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use labelflow_weak::settings::{check_at_least_one, check_labelers, check_positive, check_rows};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -103,14 +103,12 @@ impl ReferenceProportions {
             let found = format!("{n_sides} sides and {n_classes} classes");
             return Err(Error::data("reference", "as many sides as classes, at least 2", found));
         }
-        for (signal, sides) in proportions.axis_iter(Axis(0)).enumerate() {
-            for (side, shares) in sides.axis_iter(Axis(0)).enumerate() {
-                let known = shares.iter().any(|share| !share.is_nan());
-                let sums_to_one = (shares.sum() - 1.0).abs() <= 1e-6;
-                if known && !(sums_to_one && shares.iter().all(|&share| share >= 0.0)) {
-                    let place = format!("reference, labeler {signal}, side {side}");
-                    return Err(Error::data(place, "shares that sum to 1", shares));
-                }
+        for (index, shares) in proportions.rows().into_iter().enumerate() {
+            let known = shares.iter().any(|share| !share.is_nan());
+            let sums_to_one = (shares.sum() - 1.0).abs() <= 1e-6;
+            if known && !(sums_to_one && shares.iter().all(|&share| share >= 0.0)) {
+                let place = format!("reference, labeler {}, side {}", index / n_sides, index % n_sides);
+                return Err(Error::data(place, "shares that sum to 1", shares));
             }
         }
         Ok(Self(proportions))
@@ -375,7 +373,7 @@ mod tests {
     use labelflow_data::catalog::{BoundsFrom, embedded, simulate};
     use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
     use labelflow_weak::votes::Votes;
-    use ndarray::array;
+    use ndarray::{Axis, array};
 
     use super::*;
 

@@ -146,7 +146,7 @@ impl LabelFlowClassifier {
         };
         let mut visit = |features: &Features, of_rows: &RowSignals| {
             of_rows.view(n_classes).into_iter().for_each(|rows| signals.add(rows));
-            groups.iter_mut().for_each(|group| group.add(features.values()));
+            groups.iter_mut().flatten().for_each(|group| group.add(features.values()));
             Ok(())
         };
         let rows = FitRows::of_source(self, source, &demands, &mut visit)?;

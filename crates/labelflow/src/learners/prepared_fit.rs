@@ -67,7 +67,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
     /// A digest of the settings and the data, and of the memory if rows are read in parts: two runs with the same digest end with the
     /// same weights. Rows in memory are hashed when it is first asked for.
     pub fn digest(&self) -> &str {
-        self.rows.digest()
+        &self.rows.digest
     }
 
     /// Number of rows of which no labeler or rule speaks.
@@ -125,7 +125,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
     ) -> Result<FittedFlow<L>> {
         let settings = FlowSettings { training, ..self.learner.settings() };
         let device = settings.device.open()?.autodiff();
-        let (names, d_labels) = (self.rows.feature_names(), L::d_labels(&self.labels));
+        let (names, d_labels) = (self.rows.feature_names, L::d_labels(&self.labels));
         let flow = self.learner.init_flow(names.len(), d_labels, &device);
         let FitOptions { constraints, checkpoint, observer, folder } = options;
         let mut silent = ();

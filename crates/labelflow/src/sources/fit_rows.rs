@@ -30,12 +30,18 @@ use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
 use crate::training::{BatchSize, Course, Objective, Report, Start, bytes_per_row, run_epochs, stream};
 use crate::{Error, Result};
 
-/// Rows that were looked at, and a digest of them.
-pub(crate) enum FitRows<'a> {
-    /// In memory; the digest is computed when it is asked for.
-    Memory { features: &'a Features, digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>> },
-    /// Of a source.
-    Parts(PartedRows<'a>),
+/// Rows that were looked at.
+pub(crate) struct FitRows<'a> {
+    pub(crate) feature_names: &'a [String],
+    /// Of the settings and the rows, computed when it is asked for.
+    pub(crate) digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>>,
+    place: Place<'a>,
+}
+
+/// Where rows are.
+enum Place<'a> {
+    Memory(&'a Features),
+    Source(PartedRows<'a>),
 }
 
 /// All rows in memory.
@@ -68,14 +74,15 @@ impl<'a> FitRows<'a> {
         learner.check_settings()?;
         check_enough(features.n_rows() as u64)?;
         let settings = as_text(learner);
-        let digest = move || {
+        let digest: Box<dyn FnOnce() -> String + 'a> = Box::new(move || {
             let mut hash = Sha256::default();
             hash.update(settings);
             features.values().iter().for_each(|value| hash.update(value.to_le_bytes()));
             hash_labels(&mut hash);
             hash.hex()
-        };
-        Ok(Self::Memory { features, digest: LazyCell::new(Box::new(digest)) })
+        });
+        let place = Place::Memory(features);
+        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), place })
     }
 
     /// Visits all rows of a source once, after deciding how many of them are in memory at a time.
@@ -111,48 +118,34 @@ impl<'a> FitRows<'a> {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
         }
-        let digest = hash.hex();
-        Ok(Self::Parts(PartedRows { source, layout, plan, moments, digest }))
-    }
-
-    pub(crate) fn digest(&self) -> &str {
-        match self {
-            Self::Memory { digest, .. } => digest,
-            Self::Parts(parts) => &parts.digest,
-        }
-    }
-
-    pub(crate) fn feature_names(&self) -> &[String] {
-        match self {
-            Self::Memory { features, .. } => features.names(),
-            Self::Parts(parts) => parts.source.feature_names(),
-        }
+        let place = Place::Source(PartedRows { source, layout, plan, moments });
+        let digest = LazyCell::new(Box::new(|| hash.hex()) as Box<_>);
+        Ok(Self { feature_names: source.feature_names(), digest, place })
     }
 
     /// The rows of a source.
     pub(crate) fn parts(&self) -> Option<&PartedRows<'a>> {
-        match self {
-            Self::Memory { .. } => None,
-            Self::Parts(parts) => Some(parts),
+        match &self.place {
+            Place::Memory(_) => None,
+            Place::Source(parts) => Some(parts),
         }
     }
 
     /// All rows, if they fit in memory together.
     pub(crate) fn in_one_window(&self) -> Result<Option<Window<'_>>> {
-        Ok(match self {
-            Self::Memory { features, .. } => {
+        Ok(match &self.place {
+            Place::Memory(features) => {
                 Some(Window { features: Cow::Borrowed(features), signals: RowSignals::None, batch_size: None })
             }
-            Self::Parts(parts) if parts.plan.n_windows == 1 => {
+            Place::Source(parts) if parts.plan.n_windows == 1 => {
                 let SourceRows { features, signals } = read_all(parts.source)?;
-                let names = parts.source.feature_names().to_vec();
                 Some(Window {
-                    features: Cow::Owned(Features::with_names(features, names)?),
+                    features: Cow::Owned(Features::with_names(features, self.feature_names.to_vec())?),
                     signals,
                     batch_size: Some(BatchSize::Rows(parts.plan.batch_rows)),
                 })
             }
-            Self::Parts(_) => None,
+            Place::Source(_) => None,
         })
     }
 }
@@ -174,7 +167,6 @@ pub(crate) struct PartedRows<'a> {
     layout: RowLayout,
     pub(crate) plan: WindowPlan,
     moments: ColumnMoments,
-    digest: String,
 }
 
 /// What a learner brings to training by windows.

@@ -306,7 +306,7 @@ mod tests {
         let mut totals_of_votes = SignalTotals::new(3, 2);
         totals_of_votes.add(signals.view());
         let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
-        groups.iter_mut().for_each(|group| group.add(features.values()));
+        groups.iter_mut().flatten().for_each(|group| group.add(features.values()));
         let n_rows = N_ROWS as u64;
         let whole = Whole { n_rows, signals: totals_of_votes, bounds: bounds.clone(), groups };
         let objective = |rows: &[usize]| {

@@ -200,10 +200,9 @@ impl Tracker {
 
     fn set(&self, slot: usize, total: Tensor<1>) {
         let mut totals = self.totals.borrow_mut();
-        if slot < totals.len() {
-            totals[slot] = total;
-        } else {
-            totals.push(total);
+        match totals.get_mut(slot) {
+            Some(known) => *known = total,
+            None => totals.push(total),
         }
     }
 }

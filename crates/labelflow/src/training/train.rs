@@ -187,8 +187,7 @@ impl TrainConfig {
             return Err(Error::config(setting, "at most 1", share));
         }
         if self.tolerance.is_nan() || self.tolerance < 0.0 {
-            let setting = "tolerance";
-            return Err(Error::config(setting, "a number that is not negative", self.tolerance));
+            return Err(Error::config("tolerance", "a number that is not negative", self.tolerance));
         }
         if let Some(beta) = self.betas.into_iter().find(|beta| !(0.0..1.0).contains(beta)) {
             return Err(Error::config("betas", "two shares of at least 0 and below 1", beta));

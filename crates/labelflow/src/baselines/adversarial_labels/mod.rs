@@ -70,10 +70,8 @@ impl AdversarialLabels {
         }
         let shape = (dataset.signals().n_signals(), dataset.n_classes());
         if precisions.dim() != shape {
-            let expected = format!("{} labelers and {} classes", shape.0, shape.1);
-            let (n_signals, n_classes) = precisions.dim();
-            let found = format!("{n_signals} labelers and {n_classes} classes");
-            return Err(Error::data("precisions", expected, found));
+            let shown = |(labelers, classes)| format!("{labelers} labelers and {classes} classes");
+            return Err(Error::data("precisions", shown(shape), shown(precisions.dim())));
         }
         let invalid = |p: &f64| !p.is_nan() && !(0.0..=1.0).contains(p);
         if let Some(((signal, class), p)) = precisions.indexed_iter().find(|(_, p)| invalid(p)) {
