@@ -126,10 +126,9 @@ mod in_place {
     use burn::backend::cubecl::dtype_to_elem_type;
     use burn::backend::tensor::{FloatTensor, IntTensor};
     use burn::backend::{Backend, Cube, Dispatch, backend_extension};
-    use burn::tensor::{Float, Int, Tensor};
     use cubecl::std::tensor::copy_into;
 
-    use super::SlotKind;
+    use super::{Float, Int, SlotKind, Tensor};
 
     /// What burn has no operation for: tensors are values.
     #[backend_extension(Cube)]
