@@ -40,11 +40,6 @@ impl AffineMap {
     fn heads(&self, condition: Tensor<3>, mode: Mode<'_>) -> Tensor<3> {
         self.merge.forward(self.activation.forward(condition, self.norm.as_ref(), mode))
     }
-
-    /// The scale, its logarithm and the shift, each `[n_rows, d_labels]`.
-    fn scale_and_shift(&self, condition: Tensor<3>, mode: Mode<'_>) -> [Tensor<2>; 3] {
-        scale_and_shift(self.heads(condition, mode))
-    }
 }
 
 /// All maps of a flow as one: y = scale · z + shift.
@@ -111,12 +106,12 @@ impl Bijection for AffineMap {
     }
 
     fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let [scale, log_scale, shift] = self.scale_and_shift(condition, mode);
+        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode));
         ((labels - shift) / scale, -log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 
     fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let [scale, log_scale, shift] = self.scale_and_shift(condition, mode);
+        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode));
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 }

@@ -17,13 +17,12 @@ pub struct Chain<B: Module> {
 /// Each map with its part of the condition.
 fn conditioned<'a, B: Bijection>(maps: &'a [B], condition: &Tensor<3>) -> Vec<(&'a B, Tensor<3>)> {
     let mut start = 0;
-    let part = |map: &B| {
+    let with_part = |map: &'a B| {
         let n = map.n_conditioners();
         start += n;
-        condition.clone().narrow(0, start - n, n)
+        (map, condition.clone().narrow(0, start - n, n))
     };
-    let parts: Vec<_> = maps.iter().map(part).collect();
-    maps.iter().zip(parts).collect()
+    maps.iter().map(with_part).collect()
 }
 
 /// A value goes through maps one after another; log-determinants add.

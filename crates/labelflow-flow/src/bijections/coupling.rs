@@ -15,6 +15,8 @@
 // left alone.
 // Deviation: the paper and its code have two classes. With more, each coupling warps one class given all others.
 
+use std::ops::Range;
+
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
@@ -66,8 +68,7 @@ impl Coupling {
 
     /// The scale, its logarithm and the shift of the warped label, each `[n_rows, 1]`.
     fn scale_and_shift(&self, kept: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> [Tensor<2>; 3] {
-        let gain = condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR;
-        let offset = condition.narrow(0, N_HEADS, N_HEADS);
+        let [gain, offset] = gain_and_offset(condition);
         let first = self.first.forward(kept.unsqueeze_dim::<3>(0));
         let hidden = silu(self.first_norm.forward(first, mode));
         let hidden = self.second_norm.forward(self.second.forward(hidden), mode);
@@ -76,33 +77,29 @@ impl Coupling {
 
     /// The warped label, `[n_rows, 1]`, and the kept ones, `[n_rows, d_labels − 1]`.
     fn split(&self, labels: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
-        let d_labels = labels.dims()[1];
-        let n_after = d_labels - self.warped - 1;
-        let warped = labels.clone().narrow(1, self.warped, 1);
-        let kept = match (self.warped, n_after) {
-            (0, _) => labels.narrow(1, 1, n_after),
-            (n_before, 0) => labels.narrow(1, 0, n_before),
-            (n_before, _) => {
-                Tensor::cat(vec![labels.clone().narrow(1, 0, n_before), labels.narrow(1, n_before + 1, n_after)], 1)
-            }
+        let kept = match [columns(&labels, 0..self.warped), columns(&labels, self.warped + 1..labels.dims()[1])] {
+            [Some(before), Some(after)] => Tensor::cat(vec![before, after], 1),
+            [before, after] => before.or(after).expect("a label is kept"),
         };
-        (warped, kept)
+        (labels.narrow(1, self.warped, 1), kept)
     }
 
     /// The inverse of [`split`](Self::split).
     fn join(&self, warped: Tensor<2>, kept: Tensor<2>) -> Tensor<2> {
-        let d_kept = kept.dims()[1];
-        let n_after = d_kept - self.warped;
-        let mut parts = Vec::with_capacity(3);
-        if self.warped > 0 {
-            parts.push(kept.clone().narrow(1, 0, self.warped));
-        }
-        parts.push(warped);
-        if n_after > 0 {
-            parts.push(kept.narrow(1, self.warped, n_after));
-        }
-        Tensor::cat(parts, 1)
+        let (before, after) = (columns(&kept, 0..self.warped), columns(&kept, self.warped..kept.dims()[1]));
+        Tensor::cat([before, Some(warped), after].into_iter().flatten().collect(), 1)
     }
+}
+
+/// Some columns, unless there are none of them.
+fn columns(labels: &Tensor<2>, range: Range<usize>) -> Option<Tensor<2>> {
+    (!range.is_empty()).then(|| labels.clone().narrow(1, range.start, range.len()))
+}
+
+/// What the features say to both heads: the gain 1e-6 + exp W, and the offset B.
+pub(crate) fn gain_and_offset(condition: Tensor<3>) -> [Tensor<3>; 2] {
+    let gain = condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR;
+    [gain, condition.narrow(0, N_HEADS, N_HEADS)]
 }
 
 impl Bijection for Coupling {

@@ -11,6 +11,6 @@ pub(crate) use bijection::FLOOR;
 pub use bijection::{Bijection, Mapped, Mode, bounded_scale};
 pub use chain::{Chain, fold_inverse};
 pub use coupling::Coupling;
-pub(crate) use coupling::{GAIN_FLOOR, N_HEADS};
+pub(crate) use coupling::{GAIN_FLOOR, N_HEADS, gain_and_offset};
 pub(crate) use point_coupling::{Axes, add, to_axes, to_points, to_rows};
 pub use point_coupling::{N_AXES, PointCoupling};

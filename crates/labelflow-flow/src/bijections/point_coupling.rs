@@ -17,7 +17,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bijections::{GAIN_FLOOR, N_HEADS};
+use crate::bijections::{N_HEADS, gain_and_offset};
 use crate::layers::per_point;
 use crate::{
     Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
@@ -84,19 +84,14 @@ impl PointCoupling {
         }
     }
 
-    /// For each warped axis its scale, the logarithm of it and the shift, each `[1, n_clouds, n_points, 1]`.
-    fn scales_and_shifts(&self, axes: &Axes, condition: Tensor<3>, mode: Mode<'_>) -> Vec<[Tensor<4>; 3]> {
-        let kept = (0..N_AXES).filter(|axis| !self.warped.contains(axis));
-        let kept = kept.map(|axis| axes[axis].clone()).collect();
-        let gain = (condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR).unsqueeze_dim(2);
-        let offset = condition.narrow(0, N_HEADS, N_HEADS).unsqueeze_dim(2);
-        let hidden = relu(self.first.forward(Tensor::cat(kept, 3), mode));
-        let hidden = self.second.forward(hidden, mode);
-        let heads = per_point(relu(hidden * gain + offset), &self.merge);
-        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
-        let shift = heads.narrow(0, 1, 1);
-        let of_axis = |index: usize| [&scale, &log_scale, &shift].map(|values| values.clone().narrow(3, index, 1));
-        (0..self.warped.len()).map(of_axis).collect()
+    /// The axes that are kept.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = usize> {
+        (0..N_AXES).filter(|axis| !self.warped.contains(axis))
+    }
+
+    /// Their values, `[1, n_clouds, n_points, n_kept]`.
+    pub(crate) fn kept_of(&self, axes: &Axes) -> Tensor<4> {
+        Tensor::cat(self.kept().map(|axis| axes[axis].clone()).collect(), 3)
     }
 
     /// The axes after `warp` of each warped one, given its scale and shift, and the sum of the logarithms of scales of each point.
@@ -107,9 +102,15 @@ impl PointCoupling {
         mode: Mode<'_>,
         warp: fn(Tensor<4>, Tensor<4>, Tensor<4>) -> Tensor<4>,
     ) -> (Axes, Tensor<4>) {
+        let [gain, offset] = gain_and_offset(condition).map(|part| part.unsqueeze_dim::<4>(2));
+        let hidden = relu(self.first.forward(self.kept_of(&axes), mode));
+        let hidden = self.second.forward(hidden, mode);
+        let heads = per_point(relu(hidden * gain + offset), &self.merge);
+        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
+        let of_all = [scale, log_scale, heads.narrow(0, 1, 1)];
         let mut total = None;
-        let parts = self.scales_and_shifts(&axes, condition, mode);
-        for (&axis, [scale, log_scale, shift]) in self.warped.iter().zip(parts) {
+        for (index, &axis) in self.warped.iter().enumerate() {
+            let [scale, log_scale, shift] = of_all.each_ref().map(|values| values.clone().narrow(3, index, 1));
             axes[axis] = warp(axes[axis].clone(), scale, shift);
             total = add(total, log_scale);
         }

@@ -76,7 +76,7 @@ impl Operation<6> for BankOperation {
         let (condition, saved) = in_pool(|| bank.forward(values(&inputs[0])));
         let n_networks = condition.len() / (bank.n_rows * bank.d_hidden);
         let condition = tensor(condition, [n_networks, bank.n_rows, bank.d_hidden]);
-        let [mean, variance] = statistics(saved.statistics(), bank.d_hidden);
+        let [mean, variance] = statistics(Statistics::of(&saved.networks), bank.d_hidden);
         (vec![condition, mean, variance], saved)
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Saved<T: Float> {
     /// `[n_networks, n_rows, d_hidden]`
     pre: Vec<T>,
     /// `[n_networks][d_hidden]`
-    networks: Vec<Moments<T>>,
+    pub(super) networks: Vec<Moments<T>>,
 }
 
 /// Mean and unbiased variance of each channel of each network.
@@ -45,12 +45,6 @@ pub(super) struct Saved<T: Float> {
 pub(super) struct Statistics<T> {
     pub(super) mean: Vec<T>,
     pub(super) variance: Vec<T>,
-}
-
-impl<T: Float> Saved<T> {
-    pub(super) fn statistics(&self) -> Statistics<T> {
-        Statistics::of(&self.networks)
-    }
 }
 
 impl<T: Float> Drop for Saved<T> {

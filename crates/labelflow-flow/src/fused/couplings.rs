@@ -178,10 +178,10 @@ impl<'a, T: Float> Couplings<'a, T> {
             condition,
             concat(&heads, |head| &head.path.of_first),
             concat(&heads, |head| &head.path.of_scale),
-            concat(&heads, |head| &head.shift),
-            concat(&heads, |head| &head.second),
-            concat(&heads, |head| &head.merge),
-            heads.iter().map(|head| head.merge_bias).collect(),
+            concat(&heads, |head| &head.before.sum),
+            concat(&heads, |head| &head.before.of_second_weight),
+            concat(&heads, |head| &head.after.of_merge),
+            heads.iter().map(|head| head.after.of_merge_bias).collect(),
         ]
     }
 
@@ -255,8 +255,8 @@ fn add_to_kept<T: Float>(
     for (row, of_labels) in of_labels.chunks_exact_mut(d_labels).enumerate() {
         let range = row * d_kept..(row + 1) * d_kept;
         let centred = &kept.centred[range.clone()];
-        for HeadGradients { path, of_kept, .. } in heads {
-            for (label, &direct) in of_kept[range.clone()].iter().enumerate() {
+        for HeadGradients { path, before, .. } in heads {
+            for (label, &direct) in before.of_kept[range.clone()].iter().enumerate() {
                 let through = dot(&path.of_centred[label * d_kept..][..d_kept], centred);
                 let column = if label < warped { label } else { label + 1 };
                 of_labels[column] += direct - path.offset[label] - through;

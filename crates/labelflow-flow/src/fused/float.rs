@@ -70,7 +70,7 @@ pub(super) trait Float:
 /// e^x = 2ⁿ · e^r with n = round(x / ln 2): adding 1.5 · 2^(digits) rounds, and leaves n in the lowest bits, from where it is
 /// shifted into the exponent of the polynomial's value.
 macro_rules! float {
-    ($float:ident, $n_digits:literal, $range:expr, $ln_2:expr, $polynomial:expr, $tanh:expr) => {
+    ($float:ident, $n_digits:literal, $range:expr, $ln_2:expr, $n_terms:literal, $tanh:expr) => {
         impl Float for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -104,13 +104,24 @@ macro_rules! float {
             fn exp(self) -> Self {
                 const ROUND: $float = 1.5 * (1u64 << $n_digits) as $float;
                 const LN_2: [$float; 2] = $ln_2;
+                /// 1 / n!, from the highest power of a Taylor polynomial to the lowest.
+                const TAYLOR: [$float; $n_terms] = {
+                    let mut coefficients = [1.0; $n_terms];
+                    let (mut exact, mut power) = (1.0, 1);
+                    while power < $n_terms {
+                        exact /= power as f64;
+                        coefficients[$n_terms - 1 - power] = exact as $float;
+                        power += 1;
+                    }
+                    coefficients
+                };
                 let (low, high) = $range;
                 let x = self.clamp(low, high);
                 let shifted = x.mul_add(std::$float::consts::LOG2_E, ROUND);
                 let n = shifted - ROUND;
                 let r = n.mul_add(-LN_2[1], n.mul_add(-LN_2[0], x));
                 let mut value = 0.0;
-                for coefficient in $polynomial {
+                for coefficient in TAYLOR {
                     value = r.mul_add(value, coefficient);
                 }
                 $float::from_bits(value.to_bits().wrapping_add(shifted.to_bits() << $n_digits))
@@ -136,39 +147,9 @@ macro_rules! float {
     };
 }
 
-/// 1 / n!, from the highest power of a Taylor polynomial to the lowest.
-const fn taylor<const N: usize>() -> [f64; N] {
-    let mut coefficients = [1.0; N];
-    let mut power = 1;
-    while power < N {
-        coefficients[N - 1 - power] = coefficients[N - power] / power as f64;
-        power += 1;
-    }
-    coefficients
-}
-
-const TAYLOR_F32: [f32; 8] = {
-    let exact = taylor::<8>();
-    let mut rounded = [0.0; 8];
-    let mut power = 0;
-    while power < 8 {
-        rounded[power] = exact[power] as f32;
-        power += 1;
-    }
-    rounded
-};
-const TAYLOR_F64: [f64; 14] = taylor();
-
 // ln 2 in two parts, the first with zeros at its end, so that n times it is exact.
-float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], TAYLOR_F32, tanh_by_fraction);
-float!(
-    f64,
-    52,
-    (-708.0, 709.0),
-    [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10],
-    TAYLOR_F64,
-    tanh_by_exponential
-);
+float!(f32, 23, (-87.0, 88.0), [0.693_359_4, -2.121_944_4e-4], 8, tanh_by_fraction);
+float!(f64, 52, (-708.0, 709.0), [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], 14, tanh_by_exponential);
 
 /// 1 − 2 / (1 + e^2x)
 #[inline(always)]

@@ -64,13 +64,9 @@ pub(super) struct HeadOutputs<T> {
 /// What one head gives on the way back.
 #[derive(Debug)]
 pub(super) struct HeadGradients<T> {
-    pub(super) shift: Vec<T>,
-    pub(super) second: Vec<T>,
-    pub(super) merge: Vec<T>,
-    pub(super) merge_bias: T,
+    pub(super) after: AfterSecond<T>,
+    pub(super) before: BeforeSecond<T>,
     pub(super) path: PathToKept<T>,
-    /// dh αᵀ, `[n_rows, d_kept]`
-    pub(super) of_kept: Vec<T>,
 }
 
 impl<T: Float> KeptLabels<T> {
@@ -218,14 +214,7 @@ impl<T: Float> Head<'_, T> {
         let (second, of_second) = (rows.second, rows.of_second);
         let before = self.backward_hidden(&first, kept, moments, &after, second, of_second);
         let path = vectorized!(PathToKept::new(self, &first, kept, &before));
-        HeadGradients {
-            shift: before.sum,
-            second: before.of_second_weight,
-            merge: after.of_merge,
-            merge_bias: after.of_merge_bias,
-            path,
-            of_kept: before.of_kept,
-        }
+        HeadGradients { after, before, path }
     }
 
     /// From the outputs back to the normalised second layer: its gradient goes into `of_second`, the condition's into the condition.
@@ -290,9 +279,9 @@ fn merged<T: Float>(
 
 /// What comes back from the outputs of a head: sums over rows.
 #[derive(Debug, Clone)]
-struct AfterSecond<T> {
-    of_merge: Vec<T>,
-    of_merge_bias: T,
+pub(super) struct AfterSecond<T> {
+    pub(super) of_merge: Vec<T>,
+    pub(super) of_merge_bias: T,
     /// Σ dÛ
     sum: Vec<T>,
     /// Σ dÛ · (U − mean)
@@ -361,14 +350,14 @@ impl<T: Float> AfterSecond<T> {
 
 /// What comes back from the second layer of a head.
 #[derive(Debug, Clone)]
-struct BeforeSecond<T> {
-    of_second_weight: Vec<T>,
-    /// Σ dh, where h is the argument of the first SiLU
-    sum: Vec<T>,
+pub(super) struct BeforeSecond<T> {
+    pub(super) of_second_weight: Vec<T>,
+    /// Σ dh, where h is the argument of the first SiLU: the gradient of its shift
+    pub(super) sum: Vec<T>,
     /// Σ ỹ dh, `[d_kept, d_hidden]`
     products: Vec<T>,
     /// dh αᵀ, `[n_rows, d_kept]`
-    of_kept: Vec<T>,
+    pub(super) of_kept: Vec<T>,
 }
 
 impl<T: Float> Head<'_, T> {

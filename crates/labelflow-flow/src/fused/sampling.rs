@@ -169,7 +169,7 @@ impl<T: Float> Sampler<'_, T> {
             }
         }
         let Scratch { kept, hidden, second } = scratch;
-        vectorized!({ hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()]) });
+        vectorized!(hidden_layer(hidden, kept, &slopes, &self.first_norm.offsets[channels.clone()]));
         matmul(second, Target::Replace, Matrix::new(hidden, h), Matrix::new(head.second, h));
         let slopes = &self.second_norm.slopes[channels.clone()];
         let mut offsets = self.second_norm.offsets[channels.clone()].to_vec();

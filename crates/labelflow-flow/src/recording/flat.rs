@@ -60,15 +60,10 @@ impl ModuleVisitor for Collect<'_> {
             return;
         }
         self.parts.push(match self.instead.get(&param.id) {
-            Some(value) => vector(value.clone().inner()),
-            None => vector(param.val().inner()),
+            Some(value) => value.clone().inner().reshape([-1]),
+            None => param.val().inner().reshape([-1]),
         });
     }
-}
-
-fn vector<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
-    let n_values = tensor.shape().num_elements();
-    tensor.reshape([n_values])
 }
 
 struct Replace {

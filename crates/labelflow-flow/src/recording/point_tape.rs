@@ -21,7 +21,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use crate::bijections::{Axes, FLOOR, GAIN_FLOOR, N_AXES, N_HEADS, add, to_axes, to_points, to_rows};
+use crate::bijections::{Axes, FLOOR, GAIN_FLOOR, N_HEADS, add, gain_and_offset, to_axes, to_points, to_rows};
 use crate::layers::{EPSILON, sum_of_products, sum_points};
 use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
@@ -136,11 +136,6 @@ fn transposed(values: Tensor<4>) -> Tensor<4> {
     values.swap_dims(2, 3)
 }
 
-fn flat(values: Tensor<4>) -> Tensor<1> {
-    let n_values = values.shape().num_elements();
-    values.reshape([n_values])
-}
-
 fn record(recorder: &StatisticsRecorder, norm: &Normalization, mean: &Tensor<4>, variance: &Tensor<4>, n_rows: usize) {
     let unbiased = variance.clone() * (n_rows as f64 / (n_rows as f64 - 1.0).max(1.0));
     recorder.record(norm, mean.clone().squeeze_dim(2), unbiased.squeeze_dim(2));
@@ -158,10 +153,6 @@ impl PointCoupling {
 
     fn second_norm(&self) -> &Normalization {
         self.second.norm.as_ref().expect("the second layer is normalised")
-    }
-
-    fn kept(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..N_AXES).filter(|axis| !self.warped.contains(axis))
     }
 
     /// W₁, γ, W₂ and W₃, with a dimension for clouds.
@@ -183,10 +174,9 @@ impl PointCoupling {
         let [first_weight, scale, second_weight, merge_weight] = self.weights();
         let shift = self.first_norm().shift.as_ref().expect("the first normalisation has a shift");
         let shift = shift.val().unsqueeze_dim::<4>(1);
-        let gain = (condition.clone().narrow(0, 0, N_HEADS).exp() + GAIN_FLOOR).unsqueeze_dim(2);
-        let offset = condition.narrow(0, N_HEADS, N_HEADS).unsqueeze_dim(2);
+        let [gain, offset] = gain_and_offset(condition).map(|part| part.unsqueeze_dim::<4>(2));
 
-        let kept = Tensor::cat(self.kept().map(|axis| axes[axis].clone()).collect(), 3);
+        let kept = self.kept_of(&axes);
         let kept_mean = mean_over_points(kept.clone());
         let centred = kept - kept_mean.clone();
         let covariance = covariance(&centred);
@@ -290,8 +280,7 @@ impl PointCoupling {
             axes[axis] = axes[axis].clone() + of_kept.clone().narrow(3, index, 1);
         }
         let of_weights = [of_first_weight, of_scale, of_shift, of_second, of_merge, of_merge_bias];
-        let [n, b, _, h] = of_condition.dims();
-        (axes, of_weights.map(flat), of_condition.reshape([n, b, h]))
+        (axes, of_weights.map(|gradient| gradient.reshape([-1])), of_condition.squeeze_dim(2))
     }
 }
 

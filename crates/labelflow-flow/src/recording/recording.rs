@@ -20,26 +20,23 @@ pub const NOT_RECORDED: &str = "the device could not record a training step as o
 
 /// Whether a recording is worth its while on this device: whether it has graphs.
 pub fn records(device: &Device) -> bool {
-    in_place::AVAILABLE && device.clone().inner() != Device::flex()
+    // With operation fusion, operations do not run where they are called.
+    cfg!(all(feature = "cuda", not(feature = "fusion"))) && device.clone().inner() != Device::flex()
 }
 
 /// The kinds of tensors whose values can be replaced: numbers.
 pub trait SlotKind: Basic {
-    /// Copies a value over that of a tensor of the same shape on a device with graphs, and returns that tensor.
-    fn write_in_place<const D: usize>(place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self>;
-}
-
-impl SlotKind for Float {
-    fn write_in_place<const D: usize>(place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
-        in_place::write(place, value)
+    /// Copies a value over that of a tensor of the same shape on a device with graphs, and returns that tensor; the value itself where
+    /// no device has graphs.
+    fn write_in_place<const D: usize>(_place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self> {
+        value
     }
 }
 
-impl SlotKind for Int {
-    fn write_in_place<const D: usize>(place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self> {
-        in_place::write_int(place, value)
-    }
-}
+#[cfg(not(all(feature = "cuda", not(feature = "fusion"))))]
+impl SlotKind for Float {}
+#[cfg(not(all(feature = "cuda", not(feature = "fusion"))))]
+impl SlotKind for Int {}
 
 /// A tensor without gradients whose value can be replaced under the eyes of a [`Recording`]. Clones share the value.
 #[derive(Debug, Clone)]
@@ -124,16 +121,14 @@ impl<T, F> std::fmt::Debug for Recording<T, F> {
     }
 }
 
-// With operation fusion, operations do not run where they are called.
 #[cfg(all(feature = "cuda", not(feature = "fusion")))]
 mod in_place {
     use burn::backend::cubecl::dtype_to_elem_type;
     use burn::backend::tensor::{FloatTensor, IntTensor};
     use burn::backend::{Backend, Cube, Dispatch, backend_extension};
-    use burn::tensor::{Int, Tensor};
     use cubecl::std::tensor::copy_into;
 
-    pub(super) const AVAILABLE: bool = true;
+    use super::{Float, Int, SlotKind, Tensor};
 
     /// What burn has no operation for: tensors are values.
     #[backend_extension(Cube)]
@@ -158,29 +153,18 @@ mod in_place {
         }
     }
 
-    pub(super) fn write<const D: usize>(place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
-        let (place, value) = (place.into_dispatch(), value.into_dispatch());
-        Tensor::from_dispatch(<Dispatch as InPlace>::write_in_place(place, value))
+    impl SlotKind for Float {
+        fn write_in_place<const D: usize>(place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
+            let (place, value) = (place.into_dispatch(), value.into_dispatch());
+            Tensor::from_dispatch(<Dispatch as InPlace>::write_in_place(place, value))
+        }
     }
 
-    pub(super) fn write_int<const D: usize>(place: Tensor<D, Int>, value: Tensor<D, Int>) -> Tensor<D, Int> {
-        let (place, value) = (place.into_dispatch(), value.into_dispatch());
-        Tensor::from_dispatch(<Dispatch as InPlace>::write_int_in_place(place, value))
-    }
-}
-
-#[cfg(not(all(feature = "cuda", not(feature = "fusion"))))]
-mod in_place {
-    use burn::tensor::{Int, Tensor};
-
-    pub(super) const AVAILABLE: bool = false;
-
-    pub(super) fn write<const D: usize>(_place: Tensor<D>, value: Tensor<D>) -> Tensor<D> {
-        value
-    }
-
-    pub(super) fn write_int<const D: usize>(_place: Tensor<D, Int>, value: Tensor<D, Int>) -> Tensor<D, Int> {
-        value
+    impl SlotKind for Int {
+        fn write_in_place<const D: usize>(place: Tensor<D, Self>, value: Tensor<D, Self>) -> Tensor<D, Self> {
+            let (place, value) = (place.into_dispatch(), value.into_dispatch());
+            Tensor::from_dispatch(<Dispatch as InPlace>::write_int_in_place(place, value))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use labelflow_weak::numerics::{Lbfgs, RowChunks};
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
 use labelflow_weak::settings::{check_at_least_one, check_labelers, check_positive, check_rows};
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -103,14 +103,12 @@ impl ReferenceProportions {
             let found = format!("{n_sides} sides and {n_classes} classes");
             return Err(Error::data("reference", "as many sides as classes, at least 2", found));
         }
-        for (signal, sides) in proportions.axis_iter(Axis(0)).enumerate() {
-            for (side, shares) in sides.axis_iter(Axis(0)).enumerate() {
-                let known = shares.iter().any(|share| !share.is_nan());
-                let sums_to_one = (shares.sum() - 1.0).abs() <= 1e-6;
-                if known && !(sums_to_one && shares.iter().all(|&share| share >= 0.0)) {
-                    let place = format!("reference, labeler {signal}, side {side}");
-                    return Err(Error::data(place, "shares that sum to 1", shares));
-                }
+        for (index, shares) in proportions.rows().into_iter().enumerate() {
+            let known = shares.iter().any(|share| !share.is_nan());
+            let sums_to_one = (shares.sum() - 1.0).abs() <= 1e-6;
+            if known && !(sums_to_one && shares.iter().all(|&share| share >= 0.0)) {
+                let place = format!("reference, labeler {}, side {}", index / n_sides, index % n_sides);
+                return Err(Error::data(place, "shares that sum to 1", shares));
             }
         }
         Ok(Self(proportions))
@@ -188,11 +186,9 @@ impl GeneralizedExpectation {
             let term = "expectation".to_owned();
             return Err(Error::NotFinite { term, value: minimum.value, epoch: 0 });
         }
-        let (d_features, point) = (features.d_features(), minimum.point);
-        Ok(FittedGeneralizedExpectation {
-            classifier: LinearClassifier::new(n_classes, d_features, scaler, point),
-            stop: minimum.stop,
-        })
+        let classifier =
+            LinearClassifier { n_classes, d_features: features.d_features(), scaler, weights: minimum.point };
+        Ok(FittedGeneralizedExpectation { classifier, stop: minimum.stop })
     }
 
     fn check(&self, features: &Features, signals: &WeakSignals, reference: &ReferenceProportions) -> Result<()> {
@@ -205,8 +201,7 @@ impl GeneralizedExpectation {
         check_rows("signals", signals.n_rows(), features.n_rows(), "the features have")?;
         let (n_signals, _, n_classes) = reference.0.dim();
         let expected = (signals.n_signals(), signals.n_classes());
-        let found = (n_signals, n_classes);
-        Ok(check_labelers("reference", found, expected, "the signals have")?)
+        Ok(check_labelers("reference", (n_signals, n_classes), expected, "the signals have")?)
     }
 }
 
@@ -280,9 +275,7 @@ impl Problem {
     }
 
     fn row(&self, row: usize) -> &[f32] {
-        let d_features = self.features.ncols();
-        let values = self.features.as_slice().expect("rows lie side by side");
-        &values[row * d_features..][..d_features]
+        self.features.row(row).to_slice().expect("rows lie side by side")
     }
 
     /// The groups that a row is in.
@@ -380,7 +373,7 @@ mod tests {
     use labelflow_data::catalog::{BoundsFrom, embedded, simulate};
     use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
     use labelflow_weak::votes::Votes;
-    use ndarray::array;
+    use ndarray::{Axis, array};
 
     use super::*;
 

@@ -19,12 +19,12 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub(crate) struct LinearClassifier {
-    n_classes: usize,
-    d_features: usize,
+    pub(crate) n_classes: usize,
+    pub(crate) d_features: usize,
     /// What is done to the features first.
-    scaler: Option<Scaler>,
+    pub(crate) scaler: Option<Scaler>,
     /// One row per score, `[n_scores, d_features]`; two classes have one score.
-    weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 checked_when_read!(LinearClassifier);
@@ -41,10 +41,6 @@ impl LinearClassifier {
         }
         let expected = format!("{expected} finite weights, and a scaler of {d_features} columns");
         Err(Error::data("stored linear classifier", expected, format!("{} weights", weights.len())))
-    }
-
-    pub(crate) fn new(n_classes: usize, d_features: usize, scaler: Option<Scaler>, weights: Vec<f64>) -> Self {
-        Self { n_classes, d_features, scaler, weights }
     }
 
     /// The weights, `[n_scores, d_features]`.

@@ -28,7 +28,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluation::{n_scores, write_probabilities};
 use crate::learners::{check_columns, impl_classifier};
-use crate::training::{SliceAdam, stream};
+use crate::training::adam::{SliceAdam, from_f64};
+use crate::training::stream;
 use crate::{Error, Result};
 
 /// The rows that a prediction works on at once.
@@ -302,7 +303,7 @@ impl<F: NdFloat> Network<F> {
         let mut weights = Vec::with_capacity(n_weights(&widths));
         for pair in widths.windows(2) {
             let limit = (6.0 / (pair[0] + pair[1]) as f64).sqrt();
-            let mut draw = || number::<F>(limit * (2.0 * rng.random::<f64>() - 1.0));
+            let mut draw = || from_f64::<F>(limit * (2.0 * rng.random::<f64>() - 1.0));
             weights.extend((0..pair[0] * pair[1]).map(|_| draw()));
             weights.extend((0..pair[1]).map(|_| F::zero()));
         }
@@ -357,11 +358,9 @@ impl<F: NdFloat> Network<F> {
         let mut inputs = vec![input];
         for (layer, mask) in masks.iter().enumerate() {
             let mut output = self.linear(layer, inputs[layer].view());
-            match mask {
-                Some(mask) => {
-                    Zip::from(&mut output).and(mask).for_each(|value, &mask| *value = value.max(F::zero()) * mask)
-                }
-                None => output.mapv_inplace(|value| value.max(F::zero())),
+            output.mapv_inplace(|value| value.max(F::zero()));
+            if let Some(mask) = mask {
+                output *= mask;
             }
             inputs.push(output);
         }
@@ -375,7 +374,15 @@ impl<F: NdFloat> Network<F> {
                 let (weights, _) = self.layer(layer);
                 let mut before = Array2::zeros(inputs[layer].raw_dim());
                 general_mat_mul(F::one(), &change, &weights.t(), F::zero(), &mut before);
-                silence(before.view_mut(), inputs[layer].view(), masks[layer - 1].as_ref());
+                // A unit passes a derivative on where it spoke, as loud as it spoke.
+                Zip::from(&mut before).and(&inputs[layer]).for_each(|change, &output| {
+                    if output <= F::zero() {
+                        *change = F::zero();
+                    }
+                });
+                if let Some(mask) = &masks[layer - 1] {
+                    before *= mask;
+                }
                 change = before;
             }
         }
@@ -409,25 +416,9 @@ impl Network<f32> {
     }
 }
 
-/// A unit passes a derivative on where it spoke, as loud as it spoke.
-fn silence<F: NdFloat>(change: ArrayViewMut2<'_, F>, output: ArrayView2<'_, F>, mask: Option<&Array2<F>>) {
-    let spoke = |change: &mut F, &output: &F| {
-        if output <= F::zero() {
-            *change = F::zero();
-        }
-    };
-    match mask {
-        Some(mask) => Zip::from(change).and(output).and(mask).for_each(|change, output, &mask| {
-            spoke(change, output);
-            *change *= mask;
-        }),
-        None => Zip::from(change).and(output).for_each(spoke),
-    }
-}
-
 /// The mean over the rows of −Σ_c y_c log p_c; turns each score into the derivative by it.
 fn loss_and_residuals<F: NdFloat>(mut scores: ArrayViewMut2<'_, F>, targets: ArrayView2<'_, F>) -> F {
-    let n_rows = number::<F>(scores.nrows() as f64);
+    let n_rows = from_f64::<F>(scores.nrows() as f64);
     let mut loss = F::zero();
     for (mut scores, targets) in scores.rows_mut().into_iter().zip(targets.rows()) {
         // Two classes: the score of the first one is zero.
@@ -444,10 +435,6 @@ fn loss_and_residuals<F: NdFloat>(mut scores: ArrayViewMut2<'_, F>, targets: Arr
         });
     }
     loss / n_rows
-}
-
-fn number<F: NdFloat>(value: f64) -> F {
-    F::from(value).expect("a float takes any float")
 }
 
 impl_classifier!(FittedMultilayerPerceptron, |model| model.network.widths[0], model.n_classes);

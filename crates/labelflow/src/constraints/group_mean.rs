@@ -92,17 +92,15 @@ impl GroupMean {
         let mut shares = Vec::with_capacity(groups.len() * n_rows);
         let mut labels = vec![0f32; groups.len() * d_labels];
         for (index, group) in groups.iter().enumerate() {
+            let place = format!("group mean {index}");
             if group.label >= d_labels {
-                let expected = format!("a label below {d_labels}");
-                return Err(Error::config(format!("group mean {index}"), expected, group.label));
+                return Err(Error::config(place, format!("a label below {d_labels}"), group.label));
             }
             if !(0.0 <= group.lower && group.lower <= group.upper && group.upper <= 1.0) {
                 let found = format!("{} to {}", group.lower, group.upper);
-                let setting = format!("group mean {index}");
-                return Err(Error::config(setting, "a mean from 0 to 1", found));
+                return Err(Error::config(place, "a mean from 0 to 1", found));
             }
             if group.members.len() != n_rows {
-                let place = format!("group mean {index}");
                 return Err(Error::data(place, format!("{n_rows} rows"), group.members.len()));
             }
             let share = 1.0 / *n_members[index] as f32;

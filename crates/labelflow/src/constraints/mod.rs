@@ -29,15 +29,13 @@ pub(crate) struct Whole {
     pub(crate) n_rows: u64,
     pub(crate) signals: SignalTotals,
     pub(crate) bounds: Bounds,
-    /// Of the constraints on both sides of a threshold.
-    pub(crate) groups: Vec<SideCounts>,
+    /// Of each constraint, if it is about both sides of a threshold.
+    pub(crate) groups: Vec<Option<SideCounts>>,
 }
 
 /// How many rows are above and below a threshold.
 #[derive(Debug)]
 pub(crate) struct SideCounts {
-    /// The place of the constraint among all.
-    constraint: usize,
     column: usize,
     threshold: f64,
     above: u64,
@@ -56,24 +54,14 @@ impl SideCounts {
 
 impl Whole {
     /// The thresholds of constraints, of which no row was counted yet.
-    pub(crate) fn groups_of(constraints: &[ConstraintConfig], names: &[String]) -> Result<Vec<SideCounts>> {
-        let mut groups = Vec::new();
-        for (constraint, config) in constraints.iter().enumerate() {
-            if let ConstraintConfig::GroupMean { feature, threshold, .. } = config {
-                let Some(column) = names.iter().position(|name| name == feature) else {
-                    let expected = format!("a column '{feature}'");
-                    return Err(Error::data("features", expected, names.join(", ")));
-                };
-                let threshold = *threshold;
-                groups.push(SideCounts { constraint, column, threshold, above: 0, below: 0 });
-            }
-        }
-        Ok(groups)
-    }
-
-    fn n_on_both_sides(&self, constraint: usize) -> [u64; 2] {
-        let counts = self.groups.iter().find(|counts| counts.constraint == constraint);
-        counts.map_or([0, 0], |counts| [counts.above, counts.below])
+    pub(crate) fn groups_of(constraints: &[ConstraintConfig], names: &[String]) -> Result<Vec<Option<SideCounts>>> {
+        let group = |config: &ConstraintConfig| {
+            let &ConstraintConfig::GroupMean { ref feature, threshold, .. } = config else { return Ok(None) };
+            let unknown = || Error::data("features", format!("a column '{feature}'"), names.join(", "));
+            let column = names.iter().position(|name| name == feature).ok_or_else(unknown)?;
+            Ok(Some(SideCounts { column, threshold, above: 0, below: 0 }))
+        };
+        constraints.iter().map(group).collect()
     }
 }
 
@@ -152,9 +140,9 @@ impl ConstraintConfig {
             Ok(ErrorBound::of_part(signals, &whole.signals, &whole.bounds, device))
         };
         let mean_of = |groups: &[Group]| {
-            let n_members = match self {
-                Self::GroupMean { .. } => whole.n_on_both_sides(index).to_vec(),
-                _ => vec![whole.n_rows; groups.len()],
+            let n_members = match &whole.groups[index] {
+                Some(counts) => vec![counts.above, counts.below],
+                None => vec![whole.n_rows; groups.len()],
             };
             GroupMean::of_part(groups, &n_members, n_classes, device)
         };

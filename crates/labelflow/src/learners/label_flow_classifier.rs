@@ -146,7 +146,7 @@ impl LabelFlowClassifier {
         };
         let mut visit = |features: &Features, of_rows: &RowSignals| {
             of_rows.view(n_classes).into_iter().for_each(|rows| signals.add(rows));
-            groups.iter_mut().for_each(|group| group.add(features.values()));
+            groups.iter_mut().flatten().for_each(|group| group.add(features.values()));
             Ok(())
         };
         let rows = FitRows::of_source(self, source, &demands, &mut visit)?;
@@ -179,16 +179,8 @@ impl FlowLearner for LabelFlowClassifier {
     type Labels = Classes;
 
     fn settings(&self) -> FlowSettings<'_> {
-        FlowSettings {
-            seed: self.seed,
-            n_steps: self.n_steps,
-            d_hidden: self.d_hidden,
-            likelihood_weight: self.likelihood_weight,
-            weight_decay: 0.0,
-            device: self.device,
-            scaling: self.scaling,
-            training: &self.training,
-        }
+        let &Self { seed, n_steps, d_hidden, likelihood_weight, device, scaling, ref training, .. } = self;
+        FlowSettings { seed, n_steps, d_hidden, likelihood_weight, weight_decay: 0.0, device, scaling, training }
     }
 
     fn check_own(&self) -> Result<()> {
@@ -293,15 +285,7 @@ impl FittedLabelFlowClassifier {
 
     /// The mean of clipped samples, calibrated, and the rows on which the flow overflows.
     pub(crate) fn mean_labels(&self, samples: Array3<f32>) -> (SoftLabels, Vec<usize>) {
-        let mut mean =
-            samples.mapv(|label| f64::from(label.clamp(0.0, 1.0))).mean_axis(Axis(0)).expect("at least one sample");
-        let mut lost = Vec::new();
-        for (index, mut row) in mean.axis_iter_mut(Axis(0)).enumerate() {
-            if row.iter().any(|label| label.is_nan()) {
-                row.fill(1.0);
-                lost.push(index);
-            }
-        }
+        let (mean, lost) = mean_of_samples(&samples, |label| f64::from(label.clamp(0.0, 1.0)), 1.0);
         let labels = SoftLabels::normalized(mean);
         let Some(calibration) = &self.labels.certainty.calibration else { return (labels, lost) };
         let mut calibrated = calibration.apply(&labels).values().to_owned();
@@ -318,13 +302,7 @@ impl FittedLabelFlowClassifier {
 
     /// The mean of samples as the flow gives them. On rows on which it overflows nothing speaks against any class.
     pub(crate) fn mean_scores(samples: &Array3<f32>) -> Array2<f64> {
-        let mut mean = samples.mapv(f64::from).mean_axis(Axis(0)).expect("at least one sample");
-        for mut row in mean.axis_iter_mut(Axis(0)) {
-            if row.iter().any(|score| score.is_nan()) {
-                row.fill(f64::INFINITY);
-            }
-        }
-        mean
+        mean_of_samples(samples, f64::from, f64::INFINITY).0
     }
 
     /// The same model with probabilities that are calibrated on labelled rows, as others than the training rows.
@@ -345,10 +323,8 @@ impl FittedLabelFlowClassifier {
 
     /// The same model with other knowledge of how sure it may be.
     pub fn with_certainty(mut self, certainty: Certainty) -> Result<Self> {
-        if let Some(calibration) = &certainty.calibration {
-            calibration.check(self.labels.classes.len())?;
-        }
         self.labels.certainty = certainty;
+        LabelFlowClassifier::check_labels(&self.labels)?;
         Ok(self)
     }
 
@@ -410,6 +386,20 @@ impl FittedLabelFlowClassifier {
             .with_hint("check the units")
             .into()
     }
+}
+
+/// The mean of the numbers that samples are taken for, `[n_rows, n_classes]`, and the rows on which the flow overflows, which get another
+/// number.
+fn mean_of_samples(samples: &Array3<f32>, number: fn(f32) -> f64, of_lost: f64) -> (Array2<f64>, Vec<usize>) {
+    let mut mean = samples.mapv(number).mean_axis(Axis(0)).expect("at least one sample");
+    let mut lost = Vec::new();
+    for (index, mut row) in mean.axis_iter_mut(Axis(0)).enumerate() {
+        if row.iter().any(|number| number.is_nan()) {
+            row.fill(of_lost);
+            lost.push(index);
+        }
+    }
+    (mean, lost)
 }
 
 /// What is predicted of the rows of a part of a table.

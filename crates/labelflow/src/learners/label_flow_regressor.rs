@@ -175,16 +175,9 @@ impl FlowLearner for LabelFlowRegressor {
     type Labels = Values;
 
     fn settings(&self) -> FlowSettings<'_> {
-        FlowSettings {
-            seed: self.seed,
-            n_steps: self.n_steps,
-            d_hidden: self.d_hidden,
-            likelihood_weight: self.likelihood_weight,
-            weight_decay: self.weight_decay,
-            device: self.device,
-            scaling: self.scaling,
-            training: &self.training,
-        }
+        let &Self { seed, n_steps, d_hidden, likelihood_weight, weight_decay, device, scaling, ref training, .. } =
+            self;
+        FlowSettings { seed, n_steps, d_hidden, likelihood_weight, weight_decay, device, scaling, training }
     }
 
     fn check_own(&self) -> Result<()> {

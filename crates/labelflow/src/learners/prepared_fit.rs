@@ -9,10 +9,10 @@ use labelflow_weak::rows::Features;
 use labelflow_weak::rules::RuleWarning;
 
 use crate::constraints::Penalty;
-use crate::learners::{FittedFlow, FlowLearner, scale, to_tensor};
-use crate::sources::{FitRows, PartLearner, RowSignals, Start, Window};
+use crate::learners::{FittedFlow, FlowLearner, FlowSettings, scale, to_tensor};
+use crate::sources::{FitRows, PartLearner, RowSignals, Window};
 use crate::storage::Checkpoint;
-use crate::training::{Objective, Observer, Task, TrainConfig, train};
+use crate::training::{Objective, Observer, Start, Task, TrainConfig, train};
 use crate::{Error, Result};
 
 /// What must hold of all rows, as far as it is about these, on a device.
@@ -67,7 +67,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
     /// A digest of the settings and the data, and of the memory if rows are read in parts: two runs with the same digest end with the
     /// same weights. Rows in memory are hashed when it is first asked for.
     pub fn digest(&self) -> &str {
-        self.rows.digest()
+        &self.rows.digest
     }
 
     /// Number of rows of which no labeler or rule speaks.
@@ -123,17 +123,17 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         run: &dyn Fn() -> String,
         options: FitOptions<'_>,
     ) -> Result<FittedFlow<L>> {
-        let settings = self.learner.settings();
+        let settings = FlowSettings { training, ..self.learner.settings() };
         let device = settings.device.open()?.autodiff();
-        let (names, d_labels) = (self.rows.feature_names(), L::d_labels(&self.labels));
+        let (names, d_labels) = (self.rows.feature_names, L::d_labels(&self.labels));
         let flow = self.learner.init_flow(names.len(), d_labels, &device);
-        let (seed, weight_decay) = (settings.seed, settings.weight_decay);
         let FitOptions { constraints, checkpoint, observer, folder } = options;
         let mut silent = ();
         let observer: &mut dyn Observer = match observer {
             Some(observer) => observer,
             None => &mut silent,
         };
+        let start = Start { run, checkpoint, observer };
         let (flow, scaler, report) = match self.rows.in_one_window()? {
             Some(Window { features, signals, batch_size }) => {
                 let scaler = settings.scaling.fit(&features)?;
@@ -145,24 +145,17 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
                 drop(scaled);
                 let batch_size = batch_size.unwrap_or(training.batch_size);
                 let training = TrainConfig { batch_size, ..training.clone() };
-                let task = Task { objective: &objective, features, d_labels, weight_decay, seed, run };
-                let (flow, report) = train(flow, &task, &training, checkpoint, observer)?;
+                let settings = FlowSettings { training: &training, ..settings };
+                let task = Task { objective: &objective, features, d_labels, settings };
+                let (flow, report) = train(flow, &task, start)?;
                 (flow.valid(), scaler, report)
             }
             None => {
                 let objective =
                     |features: &Features, signals: &RowSignals| (self.objective)(features, signals, &device);
-                let learner = PartLearner {
-                    d_labels,
-                    seed,
-                    weight_decay,
-                    training,
-                    device: device.clone(),
-                    objective: &objective,
-                };
+                let learner = PartLearner { d_labels, settings, device: device.clone(), objective: &objective };
                 let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
-                let start = Start { run, folder: &folder, checkpoint, observer };
-                self.rows.parts().expect("several windows").train(flow, &learner, start)?
+                self.rows.parts().expect("several windows").train(flow, &learner, &folder, start)?
             }
         };
         release_buffers();

@@ -82,17 +82,10 @@ impl DealtRows {
 
     /// Writes rows, sorted by block, of which the bytes and the blocks are given.
     fn write_chunk(&mut self, bytes: &[u8], blocks: &[u32]) -> Result<()> {
-        let mut starts = vec![0u32; self.sizes.len() + 1];
-        blocks.iter().for_each(|&block| starts[block as usize + 1] += 1);
-        for block in 0..self.sizes.len() {
-            starts[block + 1] += starts[block];
-        }
-        let mut next = starts.clone();
-        let mut sorted = vec![0u32; blocks.len()];
-        for (row, &block) in blocks.iter().enumerate() {
-            sorted[next[block as usize] as usize] = row as u32;
-            next[block as usize] += 1;
-        }
+        let mut sorted: Vec<u32> = (0..blocks.len() as u32).collect();
+        sorted.sort_by_key(|&row| blocks[row as usize]);
+        let start = |block: u32| sorted.partition_point(|&row| blocks[row as usize] < block) as u32;
+        let starts: Vec<u32> = (0..=self.sizes.len() as u32).map(start).collect();
         let width = self.layout.bytes();
         let mut writer = BufWriter::new(&self.file);
         let written = sorted

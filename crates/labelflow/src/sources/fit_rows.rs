@@ -24,19 +24,24 @@ use labelflow_weak::rows::Features;
 
 use super::dealt_rows::DealtRows;
 use super::window_pass::{WindowPass, totals_of};
-use super::window_plan::{RowCosts, WindowPlan};
-use crate::learners::{FlowLearner, FlowSettings, Scaler, Scaling, scale, to_tensor};
+use super::window_plan::WindowPlan;
+use crate::learners::{FlowLearner, FlowSettings, Scaler, scale, to_tensor};
 use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
-use crate::storage::Checkpoint;
-use crate::training::{BatchSize, Course, Objective, Observer, Report, TrainConfig, bytes_per_row, run_epochs, stream};
+use crate::training::{BatchSize, Course, Objective, Report, Start, bytes_per_row, run_epochs, stream};
 use crate::{Error, Result};
 
-/// Rows that were looked at, and a digest of them.
-pub(crate) enum FitRows<'a> {
-    /// In memory; the digest is computed when it is asked for.
-    Memory { features: &'a Features, digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>> },
-    /// Of a source.
-    Parts(PartedRows<'a>),
+/// Rows that were looked at.
+pub(crate) struct FitRows<'a> {
+    pub(crate) feature_names: &'a [String],
+    /// Of the settings and the rows, computed when it is asked for.
+    pub(crate) digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>>,
+    place: Place<'a>,
+}
+
+/// Where rows are.
+enum Place<'a> {
+    Memory(&'a Features),
+    Source(PartedRows<'a>),
 }
 
 /// All rows in memory.
@@ -69,14 +74,15 @@ impl<'a> FitRows<'a> {
         learner.check_settings()?;
         check_enough(features.n_rows() as u64)?;
         let settings = as_text(learner);
-        let digest = move || {
+        let digest: Box<dyn FnOnce() -> String + 'a> = Box::new(move || {
             let mut hash = Sha256::default();
             hash.update(settings);
             features.values().iter().for_each(|value| hash.update(value.to_le_bytes()));
             hash_labels(&mut hash);
             hash.hex()
-        };
-        Ok(Self::Memory { features, digest: LazyCell::new(Box::new(digest)) })
+        });
+        let place = Place::Memory(features);
+        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), place })
     }
 
     /// Visits all rows of a source once, after deciding how many of them are in memory at a time.
@@ -89,15 +95,11 @@ impl<'a> FitRows<'a> {
         learner.check_settings()?;
         check_enough(source.n_rows())?;
         let layout = RowLayout::of(source);
-        let FlowSettings { training, scaling, device, .. } = learner.settings();
+        let FlowSettings { training, device, .. } = learner.settings();
         let device = device.open()?;
         let flow = learner.init_flow(layout.d_features, demands.d_labels, &device);
-        let costs = RowCosts {
-            step: bytes_per_row(&flow, &device) as u64,
-            constraints: demands.constraint_bytes,
-            d_labels: demands.d_labels as u64,
-        };
-        let plan = WindowPlan::new(source.n_rows(), &layout, costs, training.batch_size, demands.memory)?;
+        let step_bytes = bytes_per_row(&flow, &device) as u64;
+        let plan = WindowPlan::new(source.n_rows(), &layout, step_bytes, training.batch_size, demands)?;
         let mut hash = Sha256::default();
         hash.update(as_text(learner) + &demands.beside_settings);
         hash.update(format!("{plan:?} {layout:?}"));
@@ -116,48 +118,34 @@ impl<'a> FitRows<'a> {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
         }
-        let digest = hash.hex();
-        Ok(Self::Parts(PartedRows { source, layout, plan, scaling, moments, digest }))
-    }
-
-    pub(crate) fn digest(&self) -> &str {
-        match self {
-            Self::Memory { digest, .. } => digest,
-            Self::Parts(parts) => &parts.digest,
-        }
-    }
-
-    pub(crate) fn feature_names(&self) -> &[String] {
-        match self {
-            Self::Memory { features, .. } => features.names(),
-            Self::Parts(parts) => parts.source.feature_names(),
-        }
+        let place = Place::Source(PartedRows { source, layout, plan, moments });
+        let digest = LazyCell::new(Box::new(|| hash.hex()) as Box<_>);
+        Ok(Self { feature_names: source.feature_names(), digest, place })
     }
 
     /// The rows of a source.
     pub(crate) fn parts(&self) -> Option<&PartedRows<'a>> {
-        match self {
-            Self::Memory { .. } => None,
-            Self::Parts(parts) => Some(parts),
+        match &self.place {
+            Place::Memory(_) => None,
+            Place::Source(parts) => Some(parts),
         }
     }
 
     /// All rows, if they fit in memory together.
     pub(crate) fn in_one_window(&self) -> Result<Option<Window<'_>>> {
-        Ok(match self {
-            Self::Memory { features, .. } => {
+        Ok(match &self.place {
+            Place::Memory(features) => {
                 Some(Window { features: Cow::Borrowed(features), signals: RowSignals::None, batch_size: None })
             }
-            Self::Parts(parts) if parts.plan.n_windows == 1 => {
+            Place::Source(parts) if parts.plan.n_windows == 1 => {
                 let SourceRows { features, signals } = read_all(parts.source)?;
-                let names = parts.source.feature_names().to_vec();
                 Some(Window {
-                    features: Cow::Owned(Features::with_names(features, names)?),
+                    features: Cow::Owned(Features::with_names(features, self.feature_names.to_vec())?),
                     signals,
                     batch_size: Some(BatchSize::Rows(parts.plan.batch_rows)),
                 })
             }
-            Self::Parts(_) => None,
+            Place::Source(_) => None,
         })
     }
 }
@@ -178,27 +166,13 @@ pub(crate) struct PartedRows<'a> {
     source: &'a dyn RowSource,
     layout: RowLayout,
     pub(crate) plan: WindowPlan,
-    scaling: Scaling,
     moments: ColumnMoments,
-    digest: String,
-}
-
-/// Where training starts, and who watches it.
-pub(crate) struct Start<'a> {
-    /// The digest of settings and data, for checkpoints.
-    pub(crate) run: &'a dyn Fn() -> String,
-    /// For rows that do not fit in memory.
-    pub(crate) folder: &'a Path,
-    pub(crate) checkpoint: Option<Checkpoint>,
-    pub(crate) observer: &'a mut dyn Observer,
 }
 
 /// What a learner brings to training by windows.
 pub(crate) struct PartLearner<'a> {
     pub(crate) d_labels: usize,
-    pub(crate) seed: u64,
-    pub(crate) weight_decay: f64,
-    pub(crate) training: &'a TrainConfig,
+    pub(crate) settings: FlowSettings<'a>,
     /// With gradients.
     pub(crate) device: Device,
     /// What must hold of all rows, as far as it is about these.
@@ -214,18 +188,20 @@ impl PartedRows<'_> {
         }
     }
 
-    /// Trains a flow window by window; the one that is returned is without gradients.
+    /// Trains a flow window by window, with all rows in a file in this folder; the flow that is returned is without gradients.
     pub(crate) fn train<B: Bijection>(
         &self,
         flow: Flow<B>,
         learner: &PartLearner<'_>,
+        folder: &Path,
         start: Start<'_>,
     ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
-        let scaler = self.scaling.of(&self.moments)?;
+        let FlowSettings { seed, training, scaling, .. } = learner.settings;
+        let scaler = scaling.of(&self.moments)?;
         let plan = &self.plan;
-        let rng = &mut stream(learner.seed, "blocks", 0);
+        let rng = &mut stream(seed, "blocks", 0);
         let (n_blocks, chunk_rows) = (plan.n_blocks(), plan.chunk_rows);
-        let dealt = DealtRows::deal(self.source, n_blocks, chunk_rows, rng, start.folder)?;
+        let dealt = DealtRows::deal(self.source, n_blocks, chunk_rows, rng, folder)?;
         let load = |rows: SourceRows| -> Result<(Tensor<2>, Objective)> {
             let names = self.source.feature_names().to_vec();
             let features = Features::with_names(rows.features, names)?;
@@ -234,18 +210,13 @@ impl PartedRows<'_> {
             drop(features);
             Ok((to_tensor(scaled.view(), &learner.device), objective))
         };
-        let (mut course, totals) = match start.checkpoint {
-            None => (Course::start(flow, learner.training, &learner.device), Vec::new()),
-            Some(checkpoint) => {
-                let totals = totals_of(&checkpoint, n_blocks)?;
-                let course = Course::resume(flow, &checkpoint, learner.training, &learner.device)?;
-                (course, totals)
-            }
-        };
+        let totals = start.checkpoint.as_ref().map(|checkpoint| totals_of(checkpoint, n_blocks)).transpose()?;
+        let totals = totals.unwrap_or_default();
+        let mut course = Course::new(flow, start.checkpoint, training, &learner.device)?;
         let history = std::mem::take(&mut course.history);
         let (rows, load, n_rows) = (&dealt, &load, self.source.n_rows());
         let mut pass = WindowPass { course, rows, plan, load, learner, n_rows, terms: Vec::new(), totals };
-        let report = run_epochs(&mut pass, history, start.run, learner.training, start.observer)?;
+        let report = run_epochs(&mut pass, history, start.run, training, start.observer)?;
         Ok((pass.settle()?, scaler, report))
     }
 }

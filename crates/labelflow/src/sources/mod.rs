@@ -6,6 +6,6 @@ pub(crate) mod row_source;
 mod window_pass;
 mod window_plan;
 
-pub(crate) use fit_rows::{Demands, FitRows, PartLearner, Start, Window};
+pub(crate) use fit_rows::{Demands, FitRows, PartLearner, Window};
 pub(crate) use row_source::{RowLayout, read_all};
 pub use row_source::{RowSignals, RowSource, SignalForm, SourceRows};

@@ -11,7 +11,7 @@ use super::window_plan::{WindowPlan, places};
 use crate::sources::{PartLearner, SourceRows};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Course, Objective, Rows, StepNumbers, Tracker, Trainee, TrainingState, Visit, batches, draw_noise, no_labels,
+    Course, Objective, Rows, StepNumbers, Task, Tracker, Trainee, TrainingState, batches, draw_noise, no_labels,
     select_noise, settle_batches, stream,
 };
 use crate::{Error, Result};
@@ -62,7 +62,7 @@ impl<B: Bijection> Trainee for WindowPass<'_, B> {
         let mut steps = Vec::new();
         // Added up anew, so that rounding errors do not pile up and a resumed run sees the same numbers.
         let mut sums = RunningSums::of(&self.totals);
-        let windows = self.plan.windows(self.learner.seed, epoch as u64 + 1);
+        let windows = self.plan.windows(self.learner.settings.seed, epoch as u64 + 1);
         for (index, blocks) in windows.iter().enumerate() {
             let window = self.read(blocks)?;
             blocks.iter().for_each(|&block| sums.add(&self.totals[block], -1.0));
@@ -102,7 +102,7 @@ impl<B: Bijection> WindowPass<'_, B> {
         let n_rows = window.n_rows();
         // Batch statistics need two rows.
         let n_batches = n_rows.div_ceil(self.plan.batch_rows).clamp(1, (n_rows / 2).max(1));
-        batches(self.learner.seed, visit, n_rows, n_batches)
+        batches(self.learner.settings.seed, visit, n_rows, n_batches)
     }
 
     /// Trains on the rows of a window; `outside` are the sums over all other blocks.
@@ -114,8 +114,8 @@ impl<B: Bijection> WindowPass<'_, B> {
         outside: &RunningSums,
     ) -> Result<Vec<StepNumbers>> {
         let device = window.features.device();
-        let PartLearner { d_labels, seed, training, weight_decay, .. } = *self.learner;
-        let rng = stream(seed, "noise of windows", visit as u64);
+        let PartLearner { d_labels, settings, .. } = *self.learner;
+        let rng = stream(settings.seed, "noise of windows", visit as u64);
         let noise = draw_noise(rng, window.n_rows(), d_labels);
         let batches = self.batches(window, visit as u64);
         let labels = match batches.len() {
@@ -124,15 +124,8 @@ impl<B: Bijection> WindowPass<'_, B> {
             _ => self.labels_now(window, &noise, &batches),
         };
         let tracker = Tracker::of_window(labels, outside.tensors(&device), self.n_rows);
-        let visit = Visit {
-            objective: &window.objective,
-            features: &window.features,
-            noise,
-            tracker: Some(&tracker),
-            config: training,
-            weight_decay,
-        };
-        let steps = visit.run(&mut self.course, epoch, &batches)?;
+        let task = Task { objective: &window.objective, features: window.features.clone(), d_labels, settings };
+        let steps = task.visit(&mut self.course, epoch, &noise, Some(&tracker), &batches)?;
         self.remember(window, tracker.labels());
         Ok(steps)
     }
@@ -146,29 +139,26 @@ impl<B: Bijection> WindowPass<'_, B> {
 
     /// The labels that the flow gives all rows of a window, `[n_rows, d_labels]`.
     fn labels_now(&self, window: &Window, noise: &[f32], batches: &[Vec<i64>]) -> Tensor<2> {
-        let device = window.features.device();
+        let (n_rows, d_labels) = (window.n_rows(), self.learner.d_labels);
         let (flow, features) = (self.course.flow().valid(), window.features.clone().inner());
-        let mut labels = vec![0f32; window.n_rows() * self.learner.d_labels];
+        let device = features.device();
+        let mut labels = vec![0f32; n_rows * d_labels];
         for indices in batches {
-            let noise = select_noise(noise, indices, self.learner.d_labels);
-            let noise = Tensor::from_data(noise, &features.device());
-            let rows = Rows::of(indices, &features.device()).select(&features, 0);
-            let recorder = StatisticsRecorder::default();
-            let of_batch = flow.sample(noise, rows, Mode::Train(&recorder)).into_data();
+            let noise = Tensor::from_data(select_noise(noise, indices, d_labels), &device);
+            let rows = Rows::of(indices, &device).select(&features, 0);
+            let of_batch = flow.sample(noise, rows, Mode::Train(&StatisticsRecorder::default())).into_data();
             for (position, label) in of_batch.iter::<f32>().enumerate() {
-                let row = indices[position / self.learner.d_labels] as usize;
-                labels[row * self.learner.d_labels + position % self.learner.d_labels] = label;
+                labels[indices[position / d_labels] as usize * d_labels + position % d_labels] = label;
             }
         }
-        let labels = TensorData::new(labels, [window.n_rows(), self.learner.d_labels]);
-        Tensor::from_data(labels, &device)
+        Tensor::from_data(TensorData::new(labels, [n_rows, d_labels]), &window.features.device())
     }
 
     /// What is added up over each block before the first step: of labels that say nothing, as for rows in memory.
     fn first_totals(&mut self) -> Result<()> {
         let d_labels = self.learner.d_labels;
         self.totals = vec![Vec::new(); self.plan.n_blocks()];
-        for blocks in self.plan.windows(self.learner.seed, 0) {
+        for blocks in self.plan.windows(self.learner.settings.seed, 0) {
             let window = self.read(&blocks)?;
             let labels = no_labels(window.n_rows(), d_labels, &window.features.device());
             self.remember(&window, labels);
@@ -180,9 +170,9 @@ impl<B: Bijection> WindowPass<'_, B> {
     pub(crate) fn settle(&mut self) -> Result<Flow<B>> {
         let mut flow = self.course.flow().valid();
         let mut n_batches = 0;
-        for (index, blocks) in self.plan.windows(self.learner.seed, 0).iter().enumerate() {
+        for (index, blocks) in self.plan.windows(self.learner.settings.seed, 0).iter().enumerate() {
             let window = self.read(blocks)?;
-            let rng = stream(self.learner.seed, "statistics", index as u64);
+            let rng = stream(self.learner.settings.seed, "statistics", index as u64);
             let noise = draw_noise(rng, window.n_rows(), self.learner.d_labels);
             let batches = self.batches(&window, index as u64);
             flow = settle_batches(flow, &window.features, &noise, &batches, n_batches);
@@ -245,7 +235,7 @@ impl RunningSums {
 fn totals(objective: &Objective, labels: Tensor<2>, rows: Range<usize>) -> Totals {
     let indices: Vec<i64> = rows.map(|row| row as i64).collect();
     let tracker = Tracker::from_labels(labels.clone());
-    let alone = tracker.alone(&indices);
+    let alone = tracker.alone(Rows::of(&indices, &labels.device()));
     let labels = alone.rows().select(&labels, 0);
     for penalty in &objective.penalties {
         penalty.violation(&labels, &alone);
@@ -316,7 +306,7 @@ mod tests {
         let mut totals_of_votes = SignalTotals::new(3, 2);
         totals_of_votes.add(signals.view());
         let mut groups = Whole::groups_of(&constraints, features.names()).unwrap();
-        groups.iter_mut().for_each(|group| group.add(features.values()));
+        groups.iter_mut().flatten().for_each(|group| group.add(features.values()));
         let n_rows = N_ROWS as u64;
         let whole = Whole { n_rows, signals: totals_of_votes, bounds: bounds.clone(), groups };
         let objective = |rows: &[usize]| {
@@ -339,7 +329,7 @@ mod tests {
         let tracker = Tracker::of_window(stale, outside, n_rows);
         // Rows 1, 4 and 6 of the window are fresh.
         let fresh = [1, 4, 6].map(|place: usize| window[place]);
-        let batch = tracker.batch(&[1, 4, 6]);
+        let batch = tracker.batch(Rows::of(&[1, 4, 6], &device));
         let of_window = objective(&window);
 
         let dataset = WeakDataset::new(features.clone(), signals.clone(), bounds).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand::seq::SliceRandom;
 
-use crate::sources::RowLayout;
+use crate::sources::{Demands, RowLayout};
 use crate::training::{BatchSize, stream};
 use crate::{Error, Result};
 
@@ -23,17 +23,6 @@ const SHARE_OF_CHUNK: u64 = 2;
 /// What the places of blocks may take of the memory.
 const SHARE_OF_PLACES: u64 = 16;
 
-/// What a row takes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowCosts {
-    /// Bytes of its activations in a step.
-    pub(crate) step: u64,
-    /// Bytes of what constraints keep of it, twice over.
-    pub(crate) constraints: u64,
-    /// Width of its labels.
-    pub(crate) d_labels: u64,
-}
-
 /// Rows of steps, windows and blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WindowPlan {
@@ -47,22 +36,22 @@ pub(crate) struct WindowPlan {
 }
 
 impl WindowPlan {
-    /// Of `n_rows` rows, so that training takes at most `memory` bytes beside what reading takes.
+    /// Of `n_rows` rows, each of which takes `step_bytes` of activations in a step, so that training takes no more memory than it may.
     pub(crate) fn new(
         n_rows: u64,
         layout: &RowLayout,
-        costs: RowCosts,
+        step_bytes: u64,
         batch_size: BatchSize,
-        memory: u64,
+        &Demands { memory, d_labels, constraint_bytes, .. }: &Demands,
     ) -> Result<Self> {
         // Features as they are read, scaled, and as a tensor; signals as they are read; labels and noise in several forms.
         let (d_features, of_signals) = (layout.d_features as u64, layout.signal_bytes() as u64);
-        let of_row = 12 * d_features + of_signals + costs.constraints + 48 * costs.d_labels + 32;
+        let of_row = 12 * d_features + of_signals + constraint_bytes + 48 * d_labels as u64 + 32;
         let rows = match batch_size {
             BatchSize::Rows(rows) => rows as u64,
             BatchSize::Auto => {
                 let bytes = (memory / SHARE_OF_BATCH).min(MOST_BATCH_BYTES);
-                (bytes / costs.step).max(LEAST_BATCH_ROWS)
+                (bytes / step_bytes).max(LEAST_BATCH_ROWS)
             }
             BatchSize::Full => {
                 let expected = "auto or a number of rows, for rows that are read in parts";
@@ -70,9 +59,9 @@ impl WindowPlan {
             }
         };
         let batch_rows = rows.clamp(2, n_rows);
-        let window_rows = memory.saturating_sub(batch_rows * costs.step) / of_row;
+        let window_rows = memory.saturating_sub(batch_rows * step_bytes) / of_row;
         if window_rows < batch_rows {
-            let needed = batch_rows * (costs.step + of_row) / 1_000_000 + 1;
+            let needed = batch_rows * (step_bytes + of_row) / 1_000_000 + 1;
             let expected = format!("{needed} MB beside what reading takes, for batches of {batch_rows} rows");
             return Err(Error::config("memory", expected, format!("{} MB", memory / 1_000_000)));
         }
@@ -130,18 +119,19 @@ mod tests {
     use crate::sources::SignalForm;
 
     const LAYOUT: RowLayout = RowLayout { d_features: 4, n_signals: 3, n_classes: 2, form: SignalForm::Votes };
-    const COSTS: RowCosts = RowCosts { step: 1000, constraints: 48, d_labels: 2 };
+    const STEP_BYTES: u64 = 1000;
     /// 12 · 4 + 3 + 48 + 48 · 2 + 32
     const OF_ROW: u64 = 227;
 
     fn plan(n_rows: u64, batch_size: BatchSize, memory: u64) -> Result<WindowPlan> {
-        WindowPlan::new(n_rows, &LAYOUT, COSTS, batch_size, memory)
+        let demands = Demands { memory, d_labels: 2, constraint_bytes: 48, beside_settings: String::new() };
+        WindowPlan::new(n_rows, &LAYOUT, STEP_BYTES, batch_size, &demands)
     }
 
     #[test]
     fn windows_are_as_large_as_the_memory_allows_and_no_larger() {
         let batch = BatchSize::Rows(100);
-        let memory = |window_rows: u64| 100 * COSTS.step + window_rows * OF_ROW;
+        let memory = |window_rows: u64| 100 * STEP_BYTES + window_rows * OF_ROW;
         for (n_rows, window_rows, n_windows) in
             [(1000, 1000, 1), (1000, 5000, 1), (1000, 999, 2), (1000, 550, 3), (100_000, 3299, 32)]
         {

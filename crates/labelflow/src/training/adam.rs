@@ -125,8 +125,7 @@ impl Adam {
 
     /// [`step`](Self::step) as a composition of tensor operations.
     fn composed_step<M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
-        let change = self.change(gradient, lr);
-        add_flat(module, change)
+        add_flat(module, self.change(gradient, lr))
     }
 
     /// What the step that is being taken adds to the weights.
@@ -143,19 +142,12 @@ impl Adam {
 
     /// [`step`](Self::step) on the CPU: weights and moments are read once and written once.
     fn step_in_place<T: Number, M: Module>(&mut self, module: M, gradient: Tensor<1>, lr: f64) -> M {
-        let [rate, correction] = Self::scales(lr, self.betas, self.n_steps).map(from_f64);
         let device = gradient.device();
-        let take = |moment: &mut Tensor<1>| {
-            let nothing = Tensor::empty([0], &device);
-            into_vec::<T, 1>(std::mem::replace(moment, nothing))
-        };
         let mut update = InPlace {
-            gradient: into_vec(gradient),
-            first_moment: take(&mut self.first_moment),
-            second_moment: take(&mut self.second_moment),
-            betas: self.betas.map(from_f64),
-            rate,
-            correction,
+            gradient: into_vec::<T, 1>(gradient),
+            first_moment: take_vec::<T>(&mut self.first_moment),
+            second_moment: take_vec::<T>(&mut self.second_moment),
+            step: Step::numbered(lr, self.betas, self.n_steps),
             start: 0,
         };
         let module = module.map(&mut update);
@@ -216,16 +208,13 @@ impl AdamVectors {
     /// [`step`](Self::step) on the CPU, in one pass.
     fn step_in_memory<T: Number>(&mut self, gradient: Tensor<1>, scales: Tensor<1>, betas: [f64; 2]) {
         let device = gradient.device();
-        let [mut weights, mut first, mut second] = [&mut self.weights, &mut self.first_moment, &mut self.second_moment]
-            .map(|vector| into_vec::<T, 1>(std::mem::replace(vector, Tensor::empty([0], &device))));
-        let (gradient, scales) = (into_vec::<T, 1>(gradient), into_vec::<T, 1>(scales));
-        let moments = Moments { first: &mut first, second: &mut second, betas: betas.map(from_f64) };
-        update(&mut weights, &gradient, moments, scales[0], scales[1]);
-        *self = Self {
-            weights: from_vec(weights, &device),
-            first_moment: from_vec(first, &device),
-            second_moment: from_vec(second, &device),
-        };
+        let vectors = [&mut self.weights, &mut self.first_moment, &mut self.second_moment];
+        let [mut weights, mut first, mut second] = vectors.map(take_vec::<T>);
+        let scales = into_vec::<T, 1>(scales);
+        let step = Step { betas: betas.map(from_f64), rate: scales[0], correction: scales[1] };
+        step.update(&mut weights, &into_vec(gradient), [&mut first, &mut second]);
+        let [weights, first_moment, second_moment] = [weights, first, second].map(|values| from_vec(values, &device));
+        *self = Self { weights, first_moment, second_moment };
     }
 }
 
@@ -240,6 +229,12 @@ fn into_vec<T: Element, const D: usize>(tensor: Tensor<D>) -> Vec<T> {
     tensor.into_data().try_into_vec().expect("all tensors of a module are of one type")
 }
 
+/// The same of a vector that is about to be replaced.
+fn take_vec<T: Element>(vector: &mut Tensor<1>) -> Vec<T> {
+    let nothing = Tensor::empty([0], &vector.device());
+    into_vec(std::mem::replace(vector, nothing))
+}
+
 fn from_vec<T: Element>(values: Vec<T>, device: &Device) -> Tensor<1> {
     let n_values = values.len();
     Tensor::from_data(TensorData::new(values, [n_values]), device)
@@ -250,11 +245,7 @@ struct InPlace<T> {
     gradient: Vec<T>,
     first_moment: Vec<T>,
     second_moment: Vec<T>,
-    betas: [T; 2],
-    /// lr / (1 − β₁ᵗ)
-    rate: T,
-    /// 1 / √(1 − β₂ᵗ)
-    correction: T,
+    step: Step<T>,
     start: usize,
 }
 
@@ -269,59 +260,61 @@ impl<T: Number> ModuleMapper for InPlace<T> {
             let mut weights = into_vec::<T, D>(weight);
             let range = self.start..self.start + weights.len();
             self.start = range.end;
-            let gradient = &self.gradient[range.clone()];
-            let first = &mut self.first_moment[range.clone()];
-            let second = &mut self.second_moment[range];
-            let moments = Moments { first, second, betas: self.betas };
-            update(&mut weights, gradient, moments, self.rate, self.correction);
+            let moments = [&mut self.first_moment[range.clone()], &mut self.second_moment[range.clone()]];
+            self.step.update(&mut weights, &self.gradient[range], moments);
             Tensor::from_inner(Tensor::from_data(TensorData::new(weights, shape), &device)).require_grad()
         })
     }
 }
 
-/// The moments of some weights.
-struct Moments<'a, T> {
-    first: &'a mut [T],
-    second: &'a mut [T],
+/// The numbers of the t-th step.
+#[derive(Clone, Copy)]
+struct Step<T> {
     betas: [T; 2],
+    /// lr / (1 − β₁ᵗ)
+    rate: T,
+    /// 1 / √(1 − β₂ᵗ)
+    correction: T,
 }
 
-/// One step on weights that lie in memory, with lr / (1 − β₁ᵗ) and 1 / √(1 − β₂ᵗ) of the t-th step.
-fn update<T: Float + Send + Sync>(weights: &mut [T], gradient: &[T], moments: Moments<'_, T>, rate: T, correction: T) {
-    /// What one task updates: less is not worth waking a thread for.
-    const LEN: usize = 1 << 15;
-    if weights.len() <= LEN {
-        return update_part(weights, gradient, moments, rate, correction);
+impl<T: Float + Send + Sync> Step<T> {
+    fn numbered(lr: f64, betas: [f64; 2], number: usize) -> Self {
+        let [rate, correction] = Adam::scales(lr, betas, number).map(from_f64);
+        Self { betas: betas.map(from_f64), rate, correction }
     }
-    let Moments { first, second, betas } = moments;
-    let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
-    let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
-    parts.for_each(|((weights, gradient), (first, second))| {
-        let moments = Moments { first, second, betas };
-        update_part(weights, gradient, moments, rate, correction);
-    });
+
+    /// The step on weights that lie in memory, and on both of their moments.
+    fn update(self, weights: &mut [T], gradient: &[T], [first, second]: [&mut [T]; 2]) {
+        /// What one task updates: less is not worth waking a thread for.
+        const LEN: usize = 1 << 15;
+        if weights.len() <= LEN {
+            return self.update_part(weights, gradient, first, second);
+        }
+        let moments = first.par_chunks_mut(LEN).zip(second.par_chunks_mut(LEN));
+        let parts = weights.par_chunks_mut(LEN).zip(gradient.par_chunks(LEN)).zip(moments);
+        parts.for_each(|((weights, gradient), (first, second))| self.update_part(weights, gradient, first, second));
+    }
+
+    fn update_part(self, weights: &mut [T], gradient: &[T], first: &mut [T], second: &mut [T]) {
+        let (Self { betas: [beta_1, beta_2], rate, correction }, epsilon) = (self, from_f64::<T>(EPSILON));
+        let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
+        let moments = first.iter_mut().zip(second);
+        let all = weights.iter_mut().zip(gradient).zip(moments);
+        // With the widest instructions that this machine has; the closure consumes `all`, so that it is inlined into them.
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            move || {
+                for ((w, &g), (m, v)) in all {
+                    *m = *m * beta_1 + g * rest_1;
+                    *v = *v * beta_2 + g * g * rest_2;
+                    *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
+                }
+            },
+        );
+    }
 }
 
-fn update_part<T: Float>(weights: &mut [T], gradient: &[T], moments: Moments<'_, T>, rate: T, correction: T) {
-    let Moments { first, second, betas } = moments;
-    let ([beta_1, beta_2], epsilon) = (betas, from_f64::<T>(EPSILON));
-    let (rest_1, rest_2) = (T::one() - beta_1, T::one() - beta_2);
-    let moments = first.iter_mut().zip(second);
-    let all = weights.iter_mut().zip(gradient).zip(moments);
-    // With the widest instructions that this machine has; the closure consumes `all`, so that it is inlined into them.
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            for ((w, &g), (m, v)) in all {
-                *m = *m * beta_1 + g * rest_1;
-                *v = *v * beta_2 + g * g * rest_2;
-                *w = *w - rate * *m / (v.sqrt() * correction + epsilon);
-            }
-        },
-    );
-}
-
-fn from_f64<T: Float>(value: f64) -> T {
+pub(crate) fn from_f64<T: Float>(value: f64) -> T {
     T::from(value).expect("a float takes any float")
 }
 
@@ -343,10 +336,8 @@ impl<T: Float + Send + Sync> SliceAdam<T> {
     /// One step along a gradient.
     pub(crate) fn step(&mut self, weights: &mut [T], gradient: &[T], lr: f64) {
         self.n_steps = self.n_steps.saturating_add(1);
-        let [rate, correction] = Adam::scales(lr, Adam::BETAS, self.n_steps).map(from_f64);
-        let (first, second) = (&mut self.first_moment[..], &mut self.second_moment[..]);
-        let moments = Moments { first, second, betas: Adam::BETAS.map(from_f64) };
-        update(weights, gradient, moments, rate, correction);
+        let step = Step::numbered(lr, Adam::BETAS, self.n_steps);
+        step.update(weights, gradient, [&mut self.first_moment, &mut self.second_moment]);
     }
 }
 
@@ -369,8 +360,7 @@ pub fn flat_gradients<M: Module>(module: &M, gradients: &mut Gradients) -> Vec<T
             let weight = param.val();
             let gradient = weight.grad_remove(self.gradients);
             let gradient = gradient.unwrap_or_else(|| weight.inner().zeros_like());
-            let n_weights = gradient.shape().num_elements();
-            self.parts.push(gradient.reshape([n_weights]));
+            self.parts.push(gradient.reshape([-1]));
         }
     }
     let mut collect = Collect { gradients, parts: Vec::new() };

@@ -11,7 +11,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 
 use crate::training::Objective;
 
@@ -27,8 +27,7 @@ impl Rows {
 
     /// The rows with these indices.
     pub(crate) fn of(indices: &[i64], device: &Device) -> Self {
-        let data = TensorData::new(indices.to_vec(), [indices.len()]);
-        Self::at(Tensor::from_data(data, device))
+        Self::at(Tensor::from_data(indices, device))
     }
 
     /// The rows with these indices, which the device knows.
@@ -114,11 +113,7 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Starts from labels that say nothing.
-    pub(crate) fn new(n_rows: usize, d_labels: usize, device: &Device) -> Self {
-        Self::from_labels(no_labels(n_rows, d_labels, device))
-    }
-
+    /// The labels of all rows.
     pub(crate) fn from_labels(labels: Tensor<2>) -> Self {
         let n_rows = labels.dims()[0] as u64;
         Self::of_window(labels, Vec::new(), n_rows)
@@ -149,23 +144,18 @@ impl Tracker {
         self.start_epoch();
         let labels = self.labels();
         let log_prob = Tensor::zeros([labels.dims()[0]], &labels.device());
-        objective.evaluate(&labels, log_prob, &self.batch_of(Rows::ALL, true), 0.0);
+        objective.evaluate(&labels, log_prob, &self.alone(Rows::ALL), 0.0);
         self.totals()
     }
 
-    /// The batch of the rows with these indices.
-    pub(crate) fn batch(&self, indices: &[i64]) -> Batch<'_> {
-        self.batch_at(Rows::of(indices, &self.labels.borrow().device()))
-    }
-
     /// The batch of these rows.
-    pub(crate) fn batch_at(&self, rows: Rows) -> Batch<'_> {
+    pub(crate) fn batch(&self, rows: Rows) -> Batch<'_> {
         self.batch_of(rows, false)
     }
 
-    /// The batch of the rows with these indices, whose statistics are theirs alone.
-    pub(crate) fn alone(&self, indices: &[i64]) -> Batch<'_> {
-        self.batch_of(Rows::of(indices, &self.labels.borrow().device()), true)
+    /// The batch of these rows, whose statistics are theirs alone.
+    pub(crate) fn alone(&self, rows: Rows) -> Batch<'_> {
+        self.batch_of(rows, true)
     }
 
     fn batch_of(&self, rows: Rows, is_alone: bool) -> Batch<'_> {
@@ -210,10 +200,9 @@ impl Tracker {
 
     fn set(&self, slot: usize, total: Tensor<1>) {
         let mut totals = self.totals.borrow_mut();
-        if slot < totals.len() {
-            totals[slot] = total;
-        } else {
-            totals.push(total);
+        match totals.get_mut(slot) {
+            Some(known) => *known = total,
+            None => totals.push(total),
         }
     }
 }

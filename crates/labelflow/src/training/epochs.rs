@@ -7,7 +7,8 @@ use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig, TrainingState, summarize,
+    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig, TrainingState,
+    summarize,
 };
 use crate::{Error, Result};
 
@@ -23,29 +24,26 @@ pub(crate) struct Course<B: Bijection> {
 const BETWEEN_STEPS: &str = "the flow is here between two steps";
 
 impl<B: Bijection> Course<B> {
-    /// From the start.
-    pub(crate) fn start(flow: Flow<B>, config: &TrainConfig, device: &Device) -> Self {
-        let adam = Adam::new(n_parameters(&flow), &device.clone().inner());
-        let adam = adam.with_betas(config.betas);
-        Self { flow: Some(flow), adam, history: Vec::new() }
-    }
-
-    /// From a checkpoint.
-    pub(crate) fn resume(
+    /// From the start, or from a checkpoint.
+    pub(crate) fn new(
         flow: Flow<B>,
-        checkpoint: &Checkpoint,
+        checkpoint: Option<Checkpoint>,
         config: &TrainConfig,
         device: &Device,
     ) -> Result<Self> {
-        let flow = load_state(flow, checkpoint.state.clone())
-            .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
-        let [adam] = checkpoint.optimizers.as_slice() else {
-            let found = format!("{} optimisers", checkpoint.optimizers.len());
-            return Err(Error::data("checkpoint", "one optimiser", found));
+        let (n_weights, device) = (n_parameters(&flow), device.clone().inner());
+        let (flow, adam, history) = match checkpoint {
+            None => (flow, Adam::new(n_weights, &device), Vec::new()),
+            Some(Checkpoint { state, optimizers, history, .. }) => {
+                let flow = load_state(flow, state)
+                    .map_err(|error| Error::data("checkpoint", "the tensors of this model", error))?;
+                let [adam] = <[AdamState; 1]>::try_from(optimizers).map_err(|others| {
+                    Error::data("checkpoint", "one optimiser", format!("{} optimisers", others.len()))
+                })?;
+                (flow, Adam::from_state(adam, n_weights, &device)?, history)
+            }
         };
-        let adam = Adam::from_state(adam.clone(), n_parameters(&flow), &device.clone().inner())?;
-        let adam = adam.with_betas(config.betas);
-        Ok(Self { flow: Some(flow), adam, history: checkpoint.history.clone() })
+        Ok(Self { flow: Some(flow), adam: adam.with_betas(config.betas), history })
     }
 
     /// The flow between two steps.
@@ -62,6 +60,14 @@ impl<B: Bijection> Course<B> {
     pub(crate) fn state(&self, memory: State) -> TrainingState {
         TrainingState { weights: state(self.flow()), optimizers: vec![self.adam.state()], memory }
     }
+}
+
+/// Where training starts, and who watches it.
+pub(crate) struct Start<'a> {
+    /// The digest of settings and data, for checkpoints.
+    pub(crate) run: &'a dyn Fn() -> String,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) observer: &'a mut dyn Observer,
 }
 
 /// What is trained, epoch by epoch.

@@ -13,12 +13,11 @@ mod recorded_training;
 pub(crate) mod train;
 mod weight_decay;
 
-pub(crate) use adam::SliceAdam;
 pub use adam::{Adam, AdamState, AdamVectors, add_flat, flat_gradient, flat_gradients};
 pub use batch::{Batch, Rows};
 pub(crate) use batch::{Tracker, no_labels};
 pub use device::DeviceKind;
-pub(crate) use epochs::{Course, Trainee, run_epochs};
+pub(crate) use epochs::{Course, Start, Trainee, run_epochs};
 pub use flat_module::FlatModule;
 /// The random numbers that a purpose draws for the n-th time.
 pub use labelflow_weak::numerics::indexed_stream as stream;
@@ -26,8 +25,8 @@ pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, EpochLog, Observer, TimeLimit, TrainingState};
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
 pub(crate) use train::{
-    MemoryPass, StepNumbers, TRACKED_LABELS, Task, Visit, batches, bytes_per_row, check_finite, clip, draw_noise,
-    numbers_of, select_noise, settle_batches, step_numbers, summarize, train,
+    MemoryPass, StepNumbers, TRACKED_LABELS, Task, batches, bytes_per_row, check_finite, clip, draw_noise, numbers_of,
+    select_noise, settle_batches, step_numbers, summarize, train,
 };
 #[cfg(test)]
 pub(crate) use train::{StepInput, step};

@@ -11,15 +11,20 @@ use labelflow_flow::{
 
 use super::stream;
 use crate::Result;
+use crate::learners::FlowSettings;
 use crate::training::{
-    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task, Tracker, TrainConfig,
-    Trainee, TrainingState, batches, check_finite, clip, draw_noise, flat_gradient, numbers_of, run_epochs,
-    select_noise, step_numbers,
+    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task, Tracker, Trainee,
+    TrainingState, batches, check_finite, clip, draw_noise, flat_gradient, numbers_of, run_epochs, select_noise,
+    step_numbers,
 };
 
 /// Trains a flow from where its course is.
-pub(crate) fn train<B: Bijection>(pass: MemoryPass<'_, B>, observer: &mut dyn Observer) -> Result<(Flow<B>, Report)> {
-    let MemoryPass { task, config, n_batches, tracker, mut course } = pass;
+pub(crate) fn train<B: Bijection>(
+    pass: MemoryPass<'_, B>,
+    run: &dyn Fn() -> String,
+    observer: &mut dyn Observer,
+) -> Result<(Flow<B>, Report)> {
+    let MemoryPass { task, n_batches, tracker, mut course } = pass;
     let device = task.features.device();
     let inner = device.clone().inner();
     let flow = FlatModule::new(course.take_flow(), course.adam);
@@ -38,14 +43,14 @@ pub(crate) fn train<B: Bijection>(pass: MemoryPass<'_, B>, observer: &mut dyn Ob
         });
         (n_rows, RecordedStep { input, step })
     };
-    let batches = batches(task.seed, 0, task.features.dims()[0], n_batches);
+    let batches = batches(task.settings.seed, 0, task.features.dims()[0], n_batches);
     let sizes: BTreeSet<usize> = batches.iter().map(Vec::len).collect();
     let steps: BTreeMap<_, _> = sizes.into_iter().map(record).collect();
     if steps.values().any(|recorded| recorded.step.has_failed()) {
         observer.warn(NOT_RECORDED);
     }
-    let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, n_batches, task, config, device: inner };
-    let report = run_epochs(&mut trainee, course.history, task.run, config, observer)?;
+    let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, n_batches, task, device: inner };
+    let report = run_epochs(&mut trainee, course.history, run, task.settings.training, observer)?;
     Ok((trainee.flow.module(), report))
 }
 
@@ -111,7 +116,7 @@ impl StepResult {
     ) -> Self {
         let tracker = memory.map(Memory::tracker);
         let batch = match &tracker {
-            Some(tracker) => tracker.batch_at(Rows::at(Tensor::from_inner(input.rows.value()))),
+            Some(tracker) => tracker.batch(Rows::at(Tensor::from_inner(input.rows.value()))),
             None => Batch::full(),
         };
         let recorder = StatisticsRecorder::default();
@@ -150,19 +155,18 @@ struct RecordedSteps<'a, B: Bijection, F> {
     likelihood_weight: Slot<1>,
     n_batches: usize,
     task: &'a Task<'a>,
-    config: &'a TrainConfig,
     device: Device,
 }
 
 impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
     /// One step with these rows and their noise.
-    fn step(&mut self, epoch: usize, rows: Vec<i64>, noise: TensorData) -> Result<StepNumbers> {
-        let &mut Self { task, config, .. } = self;
+    fn step(&mut self, epoch: usize, rows: &[i64], noise: TensorData) -> Result<StepNumbers> {
+        let task = self.task;
+        let FlowSettings { training: config, weight_decay, .. } = task.settings;
         let RecordedStep { input, step } = self.steps.get_mut(&rows.len()).expect("a step for every size of batch");
         input.noise.write(Tensor::from_data(noise, &self.device));
         if self.memory.is_some() {
-            let n_rows = rows.len();
-            input.rows.write(Tensor::from_data(TensorData::new(rows, [n_rows]), &self.device));
+            input.rows.write(Tensor::from_data(rows, &self.device));
         }
 
         let result = step.repeat();
@@ -172,8 +176,8 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
         if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
             self.flow.step(gradient, config.learning_rate(epoch));
         }
-        if task.weight_decay > 0.0 {
-            self.flow.shrink(config.weight_decay(epoch, task.weight_decay));
+        if weight_decay > 0.0 {
+            self.flow.shrink(config.weight_decay(epoch, weight_decay));
         }
         self.flow.absorb(result.statistics.clone());
         if let Some((memory, tracker)) = self.memory.as_ref().zip(result.tracker.as_ref()) {
@@ -185,18 +189,19 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
 
 impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F> {
     fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
-        let &mut Self { task, config, .. } = self;
+        let task = self.task;
+        let FlowSettings { seed, training, .. } = task.settings;
         let [n_rows, d_labels] = [task.features.dims()[0], task.d_labels];
-        let noise = draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, d_labels);
-        let weight = task.objective.likelihood_weight_at(config.progress(epoch));
+        let noise = draw_noise(stream(seed, "noise", epoch as u64), n_rows, d_labels);
+        let weight = task.objective.likelihood_weight_at(training.progress(epoch));
         self.likelihood_weight.write(Tensor::full([1], weight, &self.device));
         if let Some(memory) = &self.memory {
             memory.start_epoch(task);
         }
-        let batches = batches(task.seed, epoch as u64, n_rows, self.n_batches).into_iter();
+        let batches = batches(seed, epoch as u64, n_rows, self.n_batches).into_iter();
         let step = |rows: Vec<i64>| {
             let noise = select_noise(&noise, &rows, d_labels);
-            self.step(epoch, rows, noise)
+            self.step(epoch, &rows, noise)
         };
         batches.map(step).collect()
     }
@@ -221,8 +226,8 @@ mod tests {
 
     use super::*;
     use crate::constraints::{Group, GroupMean, Penalty, Range, SumToOne};
-    use crate::training::train;
-    use crate::training::{BatchSize, Course, Objective};
+    use crate::learners::{FlowLearner, LabelFlowRegressor};
+    use crate::training::{BatchSize, Course, Objective, Start, TrainConfig, no_labels, train};
 
     const N_ROWS: usize = 20;
 
@@ -243,26 +248,21 @@ mod tests {
             ],
         };
         let features = Tensor::arange(0..3 * N_ROWS as i64, &device).float().sin();
-        let task = Task {
-            objective: &objective,
-            features: features.reshape([N_ROWS, 3]),
-            d_labels: 2,
-            weight_decay: 0.5,
-            seed: 1,
-            run: &String::new,
-        };
         let config = TrainConfig { max_epochs: 12, betas: [0.7, 0.95], batch_size, ..TrainConfig::default() };
-        let mut silent = ();
-        let (_, plain) = train::train(flow.clone(), &task, &config, None, &mut silent).unwrap();
+        let learner = LabelFlowRegressor { seed: 1, weight_decay: 0.5, training: config, ..Default::default() };
+        let (features, settings) = (features.reshape([N_ROWS, 3]), learner.settings());
+        let task = Task { objective: &objective, features, d_labels: 2, settings };
+        let start = Start { run: &String::new, checkpoint: None, observer: &mut () };
+        let (_, plain) = train::train(flow.clone(), &task, start).unwrap();
 
-        let course = Course::start(flow.clone(), &config, &device);
+        let course = Course::new(flow.clone(), None, settings.training, &device).unwrap();
         let n_batches = match batch_size {
             BatchSize::Rows(rows) => N_ROWS.div_ceil(rows),
             _ => 1,
         };
-        let tracker = Tracker::new(N_ROWS, 2, &device);
-        let pass = MemoryPass { task: &task, config: &config, n_batches, tracker, course };
-        let (trained, recorded) = super::train(pass, &mut silent).unwrap();
+        let tracker = Tracker::from_labels(no_labels(N_ROWS, 2, &device));
+        let pass = MemoryPass { task: &task, n_batches, tracker, course };
+        let (trained, recorded) = super::train(pass, &String::new, &mut ()).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));
         for (one, other) in recorded.history.iter().zip(&plain.history) {

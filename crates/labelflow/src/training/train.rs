@@ -14,10 +14,11 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::stream;
+use crate::learners::FlowSettings;
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, Batch, Course, Objective, Observer, Rows, Tracker, Trainee, TrainingState, flat_gradient, recorded_training,
-    run_epochs, shrink_weights,
+    Adam, Batch, Course, Objective, Rows, Start, Tracker, Trainee, TrainingState, flat_gradient, no_labels,
+    recorded_training, run_epochs, shrink_weights,
 };
 use crate::{Error, Result};
 
@@ -186,8 +187,7 @@ impl TrainConfig {
             return Err(Error::config(setting, "at most 1", share));
         }
         if self.tolerance.is_nan() || self.tolerance < 0.0 {
-            let setting = "tolerance";
-            return Err(Error::config(setting, "a number that is not negative", self.tolerance));
+            return Err(Error::config("tolerance", "a number that is not negative", self.tolerance));
         }
         if let Some(beta) = self.betas.into_iter().find(|beta| !(0.0..1.0).contains(beta)) {
             return Err(Error::config("betas", "two shares of at least 0 and below 1", beta));
@@ -246,54 +246,39 @@ impl TrainConfig {
     }
 }
 
-/// The parts of training that do not change from epoch to epoch.
+/// Rows in memory, and what is made of them.
 pub(crate) struct Task<'a> {
-    /// What is minimised.
+    /// What must hold of all rows, as far as it is about these.
     pub(crate) objective: &'a Objective,
     /// `[n_rows, d_features]`
     pub(crate) features: Tensor<2>,
     /// Width of the labels.
     pub(crate) d_labels: usize,
-    /// After every step, weights shrink by this share of the step size.
-    pub(crate) weight_decay: f64,
-    /// Where the noise and the order of batches come from.
-    pub(crate) seed: u64,
-    /// A digest of settings and data, for checkpoints.
-    pub(crate) run: &'a dyn Fn() -> String,
+    pub(crate) settings: FlowSettings<'a>,
 }
 
-/// Trains a flow, from the start or from a checkpoint.
-pub(crate) fn train<B: Bijection>(
-    flow: Flow<B>,
-    task: &Task<'_>,
-    config: &TrainConfig,
-    checkpoint: Option<Checkpoint>,
-    observer: &mut dyn Observer,
-) -> Result<(Flow<B>, Report)> {
-    let n_rows = task.features.dims()[0];
-    let device = task.features.device();
+/// Trains a flow on all rows.
+pub(crate) fn train<B: Bijection>(flow: Flow<B>, task: &Task<'_>, start: Start<'_>) -> Result<(Flow<B>, Report)> {
+    let (config, n_rows, device) = (task.settings.training, task.features.dims()[0], task.features.device());
+    let Start { run, checkpoint, observer } = start;
     let n_batches = config.n_batches(n_rows, bytes_per_row(&flow, &device.clone().inner()));
-    let mut tracker = Tracker::new(n_rows, task.d_labels, &device);
-    let course = match checkpoint {
-        None => Course::start(flow, config, &device),
-        Some(checkpoint) => {
-            if let Some(labels) = checkpoint.memory.get(TRACKED_LABELS) {
-                let expected = [n_rows, task.d_labels];
-                if labels.shape().to_vec() != expected {
-                    let found = format!("labels of the shape {:?}", labels.shape().to_vec());
-                    return Err(Error::data("checkpoint", format!("{expected:?} labels"), found));
-                }
-                tracker = Tracker::from_labels(Tensor::from_data(labels.clone(), &device));
-            }
-            Course::resume(flow, &checkpoint, config, &device)?
+    let labels = match checkpoint.as_ref().and_then(|checkpoint| checkpoint.memory.get(TRACKED_LABELS)) {
+        None => no_labels(n_rows, task.d_labels, &device),
+        Some(labels) if labels.shape().to_vec() == [n_rows, task.d_labels] => {
+            Tensor::from_data(labels.clone(), &device)
+        }
+        Some(labels) => {
+            let found = format!("labels of the shape {:?}", labels.shape().to_vec());
+            return Err(Error::data("checkpoint", format!("{:?} labels", [n_rows, task.d_labels]), found));
         }
     };
-    let mut pass = MemoryPass { task, config, n_batches, tracker, course };
+    let tracker = Tracker::from_labels(labels);
+    let mut pass = MemoryPass { task, n_batches, tracker, course: Course::new(flow, checkpoint, config, &device)? };
     let (mut flow, report) = match records(&device) {
-        true => recorded_training::train(pass, observer)?,
+        true => recorded_training::train(pass, run, observer)?,
         false => {
             let history = std::mem::take(&mut pass.course.history);
-            let report = run_epochs(&mut pass, history, task.run, config, observer)?;
+            let report = run_epochs(&mut pass, history, run, config, observer)?;
             (pass.course.take_flow(), report)
         }
     };
@@ -306,7 +291,6 @@ pub(crate) fn train<B: Bijection>(
 /// A pass over rows in memory.
 pub(crate) struct MemoryPass<'a, B: Bijection> {
     pub(crate) task: &'a Task<'a>,
-    pub(crate) config: &'a TrainConfig,
     pub(crate) n_batches: usize,
     pub(crate) tracker: Tracker,
     pub(crate) course: Course<B>,
@@ -314,19 +298,13 @@ pub(crate) struct MemoryPass<'a, B: Bijection> {
 
 impl<B: Bijection> Trainee for MemoryPass<'_, B> {
     fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
-        let (task, n_rows) = (self.task, self.task.features.dims()[0]);
-        let visit = Visit {
-            objective: task.objective,
-            features: &task.features,
-            noise: draw_noise(stream(task.seed, "noise", epoch as u64), n_rows, task.d_labels),
-            // One batch is all rows: nothing stands in for others.
-            tracker: (self.n_batches > 1).then_some(&self.tracker),
-            config: self.config,
-            weight_decay: task.weight_decay,
-        };
+        let (task, n_rows, seed) = (self.task, self.task.features.dims()[0], self.task.settings.seed);
+        let noise = draw_noise(stream(seed, "noise", epoch as u64), n_rows, task.d_labels);
+        // One batch is all rows: nothing stands in for others.
+        let tracker = (self.n_batches > 1).then_some(&self.tracker);
         self.tracker.start_epoch();
-        let batches = batches(task.seed, epoch as u64, n_rows, self.n_batches);
-        visit.run(&mut self.course, epoch, &batches)
+        let batches = batches(seed, epoch as u64, n_rows, self.n_batches);
+        task.visit(&mut self.course, epoch, &noise, tracker, &batches)
     }
 
     fn state(&self) -> TrainingState {
@@ -375,45 +353,32 @@ pub(crate) fn step<B: Bijection>(
     Ok((absorb(flow, recorder, MOMENTUM), labels, numbers))
 }
 
-/// A pass over rows in memory, batch by batch.
-pub(crate) struct Visit<'a> {
-    /// What must hold of all rows, as far as it is about these.
-    pub(crate) objective: &'a Objective,
-    /// `[n_rows, d_features]`
-    pub(crate) features: &'a Tensor<2>,
-    /// `[n_rows, d_labels]`, row after row.
-    pub(crate) noise: Vec<f32>,
-    /// What stands in for rows outside a batch; none if all rows are in one.
-    pub(crate) tracker: Option<&'a Tracker>,
-    pub(crate) config: &'a TrainConfig,
-    /// The share of the step size by which weights shrink after every step, at the start.
-    pub(crate) weight_decay: f64,
-}
-
-impl Visit<'_> {
-    /// One step for each batch.
-    pub(crate) fn run<B: Bijection>(
+impl Task<'_> {
+    /// One step for each batch. The noise is `[n_rows, d_labels]`, row after row; the tracker is what stands in for rows outside a batch,
+    /// none if all rows are in one.
+    pub(crate) fn visit<B: Bijection>(
         &self,
         course: &mut Course<B>,
         epoch: usize,
+        noise: &[f32],
+        tracker: Option<&Tracker>,
         batches: &[Vec<i64>],
     ) -> Result<Vec<StepNumbers>> {
         let device = self.features.device();
-        let d_labels = self.noise.len() / self.features.dims()[0];
+        let FlowSettings { training, weight_decay, .. } = self.settings;
         let mut steps = Vec::with_capacity(batches.len());
         for indices in batches {
-            let batch = self.tracker.map_or_else(Batch::full, |tracker| tracker.batch(indices));
-            let features = batch.rows().select(self.features, 0);
-            let noise = select_noise(&self.noise, indices, d_labels);
+            let batch = tracker.map_or_else(Batch::full, |tracker| tracker.batch(Rows::of(indices, &device)));
+            let features = batch.rows().select(&self.features, 0);
+            let noise = select_noise(noise, indices, self.d_labels);
             let input = StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
             let (next, labels, numbers) =
-                step(course.take_flow(), &mut course.adam, self.objective, input, self.config, epoch)?;
-            let shrunk = self.config.weight_decay(epoch, self.weight_decay);
-            course.flow = Some(match self.weight_decay > 0.0 {
-                true => shrink_weights(next, 1.0 - shrunk),
+                step(course.take_flow(), &mut course.adam, self.objective, input, training, epoch)?;
+            course.flow = Some(match weight_decay > 0.0 {
+                true => shrink_weights(next, 1.0 - training.weight_decay(epoch, weight_decay)),
                 false => next,
             });
-            if let Some(tracker) = self.tracker {
+            if let Some(tracker) = tracker {
                 tracker.remember(&batch, labels);
             }
             steps.push(numbers);
@@ -424,9 +389,9 @@ impl Visit<'_> {
 
 /// Replaces the running statistics by those of all rows under the final weights.
 fn settle_statistics<B: Bijection>(flow: Flow<B>, task: &Task<'_>, n_batches: usize) -> Flow<B> {
-    let n_rows = task.features.dims()[0];
-    let noise = draw_noise(stream(task.seed, "statistics", 0), n_rows, task.d_labels);
-    let batches = batches(task.seed, 0, n_rows, n_batches);
+    let (n_rows, seed) = (task.features.dims()[0], task.settings.seed);
+    let noise = draw_noise(stream(seed, "statistics", 0), n_rows, task.d_labels);
+    let batches = batches(seed, 0, n_rows, n_batches);
     let settled = settle_batches(flow.valid(), &task.features, &noise, &batches, 0);
     load_state(flow, state(&settled)).expect("the tensors of the same flow")
 }

@@ -70,10 +70,8 @@ impl AdversarialLabels {
         }
         let shape = (dataset.signals().n_signals(), dataset.n_classes());
         if precisions.dim() != shape {
-            let expected = format!("{} labelers and {} classes", shape.0, shape.1);
-            let (n_signals, n_classes) = precisions.dim();
-            let found = format!("{n_signals} labelers and {n_classes} classes");
-            return Err(Error::data("precisions", expected, found));
+            let shown = |(labelers, classes)| format!("{labelers} labelers and {classes} classes");
+            return Err(Error::data("precisions", shown(shape), shown(precisions.dim())));
         }
         let invalid = |p: &f64| !p.is_nan() && !(0.0..=1.0).contains(p);
         if let Some(((signal, class), p)) = precisions.indexed_iter().find(|(_, p)| invalid(p)) {
@@ -107,7 +105,7 @@ impl AdversarialLabels {
         let scaled = scale(scaler.as_ref(), dataset.features().values())?;
         let (weights, stop) = self.linear.fit(scaled, dataset)?;
         let d_features = dataset.features().d_features();
-        let classifier = LinearClassifier::new(2, d_features, scaler, weights);
+        let classifier = LinearClassifier { n_classes: 2, d_features, scaler, weights };
         Ok(FittedAdversarialLabels(Form::Linear { classifier, stop }))
     }
 
@@ -161,22 +159,16 @@ impl FittedAdversarialLabels {
 
     /// The weights of the linear form, or nothing.
     pub fn weights(&self) -> Option<Vec<f64>> {
-        match &self.0 {
-            Form::Linear { classifier, .. } => Some(classifier.weights().row(0).to_vec()),
-            Form::Network { .. } => None,
-        }
+        let Form::Linear { classifier, .. } = &self.0 else { return None };
+        Some(classifier.weights().row(0).to_vec())
     }
 
     /// Why the linear form ended, or nothing: the other one always runs for all its epochs.
     pub fn stop(&self) -> Option<StopReason> {
-        match &self.0 {
-            Form::Linear { stop, .. } => Some(*stop),
-            Form::Network { .. } => None,
-        }
+        let Form::Linear { stop, .. } = &self.0 else { return None };
+        Some(*stop)
     }
-}
 
-impl FittedAdversarialLabels {
     fn classifier(&self) -> &dyn Classifier {
         match &self.0 {
             Form::Linear { classifier, .. } => classifier,
