@@ -9,6 +9,7 @@
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
+use labelflow_weak::settings::check_at_least_one;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
@@ -80,7 +81,7 @@ pub struct PlantedVotesProblem {
 impl PlantedVotes {
     /// Draws the problem.
     pub fn generate(&self) -> Result<PlantedVotesProblem> {
-        check_rows(self.n_rows)?;
+        check_at_least_one(&[("n_rows", self.n_rows)])?;
         let balance = self.checked_balance()?;
         let mut rng = stream(self.seed, "planted classes");
         let labels = (0..self.n_rows).map(|_| draw_class(&balance, &mut rng)).collect();
@@ -199,7 +200,7 @@ impl PlantedGaussian {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        check_rows(self.n_rows)?;
+        check_at_least_one(&[("n_rows", self.n_rows)])?;
         check_classes(self.n_classes)?;
         if self.d_features < self.n_classes {
             let expected = format!("at least {}, one per class", self.n_classes);
@@ -250,9 +251,7 @@ pub(crate) struct Labelers {
 
 impl Labelers {
     pub(crate) fn draw(n_signals: usize, accuracy: (f64, f64), coverage: (f64, f64), seed: u64) -> Result<Self> {
-        if n_signals == 0 {
-            return Err(Error::config("n_signals", "at least 1", 0));
-        }
+        check_at_least_one(&[("n_signals", n_signals)])?;
         check_range("accuracy", accuracy)?;
         check_range("coverage", coverage)?;
         let mut rng = stream(seed, "planted labelers");
@@ -294,10 +293,6 @@ impl Labelers {
         }
         softmax(log_p)
     }
-}
-
-pub(crate) fn check_rows(n_rows: usize) -> Result<()> {
-    if n_rows == 0 { Err(Error::config("n_rows", "at least 1", 0)) } else { Ok(()) }
 }
 
 fn check_classes(n_classes: usize) -> Result<()> {
