@@ -15,6 +15,7 @@ use crate::{Error, Result};
 
 /// The datasets, and what they are made of.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Catalog {
     /// Files of several datasets.
     #[serde(borrow)]
@@ -70,6 +71,7 @@ pub(crate) struct Source<'a> {
 
 /// A file of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CatalogFile {
     /// Its place in the data folder.
     pub path: &'static str,

@@ -188,7 +188,8 @@ impl PlantedGaussian {
         let mut rng = stream(self.seed, "planted features");
         let means = self.draw_means(&mut rng);
         let (truth, values) = self.draw_rows(self.n_rows, &means, &mut rng)?;
-        let posterior = gaussian_posterior(&values, &means);
+        // The classes have unit variance, and the squared lengths of their means cancel.
+        let posterior = softmax(values.dot(&means.t()));
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         Ok(PlantedGaussianProblem {
             features: Features::new(values.mapv(|value| value as f32))?,
@@ -324,11 +325,6 @@ pub(crate) fn draw_class(balance: &[f64], rng: &mut ChaCha8Rng) -> usize {
 
 fn standard_normal(shape: (usize, usize), rng: &mut ChaCha8Rng) -> Array2<f64> {
     Array2::from_shape_simple_fn(shape, || StandardNormal.sample(rng))
-}
-
-/// Posterior of unit-variance classes whose means are equally long: the squared lengths cancel.
-fn gaussian_posterior(values: &Array2<f64>, means: &Array2<f64>) -> SoftLabels {
-    softmax(values.dot(&means.t()))
 }
 
 /// Rows of logarithms, up to a constant, as probabilities. A row in which nothing is possible becomes uniform.

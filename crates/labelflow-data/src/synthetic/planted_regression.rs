@@ -108,8 +108,7 @@ impl PlantedRegression {
         let best_predictions = test.noise_free.iter().map(|value| value * scale).collect();
         let [measured, train, test] = [measured, train, test].map(|rows| rows.into_table(scale, self.noise));
         let (measured, train, test) = (measured?, train?, test?);
-        let names = measured.features.names()[..self.d_rules].to_vec();
-        let names = names.iter().map(String::as_str).collect::<Vec<_>>();
+        let names = measured.features.names()[..self.d_rules].iter().map(String::as_str).collect::<Vec<_>>();
         let rules = measure_rules(&measured, &names)?;
         let parts = [&measured, &train, &test].map(|part| part.truth.extremes());
         let lowest = parts.iter().map(|part| part.0).fold(f64::INFINITY, f64::min);
