@@ -1,25 +1,52 @@
 //! The datasets this project knows: where they come from, what they hold, how they are loaded.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use flate2::read::MultiGzDecoder;
 use labelflow_files::Sha256;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::sets::labelled_texts::WORD_VECTOR_FILES;
-use crate::catalog::{BoundsFrom, LabelledTable, RuleProblem, ValueTable, WeakProblem, sets, simulate, simulate_rules};
+use crate::catalog::sets::{Loader, loader};
+use crate::catalog::{BoundsFrom, RuleProblem, WeakProblem, simulate, simulate_rules};
 use crate::{Error, Result};
 
+/// The datasets, and what they are made of.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Catalog {
+    /// Files of several datasets.
+    #[serde(borrow)]
+    shared_files: HashMap<&'static str, Vec<CatalogFile>>,
+    datasets: Vec<CatalogEntry>,
+}
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let text = include_str!("../../data/catalog.toml");
+    let mut catalog: Catalog = toml::from_str(text).expect("the embedded catalog is whole");
+    for entry in &mut catalog.datasets {
+        entry.files.extend(entry.shared.iter().flat_map(|name| catalog.shared_files[name].clone()));
+    }
+    catalog
+});
+
+/// The word vectors of the sets of texts.
+fn word_vectors() -> &'static [CatalogFile] {
+    &CATALOG.shared_files["word-vectors"]
+}
+
 /// A dataset of the catalog.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CatalogEntry {
     /// The name users type.
     pub name: &'static str,
     /// The name people read.
     pub title: &'static str,
     /// The files it is made of.
-    pub files: &'static [CatalogFile],
+    #[serde(default)]
+    pub files: Vec<CatalogFile>,
     /// Under which terms the publisher gives it.
     pub licence: &'static str,
     /// What to cite.
@@ -27,46 +54,44 @@ pub struct CatalogEntry {
     /// How large it is.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Makes the problem from the files in a folder.
-    #[serde(skip)]
-    pub(crate) load: Loader,
+    /// Which shared files are the last ones of `files`, or nothing.
+    #[serde(default, borrow, skip_serializing)]
+    pub(crate) shared: Option<&'static str>,
 }
 
-/// How a dataset is made from the files in a folder and a seed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Loader {
-    /// Labels are classes, known through labelers.
-    Classes(fn(&Path, u64, &LoadOptions) -> Result<WeakProblem>),
-    /// A table with classes: a labeler is simulated on each of these columns.
-    ClassTable(fn(&Path) -> Result<LabelledTable>, &'static [usize]),
-    /// A table with real values: rules about these features are measured.
-    ValueTable(fn(&Path) -> Result<ValueTable>, &'static [&'static str]),
+/// What a problem is made from.
+pub(crate) struct Source<'a> {
+    /// The data folder.
+    pub(crate) dir: &'a Path,
+    /// The files of the dataset there.
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) seed: u64,
+    pub(crate) options: &'a LoadOptions,
 }
 
 /// A file of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CatalogFile {
     /// Its place in the data folder.
     pub path: &'static str,
     /// Where its publisher offers it; what follows a `#` is the name of the file in a zip archive. Empty when it was put together from what publishers offer, so that nobody has it
     /// in this form.
+    #[serde(default)]
     pub url: &'static str,
     /// The SHA-256 of the bytes that `checksum` names, in hexadecimal.
     pub sha256: &'static str,
     /// The number of those bytes.
     pub bytes: u64,
     /// Which bytes are hashed.
+    #[serde(default)]
     pub checksum: Checksum,
     /// Hashes of other forms of the file that are loaded as well.
-    pub other_sha256: &'static [&'static str],
+    #[serde(default, borrow)]
+    pub other_sha256: Vec<&'static str>,
 }
 
 impl CatalogFile {
-    /// A file that is hashed as it is.
-    pub(crate) const fn new(path: &'static str, url: &'static str, sha256: &'static str, bytes: u64) -> Self {
-        Self { path, url, sha256, bytes, checksum: Checksum::File, other_sha256: &[] }
-    }
-
     /// Whether this is the hash of a form of the file that can be loaded.
     pub(crate) fn accepts(&self, sha256: &str) -> bool {
         self.sha256 == sha256 || self.other_sha256.contains(&sha256)
@@ -74,10 +99,11 @@ impl CatalogFile {
 }
 
 /// Which bytes of a file are hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Checksum {
     /// The file as it is.
+    #[default]
     File,
     /// What the gzip file holds. Copies of the same content differ in gzip headers, which may carry a file name.
     Unpacked,
@@ -85,15 +111,15 @@ pub enum Checksum {
 
 /// The SHA-256 in hexadecimal. A gzip file that cannot be unpacked has the hash of what could be.
 pub(crate) fn sha256_hex(checksum: Checksum, bytes: &[u8]) -> String {
-    let mut hasher = Sha256::default();
     match checksum {
-        Checksum::File => hasher.update(bytes),
+        Checksum::File => labelflow_files::sha256_hex(bytes),
         Checksum::Unpacked => {
+            let mut hash = Sha256::default();
             // A damaged stream ends early, and its hash cannot be the right one: that is the answer needed.
-            let _ = io::copy(&mut MultiGzDecoder::new(bytes), &mut hasher);
+            let _ = io::copy(&mut MultiGzDecoder::new(bytes), &mut hash);
+            hash.hex()
         }
     }
-    hasher.hex()
 }
 
 /// Choices in loading a dataset.
@@ -122,7 +148,7 @@ pub struct LoadOptions {
 
 /// All datasets.
 pub fn catalog() -> &'static [CatalogEntry] {
-    sets::ALL
+    &CATALOG.datasets
 }
 
 /// The dataset with this name.
@@ -176,20 +202,26 @@ pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
 impl CatalogEntry {
     /// Whether labels are real values, known through rules. Otherwise they are classes, known through labelers.
     pub fn is_regression(&self) -> bool {
-        matches!(self.load, Loader::ValueTable(..))
+        matches!(loader(self.name), Loader::ValueTable(..))
+    }
+
+    /// Its files in a folder.
+    pub(crate) fn paths(&self, dir: &Path) -> Vec<PathBuf> {
+        self.files.iter().map(|file| dir.join(file.path)).collect()
     }
 
     fn load_classes(&self, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-        match self.load {
-            Loader::Classes(load) => load(dir, seed, options),
-            Loader::ClassTable(read, columns) => simulate(&read(dir)?, columns, seed, options.bounds),
+        let source = Source { dir, paths: self.paths(dir), seed, options };
+        match loader(self.name) {
+            Loader::Classes(load) => load(&source),
+            Loader::ClassTable(read, columns) => simulate(&read(&source.paths)?, columns, seed, options.bounds),
             Loader::ValueTable(..) => Err(self.other_kind("classes", "real values")),
         }
     }
 
     fn load_values(&self, dir: &Path, seed: u64) -> Result<RuleProblem> {
-        match self.load {
-            Loader::ValueTable(read, features) => simulate_rules(&read(dir)?, features, seed),
+        match loader(self.name) {
+            Loader::ValueTable(read, features) => simulate_rules(&read(&self.paths(dir))?, features, seed),
             _ => Err(self.other_kind("real values", "classes")),
         }
     }
@@ -200,7 +232,7 @@ impl CatalogEntry {
     }
 
     fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
-        let is_needed = |file: &&CatalogFile| options.word_vectors.is_none() || !WORD_VECTOR_FILES.contains(file);
+        let is_needed = |file: &&CatalogFile| options.word_vectors.is_none() || !word_vectors().contains(file);
         let mut needed = self.files.iter().filter(is_needed);
         match needed.find(|file| !dir.join(file.path).is_file()) {
             None => Ok(()),
@@ -217,7 +249,7 @@ impl CatalogEntry {
     pub(crate) fn where_files_come_from(&self) -> String {
         let paths = self.files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
         let folder = format!("point --data or LABELFLOW_DATA to a folder with {paths}");
-        if self.files.iter().any(|file| WORD_VECTOR_FILES.contains(file)) {
+        if self.files.iter().any(|file| word_vectors().contains(file)) {
             return format!("{folder}; word_vectors may name other word vectors");
         }
         format!("`labelflow data fetch {}` downloads it; or {folder}", self.name)
@@ -267,7 +299,7 @@ pub enum FileState {
 }
 
 /// The size of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Number of rows of all parts together.
     pub n_rows: usize,
@@ -359,7 +391,7 @@ mod tests {
             for entry in catalog().iter().filter(|entry| !entry.files.is_empty()) {
                 for content in [&bytes[..], text.as_bytes()] {
                     let folder = tempfile::tempdir().unwrap();
-                    for file in entry.files {
+                    for file in &entry.files {
                         let path = folder.path().join(file.path);
                         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                         std::fs::write(path, content).unwrap();
@@ -394,7 +426,7 @@ mod tests {
     fn entries_are_complete_and_names_differ() {
         for (index, entry) in catalog().iter().enumerate() {
             assert!(catalog()[..index].iter().all(|other| other.name != entry.name));
-            for file in entry.files {
+            for file in &entry.files {
                 assert_eq!(file.sha256.len(), 64, "{}", file.path);
                 assert!(file.url.starts_with("http") || file.url.is_empty(), "{}", file.url);
             }

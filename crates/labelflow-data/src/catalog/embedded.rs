@@ -6,10 +6,11 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 use labelflow_weak::rows::{Features, TrueValues, Truth};
-use ndarray::Array2;
 
 use crate::catalog::sets::classes::breast_cancer;
+use crate::catalog::sets::number_table::owned;
 use crate::catalog::{LabelledTable, ValueTable};
+use crate::tables::cells::into_table;
 
 const BREAST_CANCER: &str = include_str!("../../data/breast_cancer.csv");
 const DIGITS: &[u8] = include_bytes!("../../data/digits.csv.gz");
@@ -32,7 +33,7 @@ pub fn breast_cancer() -> LabelledTable {
     LabelledTable {
         features,
         truth: Truth::new(labels, 2).expect("the embedded labels are 0 and 1"),
-        classes: breast_cancer::CLASSES.map(str::to_owned).to_vec(),
+        classes: owned(&breast_cancer::CLASSES),
     }
 }
 
@@ -61,13 +62,10 @@ pub fn diabetes() -> ValueTable {
     let text = unpacked(DIABETES);
     let cells = text.split_ascii_whitespace();
     let values: Vec<f32> = cells.map(|cell| cell.parse().expect("the embedded cells are numbers")).collect();
-    let values = Array2::from_shape_vec((values.len() / names.len(), names.len()), values)
-        .expect("the embedded rows are equally long");
     let target = unpacked(DIABETES_TARGET);
     let labels = target.lines().map(|line| line.parse().expect("the embedded labels are numbers"));
     ValueTable {
-        features: Features::with_names(values, names.map(str::to_owned).to_vec())
-            .expect("the embedded numbers are finite"),
+        features: features(values, owned(&names)),
         truth: TrueValues::new(labels.collect()).expect("the embedded labels are finite"),
     }
 }
@@ -87,10 +85,11 @@ fn parse(text: &str, names: Vec<String>) -> (Features, Vec<usize>) {
         values.extend(row.split(',').map(|cell| cell.parse::<f32>().expect("the embedded cells are numbers")));
         labels.push(label.parse::<f64>().expect("the embedded labels are numbers") as usize);
     }
-    let values =
-        Array2::from_shape_vec((labels.len(), names.len()), values).expect("the embedded rows are equally long");
-    let features = Features::with_names(values, names).expect("the embedded numbers are finite");
-    (features, labels)
+    (features(values, names), labels)
+}
+
+fn features(cells: Vec<f32>, names: Vec<String>) -> Features {
+    Features::with_names(into_table(cells, names.len()), names).expect("the embedded numbers are finite")
 }
 
 #[cfg(test)]

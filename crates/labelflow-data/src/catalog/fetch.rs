@@ -138,9 +138,9 @@ mod tests {
             sha256: ABC,
             bytes: 3,
             checksum: Checksum::File,
-            other_sha256: &[],
+            other_sha256: Vec::new(),
         };
-        CatalogEntry { files: Box::leak(Box::new([file])), ..crate::catalog::find("breast-cancer").unwrap().clone() }
+        CatalogEntry { files: vec![file], ..crate::catalog::find("breast-cancer").unwrap().clone() }
     }
 
     /// An agent that talks to this machine whatever proxy the environment names.

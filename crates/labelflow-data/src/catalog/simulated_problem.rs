@@ -11,7 +11,7 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::linear::{LogisticRegression, StandardScaler};
 use labelflow_weak::rows::{Features, Truth, WeakDataset};
 use labelflow_weak::votes::WeakSignals;
-use ndarray::{Array3, ArrayView2, Axis, Slice};
+use ndarray::{Array3, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Split;
@@ -183,8 +183,7 @@ pub(crate) fn simulate_parts(
         let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
         for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
             let labels = labeler.predict_proba(single_column(&part.features, column))?;
-            let p = labels.values().mapv(|p| p as f32);
-            q.index_axis_mut(Axis(1), signal).assign(&p);
+            q.index_axis_mut(Axis(1), signal).assign(&labels.values().mapv(|p| p as f32));
         }
         let names = columns.iter().map(|&column| part.features.names()[column].clone());
         let signals = WeakSignals::from_probabilities(q)?.with_labelers(names.collect())?.with_classes(part.classes)?;
@@ -205,9 +204,7 @@ fn check_columns(features: &Features, columns: &[usize]) -> Result<()> {
 }
 
 fn single_column(features: &Features, column: usize) -> ArrayView2<'_, f32> {
-    let mut values = features.values();
-    values.slice_axis_inplace(Axis(1), Slice::from(column..column + 1));
-    values
+    features.values().slice_move(s![.., column..column + 1])
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
+use labelflow_weak::settings::check_at_least_one;
 use labelflow_weak::votes::WeakSignals;
 
-use super::planted_problems::{Labelers, check_rows, draw_class};
+use super::planted_problems::{Labelers, draw_class};
 use crate::inputs::vote_cells::vote_number;
 use crate::synthetic::{PlantedGaussian, PlantedVotes};
 use crate::tables::{Column, ColumnValues, write_columns};
@@ -18,19 +19,17 @@ impl PlantedVotes {
     ///
     /// The labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
     pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<Vec<PathBuf>> {
-        check_rows(self.n_rows)?;
-        check_part(rows_per_part)?;
+        check_at_least_one(&[("n_rows", self.n_rows), ("rows_per_part", rows_per_part)])?;
         let balance = self.checked_balance()?;
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         let mut classes = stream(self.seed, "planted classes of parts");
         let mut votes = stream(self.seed, "planted votes of parts");
         let mut files = Vec::new();
-        for first_row in (0..self.n_rows).step_by(rows_per_part) {
-            let n_rows = rows_per_part.min(self.n_rows - first_row);
+        for (name, n_rows) in parts(self.n_rows, rows_per_part) {
             let labels = (0..n_rows).map(|_| draw_class(&balance, &mut classes)).collect();
             let truth = Truth::new(labels, self.n_classes)?;
             let signals = labelers.vote(&truth, &mut votes)?;
-            let file = folder.join(part_name(files.len()));
+            let file = folder.join(name);
             write_columns(&file, &vote_columns(&signals))?;
             files.push(file);
         }
@@ -45,7 +44,7 @@ impl PlantedGaussian {
     /// Classes and labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
     pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<usize> {
         self.check()?;
-        check_part(rows_per_part)?;
+        check_at_least_one(&[("rows_per_part", rows_per_part)])?;
         let means = self.draw_means(&mut stream(self.seed, "planted features"));
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         let mut rows = stream(self.seed, "planted rows of parts");
@@ -54,11 +53,8 @@ impl PlantedGaussian {
         for table in [&features, &signals] {
             std::fs::create_dir_all(table).map_err(|error| Error::write(table, error))?;
         }
-        let mut n_parts = 0;
-        for first_row in (0..self.n_rows).step_by(rows_per_part) {
-            let n_rows = rows_per_part.min(self.n_rows - first_row);
+        for (name, n_rows) in parts(self.n_rows, rows_per_part) {
             let (truth, values) = self.draw_rows(n_rows, &means, &mut rows)?;
-            let name = part_name(n_parts);
             let columns = values.columns().into_iter().enumerate().map(|(column, values)| {
                 let values = values.iter().map(|&value| value as f32).collect();
                 Column::new(format!("x{column}"), ColumnValues::ShortReals(values))
@@ -66,21 +62,15 @@ impl PlantedGaussian {
             write_columns(&features.join(&name), &columns.collect::<Vec<_>>())?;
             let votes = vote_columns(&labelers.vote(&truth, &mut votes)?);
             write_columns(&signals.join(&name), &votes)?;
-            n_parts += 1;
         }
-        Ok(n_parts)
+        Ok(self.n_rows.div_ceil(rows_per_part))
     }
 }
 
-fn check_part(rows_per_part: usize) -> Result<()> {
-    match rows_per_part {
-        0 => Err(Error::config("rows_per_part", "at least 1", 0)),
-        _ => Ok(()),
-    }
-}
-
-fn part_name(part: usize) -> String {
-    format!("part-{part:05}.parquet")
+/// The names of the parts, and how many rows each has.
+fn parts(n_rows: usize, rows_per_part: usize) -> impl Iterator<Item = (String, usize)> {
+    let first_rows = (0..n_rows).step_by(rows_per_part).enumerate();
+    first_rows.map(move |(part, first_row)| (format!("part-{part:05}.parquet"), rows_per_part.min(n_rows - first_row)))
 }
 
 /// Votes as small integers, one column per labeler.

@@ -9,6 +9,7 @@
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
+use labelflow_weak::settings::check_at_least_one;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
@@ -80,7 +81,7 @@ pub struct PlantedVotesProblem {
 impl PlantedVotes {
     /// Draws the problem.
     pub fn generate(&self) -> Result<PlantedVotesProblem> {
-        check_rows(self.n_rows)?;
+        check_at_least_one(&[("n_rows", self.n_rows)])?;
         let balance = self.checked_balance()?;
         let mut rng = stream(self.seed, "planted classes");
         let labels = (0..self.n_rows).map(|_| draw_class(&balance, &mut rng)).collect();
@@ -187,7 +188,8 @@ impl PlantedGaussian {
         let mut rng = stream(self.seed, "planted features");
         let means = self.draw_means(&mut rng);
         let (truth, values) = self.draw_rows(self.n_rows, &means, &mut rng)?;
-        let posterior = gaussian_posterior(&values, &means);
+        // The classes have unit variance, and the squared lengths of their means cancel.
+        let posterior = softmax(values.dot(&means.t()));
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         Ok(PlantedGaussianProblem {
             features: Features::new(values.mapv(|value| value as f32))?,
@@ -199,7 +201,7 @@ impl PlantedGaussian {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        check_rows(self.n_rows)?;
+        check_at_least_one(&[("n_rows", self.n_rows)])?;
         check_classes(self.n_classes)?;
         if self.d_features < self.n_classes {
             let expected = format!("at least {}, one per class", self.n_classes);
@@ -250,9 +252,7 @@ pub(crate) struct Labelers {
 
 impl Labelers {
     pub(crate) fn draw(n_signals: usize, accuracy: (f64, f64), coverage: (f64, f64), seed: u64) -> Result<Self> {
-        if n_signals == 0 {
-            return Err(Error::config("n_signals", "at least 1", 0));
-        }
+        check_at_least_one(&[("n_signals", n_signals)])?;
         check_range("accuracy", accuracy)?;
         check_range("coverage", coverage)?;
         let mut rng = stream(seed, "planted labelers");
@@ -296,10 +296,6 @@ impl Labelers {
     }
 }
 
-pub(crate) fn check_rows(n_rows: usize) -> Result<()> {
-    if n_rows == 0 { Err(Error::config("n_rows", "at least 1", 0)) } else { Ok(()) }
-}
-
 fn check_classes(n_classes: usize) -> Result<()> {
     if (2..=usize::from(ABSTAIN)).contains(&n_classes) {
         return Ok(());
@@ -329,11 +325,6 @@ pub(crate) fn draw_class(balance: &[f64], rng: &mut ChaCha8Rng) -> usize {
 
 fn standard_normal(shape: (usize, usize), rng: &mut ChaCha8Rng) -> Array2<f64> {
     Array2::from_shape_simple_fn(shape, || StandardNormal.sample(rng))
-}
-
-/// Posterior of unit-variance classes whose means are equally long: the squared lengths cancel.
-fn gaussian_posterior(values: &Array2<f64>, means: &Array2<f64>) -> SoftLabels {
-    softmax(values.dot(&means.t()))
 }
 
 /// Rows of logarithms, up to a constant, as probabilities. A row in which nothing is possible becomes uniform.

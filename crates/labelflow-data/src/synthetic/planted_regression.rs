@@ -12,6 +12,7 @@
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::RuleDataset;
+use labelflow_weak::settings::check_at_least_one;
 use ndarray::{Array2, ArrayView1, Axis};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -107,8 +108,7 @@ impl PlantedRegression {
         let best_predictions = test.noise_free.iter().map(|value| value * scale).collect();
         let [measured, train, test] = [measured, train, test].map(|rows| rows.into_table(scale, self.noise));
         let (measured, train, test) = (measured?, train?, test?);
-        let names = measured.features.names()[..self.d_rules].to_vec();
-        let names = names.iter().map(String::as_str).collect::<Vec<_>>();
+        let names = measured.features.names()[..self.d_rules].iter().map(String::as_str).collect::<Vec<_>>();
         let rules = measure_rules(&measured, &names)?;
         let parts = [&measured, &train, &test].map(|part| part.truth.extremes());
         let lowest = parts.iter().map(|part| part.0).fold(f64::INFINITY, f64::min);
@@ -127,11 +127,7 @@ impl PlantedRegression {
     }
 
     fn check(&self) -> Result<()> {
-        for (setting, value) in [("n_rows", self.n_rows), ("n_test_rows", self.n_test_rows)] {
-            if value == 0 {
-                return Err(Error::config(setting, "at least 1", 0));
-            }
-        }
+        check_at_least_one(&[("n_rows", self.n_rows), ("n_test_rows", self.n_test_rows)])?;
         if self.d_rules == 0 || self.d_features < self.d_rules {
             let expected = format!("1 to {}, the number of columns", self.d_features);
             return Err(Error::config("d_rules", expected, self.d_rules));

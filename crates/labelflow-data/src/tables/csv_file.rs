@@ -14,30 +14,29 @@ use crate::{Error, Place, Result};
 
 /// Reads and checks the names of the columns.
 pub(crate) fn read_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
-    let mut names: Option<Vec<String>> = None;
-    visit_records(path, delimiter, |_, record| {
-        names = Some(record.iter().map(|name| name.trim().to_owned()).collect());
-        Ok(Visit::Stop)
-    })?;
-    let names = names.ok_or_else(|| Error::content(path, "a header line with column names", "an empty file"))?;
+    let mut records = Records::open(path, delimiter)?;
+    if !records.advance()? {
+        return Err(Error::content(path, "a header line with column names", "an empty file"));
+    }
+    let names: Vec<String> = records.record.iter().map(|name| name.trim().to_owned()).collect();
     check_header(path, &names)?;
     Ok(names)
 }
 
 /// The line of the row with this index.
 pub(crate) fn find_row(path: &Path, delimiter: u8, row: usize) -> Place {
-    let (mut index, mut found) = (0, Place::Whole);
-    let visited = visit_records(path, delimiter, |place, _| {
+    let find = || -> Result<Place> {
+        let mut records = Records::open(path, delimiter)?;
         // The first record is the header.
-        if index == row + 1 {
-            found = place.find(path);
-            return Ok(Visit::Stop);
+        for _ in 0..row + 2 {
+            if !records.advance()? {
+                return Ok(Place::Whole);
+            }
         }
-        index += 1;
-        Ok(Visit::Next)
-    });
+        Ok(records.place())
+    };
     // The file was readable a moment ago; if it no longer is, the error simply names no line.
-    if visited.is_ok() { found } else { Place::Whole }
+    find().unwrap_or_default()
 }
 
 /// Visits the rows below the header, each with as many fields as the header. Errors of `visit` get the line.
@@ -48,9 +47,9 @@ pub(crate) fn visit_rows(
     mut visit: impl FnMut(&StringRecord) -> Result<()>,
 ) -> Result<()> {
     let mut is_header = true;
-    visit_records(path, delimiter, |_, record| {
+    visit_records(path, delimiter, |record| {
         if std::mem::take(&mut is_header) {
-            return Ok(Visit::Next);
+            return Ok(());
         }
         if record.len() != n_columns {
             let expected = format!("{n_columns} fields, as many as the header has");
@@ -58,72 +57,66 @@ pub(crate) fn visit_rows(
                 Error::content(path, expected, record.len()).with_hint("quote fields that contain the separator")
             );
         }
-        visit(record).map(|()| Visit::Next)
+        visit(record)
     })
-}
-
-/// Whether to go on.
-pub(crate) enum Visit {
-    /// Visit the next record.
-    Next,
-    /// Skip the rest of the file.
-    Stop,
-}
-
-/// The byte at which a record starts, or the end of the line before it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Offset(u64);
-
-impl Offset {
-    /// The line of the record. Counting lines only once something is wrong keeps reading fast.
-    pub(crate) fn find(self, path: &Path) -> Place {
-        let Ok(file) = File::open(path) else { return Place::Whole };
-        let mut line = 1;
-        for (position, byte) in BufReader::new(file).bytes().enumerate() {
-            match byte {
-                Ok(b'\n') => line += 1,
-                Ok(b'\r') => {}
-                Ok(_) if (position as u64) < self.0 => {}
-                _ => break,
-            }
-        }
-        Place::Line(line)
-    }
 }
 
 /// Visits every record of a separated file, the header too. Errors of `visit` get the record's line.
 pub(crate) fn visit_records(
     path: &Path,
     delimiter: u8,
-    mut visit: impl FnMut(Offset, &StringRecord) -> Result<Visit>,
+    mut visit: impl FnMut(&StringRecord) -> Result<()>,
 ) -> Result<()> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(delimiter)
-        .from_reader(BufReader::with_capacity(1 << 16, file));
-    let mut record = StringRecord::new();
-    loop {
-        let start = Offset(reader.position().byte());
-        match reader.read_record(&mut record) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(error) => return Err(csv_error(path, start, error)),
-        }
-        match visit(start, &record) {
-            Ok(Visit::Next) => {}
-            Ok(Visit::Stop) => return Ok(()),
-            Err(error) => return Err(error.at(start.find(path))),
-        }
+    let mut records = Records::open(path, delimiter)?;
+    while records.advance()? {
+        visit(&records.record).map_err(|error| error.at(records.place()))?;
     }
+    Ok(())
 }
 
-fn csv_error(path: &Path, start: Offset, error: csv::Error) -> Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(source) => Error::read(path, source),
-        csv::ErrorKind::Utf8 { .. } => Error::content(path, "text in UTF-8", "other bytes").at(start.find(path)),
-        other => Error::content(path, "separated text", format!("{other:?}")).at(start.find(path)),
+/// The records of a separated file, one at a time.
+struct Records<'path> {
+    path: &'path Path,
+    reader: csv::Reader<BufReader<File>>,
+    record: StringRecord,
+    /// The byte at which the record starts, or the end of the line before it.
+    start: u64,
+}
+
+impl<'path> Records<'path> {
+    fn open(path: &'path Path, delimiter: u8) -> Result<Self> {
+        let file = File::open(path).map_err(|source| Error::read(path, source))?;
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .from_reader(BufReader::with_capacity(1 << 16, file));
+        Ok(Self { path, reader, record: StringRecord::new(), start: 0 })
+    }
+
+    /// Goes on to the next record, if there is one.
+    fn advance(&mut self) -> Result<bool> {
+        self.start = self.reader.position().byte();
+        self.reader.read_record(&mut self.record).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(source) => Error::read(self.path, source),
+            csv::ErrorKind::Utf8 { .. } => Error::content(self.path, "text in UTF-8", "other bytes").at(self.place()),
+            other => Error::content(self.path, "separated text", format!("{other:?}")).at(self.place()),
+        })
+    }
+
+    /// The line of the record. Counting lines only once something is wrong keeps reading fast.
+    fn place(&self) -> Place {
+        let Ok(file) = File::open(self.path) else { return Place::Whole };
+        let mut line = 1;
+        for (position, byte) in BufReader::new(file).bytes().enumerate() {
+            match byte {
+                Ok(b'\n') => line += 1,
+                Ok(b'\r') => {}
+                Ok(_) if (position as u64) < self.start => {}
+                _ => break,
+            }
+        }
+        Place::Line(line)
     }
 }
 

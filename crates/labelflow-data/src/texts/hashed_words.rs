@@ -5,9 +5,10 @@
 //! ```
 
 use labelflow_weak::rows::Features;
+use labelflow_weak::settings::check_at_least_one;
 use ndarray::{Array2, Axis};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// Turns texts into rows of hashed word counts. Nothing is learnt, so train and test texts can be treated apart.
 ///
@@ -36,9 +37,7 @@ impl Default for HashedWords {
 impl HashedWords {
     /// One row a text, `[n_texts, d_features]`.
     pub fn transform(&self, texts: &[impl AsRef<str>]) -> Result<Features> {
-        if self.d_features == 0 {
-            return Err(Error::config("d_features", "at least 1", 0));
-        }
+        check_at_least_one(&[("d_features", self.d_features)])?;
         let mut values = Array2::<f32>::zeros((texts.len(), self.d_features));
         for (text, mut row) in texts.iter().zip(values.axis_iter_mut(Axis(0))) {
             for word in words(text.as_ref()) {

@@ -64,67 +64,24 @@ pub struct KeywordLabeler {
     pub keywords: Vec<String>,
 }
 
-const POLARITIES: [&str; 2] = ["negative", "positive"];
-
-/// The positive groups of SST-2 and Yelp.
-const POSITIVE_GROUPS: [&[&str]; 7] = [
-    &["good", "great", "nice", "delight", "wonderful"],
-    &["love", "best", "genuine", "well", "thriller"],
-    &["clever", "enjoy", "fine", "deliver", "fascinating"],
-    &["super", "excellent", "charming", "pleasure", "strong"],
-    &["fresh", "comedy", "interesting", "fun", "entertain", "charm", "clever"],
-    &["amazing", "romantic", "intelligent", "classic", "stunning"],
-    &["rich", "compelling", "delicious", "intriguing", "smart"],
-];
-
-/// The negative groups of SST-2 and Yelp around the fifth, in which they differ.
-const NEGATIVE_GROUPS_BEFORE: [&[&str]; 4] = [
-    &["bad", "better", "leave", "never", "disaster"],
-    &["nothing", "action", "fail", "suck", "difficult"],
-    &["mess", "dull", "dumb", "bland", "outrageous"],
-    &["slow", "terrible", "boring", "insult", "weird", "damn"],
-];
-const NEGATIVE_GROUP_SST2: &[&str] = &["drag", "no", "not", "awful", "waste", "flat"];
-const NEGATIVE_GROUP_YELP: &[&str] = &["drag", "awful", "waste", "flat", "worse"];
-const NEGATIVE_GROUPS_AFTER: [&[&str]; 2] = [
-    &["horrible", "ridiculous", "stupid", "annoying", "painful"],
-    &["poor", "pathetic", "pointless", "offensive", "silly"],
-];
-
-const POSITIVE_IMDB: [&[&str]; 5] = [&["good"], &["wonderful"], &["great"], &["amazing"], &["excellent"]];
-const NEGATIVE_IMDB: [&[&str]; 5] = [&["bad"], &["horrible"], &["sucks"], &["awful"], &["terrible"]];
-
 impl KeywordLabelers {
     /// The fourteen labelers of SST-2: seven positive groups, then seven negative ones.
     pub fn sst2() -> Self {
-        Self::of_reviews(NEGATIVE_GROUP_SST2)
+        Self::embedded(include_str!("../../data/keywords/sst2.toml"))
     }
 
     /// The fourteen labelers of Yelp, which differ from those of SST-2 in one group.
     pub fn yelp() -> Self {
-        Self::of_reviews(NEGATIVE_GROUP_YELP)
+        Self::embedded(include_str!("../../data/keywords/yelp.toml"))
     }
 
     /// The ten labelers of IMDB, one word each: five positive, then five negative.
     pub fn imdb() -> Self {
-        Self::of_polarities(&POSITIVE_IMDB, &NEGATIVE_IMDB)
+        Self::embedded(include_str!("../../data/keywords/imdb.toml"))
     }
 
-    fn of_reviews(fifth_negative_group: &[&str]) -> Self {
-        let fifth = [fifth_negative_group];
-        let negative = [&NEGATIVE_GROUPS_BEFORE[..], &fifth[..], &NEGATIVE_GROUPS_AFTER[..]].concat();
-        Self::of_polarities(&POSITIVE_GROUPS, &negative)
-    }
-
-    fn of_polarities(positive: &[&[&str]], negative: &[&[&str]]) -> Self {
-        let labeler = |polarity: usize, keywords: &[&str]| KeywordLabeler {
-            name: None,
-            class: POLARITIES[polarity].to_owned(),
-            keywords: keywords.iter().map(|&keyword| keyword.to_owned()).collect(),
-        };
-        let positive = positive.iter().map(|keywords| labeler(1, keywords));
-        let negative = negative.iter().map(|keywords| labeler(0, keywords));
-        Self { classes: POLARITIES.map(str::to_owned).to_vec(), labelers: positive.chain(negative).collect() }
+    fn embedded(text: &str) -> Self {
+        Self::from_toml(text).expect("the embedded labelers are good")
     }
 
     /// Reads labelers from TOML.
@@ -235,7 +192,7 @@ mod tests {
         expected[11] = Some(0); // no in know
         assert_eq!(votes, expected);
         assert!(!signals.is_covered(1));
-        assert_eq!(signals.classes(), POLARITIES);
+        assert_eq!(signals.classes(), ["negative", "positive"]);
     }
 
     #[test]

@@ -11,8 +11,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayView1};
+use ndarray::ArrayView1;
 
+use crate::tables::cells::into_table;
 use crate::tables::packed_text::visit_lines;
 use crate::{Error, Result};
 
@@ -140,10 +141,8 @@ impl WordVectors {
             )
             .with_hint("the vectors may be of words in lower case, or of another language"));
         }
-        let values =
-            Array2::from_shape_vec((rows.len(), self.d_features), values).expect("every row has d_features numbers");
         let names = (0..self.d_features).map(|column| format!("vector{column}")).collect();
-        let features = Features::with_names(values, names)?;
+        let features = Features::with_names(into_table(values, self.d_features), names)?;
         Ok(AveragedDocuments { features, rows, dropped })
     }
 }

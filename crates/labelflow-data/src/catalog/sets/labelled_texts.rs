@@ -8,30 +8,13 @@ use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Truth, WeakDataset};
 use rand::seq::SliceRandom;
 
-use crate::catalog::{BoundsFrom, CatalogFile, EvaluatedRows, LoadOptions, WeakProblem};
-use crate::tables::csv_file::{Visit, visit_records};
+use crate::catalog::catalog_entry::Source;
+use crate::catalog::{BoundsFrom, EvaluatedRows, WeakProblem};
+use crate::tables::csv_file::visit_records;
 use crate::tables::packed_text::visit_lines;
 use crate::tables::table::TableFile;
 use crate::texts::{KeywordLabelers, WordVectors, clean_text};
 use crate::{Error, Result};
-
-const WORDS: &str = "text/glove-100d-subset/words.txt";
-const VECTORS: &str = "text/glove-100d-subset/vectors_f16.npy";
-
-/// GloVe vectors with 100 dimensions of the words in these sets.
-///
-/// Deviation: the paper's are those with 300 dimensions trained on 42 billion tokens, a file of five gigabytes; name it
-/// in `word_vectors` to have them.
-pub(crate) const WORD_VECTOR_FILES: &[CatalogFile] = &[WORDS_FILE, VECTORS_FILE];
-
-pub(crate) const WORDS_FILE: CatalogFile =
-    CatalogFile::new(WORDS, "", "53147dc703ef2d220a254d993d50266cf52382f147afde10265470b9e3a4c167", 471_060);
-
-pub(crate) const VECTORS_FILE: CatalogFile =
-    CatalogFile::new(VECTORS, "", "8e532ec4a7b79b317efd438b0a057054846ae307070623d03f80ff097bf71301", 11_459_928);
-
-/// The length of the vectors in the data folder.
-pub(crate) const D_FEATURES: usize = 100;
 
 /// The longest line worth reading in the list of words.
 const LONGEST_WORD: u64 = 1 << 20;
@@ -53,16 +36,16 @@ impl LabelledTexts {
     pub(crate) fn read(path: &Path, class_of: fn(&Path, &str) -> Result<usize>) -> Result<Self> {
         let mut texts = Self::default();
         let mut is_header = true;
-        visit_records(path, b',', |_, record| {
+        visit_records(path, b',', |record| {
             if std::mem::take(&mut is_header) {
-                return Ok(Visit::Next);
+                return Ok(());
             }
             if record.len() != 2 {
                 return Err(Error::content(path, "2 fields", record.len()));
             }
             texts.labels.push(class_of(path, &record[0])?);
             texts.raw.push(record[1].to_owned());
-            Ok(Visit::Next)
+            Ok(())
         })?;
         Ok(texts)
     }
@@ -84,16 +67,19 @@ impl LabelledTexts {
 /// a labeler speaks on it, training rows are the others on which one does. `documents` are what the vectors are computed
 /// from, one a text.
 pub(crate) fn text_problem(
-    dir: &Path,
+    source: &Source<'_>,
     texts: &LabelledTexts,
     documents: &[String],
     labelers: &KeywordLabelers,
-    options: &LoadOptions,
     is_test: impl Fn(usize, bool) -> bool,
 ) -> Result<WeakProblem> {
-    let vectors = match &options.word_vectors {
+    let vectors = match &source.options.word_vectors {
         Some(path) => WordVectors::read_for(path, documents)?,
-        None => read_word_array(&dir.join(WORDS), &dir.join(VECTORS))?,
+        None => {
+            let [words, vectors] =
+                source.paths.last_chunk().expect("the word vectors are the last files of such a set");
+            read_word_array(words, vectors)?
+        }
     };
     let averaged = vectors.average(documents)?;
     let rows = EvaluatedRows {
@@ -107,10 +93,10 @@ pub(crate) fn text_problem(
     let train: Vec<usize> = others.into_iter().filter(is_covered).collect();
     if train.is_empty() || test.is_empty() {
         let found = format!("{} and {}", train.len(), test.len());
-        return Err(Error::content(dir, "texts for training and for testing", found));
+        return Err(Error::content(source.dir, "texts for training and for testing", found));
     }
     let train = rows.select_rows(&train);
-    let bounds = match options.bounds {
+    let bounds = match source.options.bounds {
         BoundsFrom::Simulation => Bounds::constant(BOUND, &train.signals)?,
         BoundsFrom::TrainOracle => Bounds::measured(&train.signals, &train.truth)?,
     };

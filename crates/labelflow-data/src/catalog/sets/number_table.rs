@@ -16,15 +16,21 @@ pub(crate) fn two_class_table(
     names: Vec<String>,
     classes: [(&str, f64); 2],
 ) -> Result<LabelledTable> {
-    let labels = table.column(names.len());
-    let class_of = |row: &usize| classes.iter().position(|class| class.1 == labels[*row]);
-    let rows: Vec<usize> = (0..table.nrows()).filter(|row| class_of(row).is_some()).collect();
-    let truth = Truth::new(rows.iter().filter_map(class_of).collect(), 2);
+    let (rows, labels) = rows_of_classes(table.column(names.len()), classes.map(|class| class.1));
     Ok(LabelledTable {
         features: features(path, &table.select(Axis(0), &rows), names)?,
-        truth: truth.map_err(Error::in_file(path))?,
+        truth: Truth::new(labels, 2).map_err(Error::in_file(path))?,
         classes: owned(&classes.map(|class| class.0)),
     })
+}
+
+/// The rows whose label is that of one of two classes, and which of them.
+pub(crate) fn rows_of_classes<'a, L: PartialEq + 'a>(
+    labels: impl IntoIterator<Item = &'a L>,
+    classes: [L; 2],
+) -> (Vec<usize>, Vec<usize>) {
+    let class_of = |label: &L| classes.iter().position(|class| class == label);
+    labels.into_iter().enumerate().filter_map(|(row, label)| Some((row, class_of(label)?))).unzip()
 }
 
 /// All rows, with real-valued labels.

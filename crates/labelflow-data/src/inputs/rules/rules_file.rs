@@ -40,7 +40,7 @@ use labelflow_weak::rules::{Claim, Region, Rule};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_toml::{parse_toml, to_toml};
-use crate::tables::csv_file::{Visit, shown, visit_records};
+use crate::tables::csv_file::{shown, visit_records};
 use crate::{Error, Result, write_atomically};
 
 const FEATURE: &str = "feature";
@@ -99,12 +99,12 @@ pub fn write_rules(path: &Path, file: &RulesFile) -> Result<()> {
 fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
     let mut columns: Option<Vec<String>> = None;
     let mut rules = Vec::new();
-    visit_records(path, separator, |_, record| {
+    visit_records(path, separator, |record| {
         let Some(columns) = &columns else {
             let names = record.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
             check_header(path, &names)?;
             columns = Some(names);
-            return Ok(Visit::Next);
+            return Ok(());
         };
         if record.len() != columns.len() {
             let expected = format!("{} fields, as many as the header has", columns.len());
@@ -115,7 +115,7 @@ fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
             column.map_or("", |column| record[column].trim())
         };
         rules.extend(parse_line(path, cell)?);
-        Ok(Visit::Next)
+        Ok(())
     })?;
     Ok(rules)
 }

@@ -1,41 +1,24 @@
 //! Cardiotocography: two of ten patterns of the foetal heart rate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 
+use crate::catalog::LabelledTable;
 use crate::catalog::formats::XlsSheet;
 use crate::catalog::sets::number_table::{owned, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
 use crate::tables::cells::into_table;
 use crate::{Error, Result};
-
-pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
-    name: "cardiotocography",
-    title: "Cardiotocography",
-    files: &[CatalogFile::new(
-        FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/00193/CTG.xls",
-        "58e98895589377b51f77fb6e0d1603417c86872a2d7638263039e0b7b9ca42c7",
-        1_743_872,
-    )],
-    licence: UCI_LICENCE,
-    citation: "D. Campos, J. Bernardes (2010), https://doi.org/10.24432/C51S4N",
-    counts: Counts { n_rows: 963, d_features: 21, n_classes: 2 },
-    load: Loader::ClassTable(read, &[1, 10, 18]),
-};
-
-const FILE: &str = "uci/cardiotocography/CTG.xls";
 
 const COLUMNS: [&str; 21] = [
     "LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width", "Min", "Max", "Nmax", "Nzeros",
     "Mode", "Mean", "Median", "Variance", "Tendency",
 ];
 
-fn read(dir: &Path) -> Result<LabelledTable> {
-    let path = dir.join(FILE);
+pub(crate) fn read(paths: &[PathBuf]) -> Result<LabelledTable> {
+    let path = &paths[0];
     let classes = [("calm sleep", 1.0), ("REM sleep", 2.0)];
-    two_class_table(&path, &read_all_classes(&path)?, owned(&COLUMNS), classes)
+    two_class_table(path, &read_all_classes(path)?, owned(&COLUMNS), classes)
 }
 
 /// All rows: the 21 features, then the pattern from 1 to 10.
@@ -80,7 +63,7 @@ mod tests {
         #[test]
         fn the_workbook_agrees_with_the_csv_extract() {
             let dir = crate::real_data_dir();
-            let workbook = read_all_classes(&dir.join(FILE)).unwrap();
+            let workbook = read_all_classes(&dir.join("uci/cardiotocography/CTG.xls")).unwrap();
             assert_eq!(workbook.dim(), (2126, 22));
             let extract = dir.join("uci/cardiotocography/cardio.csv");
             if !extract.is_file() {

@@ -5,40 +5,22 @@
 //! - Statlog Landsat Satellite: red soil or very damp grey soil, from 3 × 3 pixels in four spectral bands.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, Axis, concatenate, s};
 
+use crate::catalog::catalog_entry::Source;
 use crate::catalog::sets::number_table::{numbered_names, two_class_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, LabelledTable, Loader, UCI_LICENCE};
-use crate::catalog::{LoadOptions, simulate};
+use crate::catalog::{LabelledTable, WeakProblem, simulate};
 use crate::tables::cells::into_table;
 use crate::{Error, Place, Result};
-
-pub(crate) const CLAVE_DIRECTION: CatalogEntry = CatalogEntry {
-    name: "clave-direction",
-    title: "Firm-Teacher Clave-Direction",
-    files: &[CatalogFile::new(
-        CLAVE_FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/00324/ClaveVectors_Firm-Teacher_Model.txt",
-        "a37d311a3675fe62d4ebcdab22cc965608f5176e949e2d1266225aefa63e800e",
-        432_169,
-    )],
-    licence: UCI_LICENCE,
-    citation: "M. Vurkaç (2015), https://doi.org/10.24432/C5GC9F",
-    counts: Counts { n_rows: 8606, d_features: 16, n_classes: 2 },
-    load: Loader::ClassTable(read_clave, &[0, 8, 15]),
-};
-
-const CLAVE_FILE: &str = "uci/clave-direction/ClaveVectors_Firm-Teacher_Model.txt";
 
 /// Rows that carry two labels.
 const LABELLED_TWICE: [usize; 2] = [640, 1085];
 
 /// Sixteen beats, then one indicator for each of four directions, of which the second and third are kept.
-fn read_clave(dir: &Path) -> Result<LabelledTable> {
-    let path = dir.join(CLAVE_FILE);
-    let table = read_number_lines(&path, 20)?;
+pub(crate) fn read_clave(paths: &[PathBuf]) -> Result<LabelledTable> {
+    let table = read_number_lines(&paths[0], 20)?;
     let rows = (0..table.nrows()).filter(|row| !LABELLED_TWICE.contains(row)).collect::<Vec<_>>();
     let mut table = table.select(Axis(0), &rows);
     // The class takes the place of the first indicator: 2, 3 or neither.
@@ -47,73 +29,28 @@ fn read_clave(dir: &Path) -> Result<LabelledTable> {
     }
     let classes = [("third direction", 3.0), ("second direction", 2.0)];
     let table = table.slice_move(s![.., ..17]);
-    two_class_table(&path, &table, numbered_names(16), classes)
+    two_class_table(&paths[0], &table, numbered_names(16), classes)
 }
-
-pub(crate) const CREDIT_CARD: CatalogEntry = CatalogEntry {
-    name: "credit-card",
-    title: "Statlog German Credit",
-    files: &[CatalogFile::new(
-        CREDIT_FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/german.data-numeric",
-        "2752b044394958ab6dd193a0b56ca0f0b3a2d8bc7cb8c008e35a5e84bbec02f8",
-        102_000,
-    )],
-    licence: UCI_LICENCE,
-    citation: "H. Hofmann (1994), https://doi.org/10.24432/C5NC77",
-    counts: Counts { n_rows: 700, d_features: 24, n_classes: 2 },
-    load: Loader::Classes(|dir, seed, options| {
-        simulate(&read_credit(dir, options)?, &[0, 7, 15], seed, options.bounds)
-    }),
-};
-
-const CREDIT_FILE: &str = "uci/german-credit/german.data-numeric";
 
 /// The source of the weak signals drops the first 300 good risks, which leaves 400 good and 300 bad.
 const N_DROPPED: usize = 300;
 
-fn read_credit(dir: &Path, options: &LoadOptions) -> Result<LabelledTable> {
-    let path = dir.join(CREDIT_FILE);
-    let table = read_number_lines(&path, 25)?;
+pub(crate) fn load_credit(source: &Source<'_>) -> Result<WeakProblem> {
+    let path = &source.paths[0];
+    let table = read_number_lines(path, 25)?;
     let classes = [("good", 1.0), ("bad", 2.0)];
-    let all = two_class_table(&path, &table, numbered_names(24), classes)?;
-    if options.keep_all_rows {
-        return Ok(all);
+    let mut table = two_class_table(path, &table, numbered_names(24), classes)?;
+    if !source.options.keep_all_rows {
+        // A stable sort by class followed by dropping rows: the order of the rest is the sorted one.
+        let mut rows = (0..table.truth.n_rows()).collect::<Vec<_>>();
+        rows.sort_by_key(|&row| table.truth.labels()[row]);
+        table = table.select_rows(rows.get(N_DROPPED..).filter(|rest| !rest.is_empty()).unwrap_or(&rows));
     }
-    // A stable sort by class followed by dropping rows: the order of the rest is the sorted one.
-    let mut rows = (0..all.truth.n_rows()).collect::<Vec<_>>();
-    rows.sort_by_key(|&row| all.truth.labels()[row]);
-    Ok(all.select_rows(rows.get(N_DROPPED..).filter(|rest| !rest.is_empty()).unwrap_or(&rows)))
+    simulate(&table, &[0, 7, 15], source.seed, source.options.bounds)
 }
 
-pub(crate) const STATLOG_SATELLITE: CatalogEntry = CatalogEntry {
-    name: "statlog-satellite",
-    title: "Statlog Landsat Satellite",
-    files: &[
-        CatalogFile::new(
-            SATELLITE_FILES[0],
-            "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/satimage/sat.trn",
-            "e896dc88a960fa2404160fc4c3cb3dc53fcf4afd80ba920bf2d261bd42d12613",
-            525_830,
-        ),
-        CatalogFile::new(
-            SATELLITE_FILES[1],
-            "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/satimage/sat.tst",
-            "4b9167b8a92baafafed7c8809aef86d0683a5e685c19d98d119fa6974f0f2479",
-            236_745,
-        ),
-    ],
-    licence: UCI_LICENCE,
-    citation: "A. Srinivasan (1993), https://doi.org/10.24432/C55887",
-    counts: Counts { n_rows: 3041, d_features: 36, n_classes: 2 },
-    load: Loader::ClassTable(read_satellite, &[0, 17, 35]),
-};
-
-const SATELLITE_FILES: [&str; 2] = ["uci/statlog-satellite/sat.trn", "uci/statlog-satellite/sat.tst"];
-
 /// Both files together; of six classes the first and the last are kept.
-fn read_satellite(dir: &Path) -> Result<LabelledTable> {
-    let paths = SATELLITE_FILES.map(|file| dir.join(file));
+pub(crate) fn read_satellite(paths: &[PathBuf]) -> Result<LabelledTable> {
     let tables = [read_number_lines(&paths[0], 37)?, read_number_lines(&paths[1], 37)?];
     let table = concatenate(Axis(0), &[tables[0].view(), tables[1].view()]).expect("both tables have 37 columns");
     let names = (0..36).map(|column| format!("pixel {} band {}", column / 4, column % 4));

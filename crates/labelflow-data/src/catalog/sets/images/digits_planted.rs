@@ -2,46 +2,35 @@
 //!
 //! The digits come with the crate, so there are no files.
 
-use std::path::Path;
-
 use crate::Result;
-use crate::catalog::sets::{CatalogEntry, Counts, Loader};
+use crate::catalog::catalog_entry::Source;
 use crate::catalog::simulated_problem::scaled_by_seen;
-use crate::catalog::{EvaluatedRows, LoadOptions, Split, WeakProblem, embedded};
+use crate::catalog::{EvaluatedRows, Split, WeakProblem, embedded};
 use crate::synthetic::planted_votes_for;
-
-pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
-    name: "digits-planted",
-    title: "Handwritten digits with ten planted labelers",
-    files: &[],
-    licence: "CC BY 4.0 (UCI Machine Learning Repository)",
-    citation: "E. Alpaydin, C. Kaynak (1998), https://doi.org/10.24432/C50P49",
-    counts: Counts { n_rows: 1797, d_features: 64, n_classes: 10 },
-    load: Loader::Classes(load),
-};
 
 const N_SIGNALS: usize = 10;
 const ACCURACY: (f64, f64) = (0.4, 0.6);
 const COVERAGE: (f64, f64) = (0.5, 0.5);
 
-fn load(_: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+pub(crate) fn load(source: &Source<'_>) -> Result<WeakProblem> {
     let table = embedded::digits();
-    let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, seed)?;
-    let split = Split::stratified(&table.truth, seed);
+    let signals = planted_votes_for(&table.truth, N_SIGNALS, ACCURACY, COVERAGE, source.seed)?;
+    let split = Split::stratified(&table.truth, source.seed);
     let features = scaled_by_seen(&table.features, &split)?;
     let all = EvaluatedRows { features, signals, truth: table.truth };
     let [train, simulation, test] = [&split.train, &split.simulation, &split.test].map(|rows| all.select_rows(rows));
-    WeakProblem::measured(train, simulation, test, options.bounds, EvaluatedRows::bounds)
+    WeakProblem::measured(train, simulation, test, source.options.bounds, EvaluatedRows::bounds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{LoadOptions, find, load};
 
     #[test]
     fn half_of_the_votes_are_missing_and_half_of_the_others_are_right() {
-        let problem = load(Path::new(""), 0, &LoadOptions::default()).unwrap();
-        assert_eq!(problem.n_rows(), ENTRY.counts.n_rows);
+        let problem = load("digits-planted", "".as_ref(), 0, &LoadOptions::default()).unwrap();
+        assert_eq!(problem.n_rows(), find("digits-planted").unwrap().counts.n_rows);
         let (signals, truth) = (&problem.test.signals, &problem.test.truth);
         let votes = (0..signals.n_rows())
             .flat_map(|row| (0..N_SIGNALS).map(move |signal| (row, signal)))

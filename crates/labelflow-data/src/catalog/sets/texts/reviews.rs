@@ -4,11 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::catalog::sets::labelled_texts::{
-    D_FEATURES, LabelledTexts, VECTORS_FILE, WORDS_FILE, draw, first_of_each, polarity, text_problem,
-};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
-use crate::catalog::{LoadOptions, WeakProblem};
+use crate::catalog::WeakProblem;
+use crate::catalog::catalog_entry::Source;
+use crate::catalog::sets::labelled_texts::{LabelledTexts, draw, first_of_each, polarity, text_problem};
 use crate::tables::packed_text::{read_json, visit_lines};
 use crate::texts::KeywordLabelers;
 use crate::{Error, Result};
@@ -19,44 +17,21 @@ use crate::{Error, Result};
 /// without one. Keywords are looked for in the sentences as they are, vectors are those of the cleaned sentences.
 ///
 /// Deviation: repeated sentences stay, since the published 3,998 rows have them.
-pub(crate) const SST2: CatalogEntry = CatalogEntry {
-    name: "sst-2",
-    title: "Stanford Sentiment Treebank with 14 groups of keywords",
-    files: &[
-        CatalogFile::new(
-            SST2_TRAIN,
-            "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-train.csv",
-            "6003623bcb35aad3a446a265b8931b7ccab61fcc10f2e9c1fec916ff67c7be35",
-            726_331,
-        ),
-        CatalogFile::new(
-            SST2_TEST,
-            "https://raw.githubusercontent.com/jianhui-chen/Constrained-Weak-Supervision/main/datasets/sst-2/sst2-test.csv",
-            "519cea7ed4d22fe7ec4eccbb3d5ba6d88902a3b15ce129f476aa8364463a9fc7",
-            190_431,
-        ),
-        WORDS_FILE,
-        VECTORS_FILE,
-    ],
-    licence: "sentences: none stated (Stanford); word vectors: Public Domain Dedication and License",
-    citation: "R. Socher et al. (2013), https://aclanthology.org/D13-1170/; \
-               word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    counts: Counts { n_rows: 5819, d_features: D_FEATURES, n_classes: 2 },
-    load: Loader::Classes(load_sst2),
-};
-
-const SST2_TRAIN: &str = "text/sst2-cll/sst2-train.csv";
-const SST2_TEST: &str = "text/sst2-cll/sst2-test.csv";
-
-fn load_sst2(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let mut texts = LabelledTexts::read(&dir.join(SST2_TRAIN), polarity)?;
+pub(crate) fn load_sst2(source: &Source<'_>) -> Result<WeakProblem> {
+    let mut texts = LabelledTexts::read(&source.paths[0], polarity)?;
     let n_train = texts.labels.len();
-    let test = LabelledTexts::read(&dir.join(SST2_TEST), polarity)?;
+    let test = LabelledTexts::read(&source.paths[1], polarity)?;
     texts.labels.extend(test.labels);
     texts.raw.extend(test.raw);
     let labelers = KeywordLabelers::sst2();
-    text_problem(dir, &texts, &texts.cleaned(), &labelers, options, |text, _| text >= n_train)
+    text_problem(source, &texts, &texts.cleaned(), &labelers, |text, _| text >= n_train)
 }
+
+const IMDB_HEADER: &str = "split\tlabel\tid\trating\ttext";
+/// The longest line worth reading; the longest review has fourteen thousand letters.
+const LONGEST_REVIEW: u64 = 1 << 20;
+/// One in so many reviews is drawn for testing.
+const IMDB_TEST_SHARE: usize = 5;
 
 /// IMDB movie reviews: ten single keywords vote on polarity.
 ///
@@ -74,41 +49,17 @@ fn load_sst2(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProble
 /// Deviation: the published split was drawn by another generator from another order of the reviews, so it cannot be had
 /// again; ours is drawn anew for each seed. The file is a joined copy of the 50,000 published reviews, of which at least one
 /// (the first) is not the published text.
-pub(crate) const IMDB: CatalogEntry = CatalogEntry {
-    name: "imdb",
-    title: "IMDB movie reviews with 10 keywords",
-    files: &[
-        CatalogFile::new(IMDB_FILE, "", "180d73f3cbc9a9f5c537ffca1682064f3c23eab8d1502fa9f135d77134b702c8", 25_474_228),
-        WORDS_FILE,
-        VECTORS_FILE,
-    ],
-    licence: "reviews: none stated; word vectors: Public Domain Dedication and License",
-    citation: "A. Maas et al. (2011), https://ai.stanford.edu/~amaas/data/sentiment/; \
-               word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    counts: Counts { n_rows: 49_565, d_features: D_FEATURES, n_classes: 2 },
-    load: Loader::Classes(load_imdb),
-};
-
-const IMDB_FILE: &str = "text/imdb/imdb.tsv.gz";
-const IMDB_HEADER: &str = "split\tlabel\tid\trating\ttext";
-/// The longest line worth reading; the longest review has fourteen thousand letters.
-const LONGEST_REVIEW: u64 = 1 << 20;
-/// One in so many reviews is drawn for testing.
-const IMDB_TEST_SHARE: usize = 5;
-
-fn load_imdb(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let texts = read_imdb(&dir.join(IMDB_FILE))?;
+pub(crate) fn load_imdb(source: &Source<'_>) -> Result<WeakProblem> {
+    let texts = read_imdb(&source.paths[0])?;
     let mut cleaned = texts.cleaned();
     let kept = first_of_each(&cleaned);
     let texts = texts.select(&kept);
-    let is_drawn = draw(kept.len(), kept.len() / IMDB_TEST_SHARE, seed, "imdb test");
-    let documents = match options.imdb_clean_features {
+    let is_drawn = draw(kept.len(), kept.len() / IMDB_TEST_SHARE, source.seed, "imdb test");
+    let documents = match source.options.imdb_clean_features {
         true => &kept.iter().map(|&row| std::mem::take(&mut cleaned[row])).collect(),
         false => &texts.raw,
     };
-    text_problem(dir, &texts, documents, &KeywordLabelers::imdb(), options, |text, is_covered| {
-        is_drawn[text] || !is_covered
-    })
+    text_problem(source, &texts, documents, &KeywordLabelers::imdb(), |text, is_covered| is_drawn[text] || !is_covered)
 }
 
 /// Each line: the published part, the class, a number, the stars and the review. Nothing is quoted.
@@ -134,6 +85,15 @@ fn wrong_fields(path: &Path, line: &str) -> Error {
     Error::cell(path, expected, line)
 }
 
+/// The paper's test rows, of so many.
+const YELP_TEST_SHARE: f64 = 10_000.0 / 55_370.0;
+
+#[derive(Deserialize)]
+struct Review {
+    text: String,
+    label: u8,
+}
+
 /// Yelp reviews: fourteen groups of keywords vote on polarity.
 ///
 /// Deviation: the published set is cut from a file that is no longer offered. This one is the development and test parts of
@@ -146,50 +106,11 @@ fn wrong_fields(path: &Path, line: &str) -> Error {
 ///
 /// Its third part, the reviews on which that sample's own rules abstain, is left out: it is not a random sample, two thirds of
 /// it being negative. Keywords are looked for in the reviews as they are, vectors are those of the cleaned reviews.
-pub(crate) const YELP: CatalogEntry = CatalogEntry {
-    name: "yelp",
-    title: "Yelp reviews (a published sample) with 14 groups of keywords",
-    files: &[
-        CatalogFile::new(
-            YELP_FILES[0],
-            "",
-            "18c54f081d1d7cca6fbd206b55013a363381642a9a7a1c3133ef3ce1e6d3757c",
-            1_114_118,
-        ),
-        CatalogFile::new(
-            YELP_FILES[1],
-            "",
-            "432aabceb9dca56e69672a7b5fff9287670ce8adb860629f514353608c2dc660",
-            1_065_670,
-        ),
-        WORDS_FILE,
-        VECTORS_FILE,
-    ],
-    licence: "reviews: Yelp's terms for academic use; word vectors: Public Domain Dedication and License",
-    citation: "X. Zhang, J. Zhao, Y. LeCun (2015), https://arxiv.org/abs/1509.01626; the sample: Y. Yu et al. (2021), \
-               https://arxiv.org/abs/2010.07835; \
-               word vectors: J. Pennington et al. (2014), https://nlp.stanford.edu/projects/glove/",
-    counts: Counts { n_rows: 6969, d_features: D_FEATURES, n_classes: 2 },
-    load: Loader::Classes(load_yelp),
-};
-
-const YELP_FILES: [&str; 2] = ["text/yelp-cosine/dev_data.json.gz", "text/yelp-cosine/test_data.json.gz"];
-
-/// The paper's test rows, of so many.
-const YELP_TEST_SHARE: f64 = 10_000.0 / 55_370.0;
-
-#[derive(Deserialize)]
-struct Review {
-    text: String,
-    label: u8,
-}
-
-fn load_yelp(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
+pub(crate) fn load_yelp(source: &Source<'_>) -> Result<WeakProblem> {
     let mut texts = LabelledTexts::default();
-    for file in YELP_FILES {
-        let path = dir.join(file);
-        for review in read_json::<Vec<Review>>(&path)? {
-            texts.labels.push(polarity(&path, &review.label.to_string())?);
+    for path in &source.paths[..2] {
+        for review in read_json::<Vec<Review>>(path)? {
+            texts.labels.push(polarity(path, &review.label.to_string())?);
             texts.raw.push(with_line_breaks(&review.text));
         }
     }
@@ -201,8 +122,8 @@ fn load_yelp(dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem
     let texts = texts.select(&kept);
     let documents = kept.iter().map(|&row| documents[row].clone()).collect::<Vec<_>>();
     let n_test = (YELP_TEST_SHARE * kept.len() as f64).round() as usize;
-    let is_drawn = draw(kept.len(), n_test, seed, "yelp test");
-    text_problem(dir, &texts, &documents, &labelers, options, |text, _| is_drawn[text])
+    let is_drawn = draw(kept.len(), n_test, source.seed, "yelp test");
+    text_problem(source, &texts, &documents, &labelers, |text, _| is_drawn[text])
 }
 
 /// The sample writes line breaks and quotes with a backslash before them, which would glue an `n` to the next word.
@@ -213,7 +134,7 @@ fn with_line_breaks(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::load;
+    use crate::catalog::{LoadOptions, find, load};
 
     #[test]
     fn training_rows_are_covered_and_test_rows_are_all_with_a_vector() {
@@ -225,8 +146,9 @@ mod tests {
             path
         };
         let train = "label,sentence\n1,\"Good, GOOD film\"\n0,A dull film\n1,Some film\n0,Awful!\n";
-        write(SST2_TRAIN, train);
-        write(SST2_TEST, "label,sentence\n1,This film\n0,Zzz\n0,a bad film\n");
+        let files = &find("sst-2").unwrap().files;
+        write(files[0].path, train);
+        write(files[1].path, "label,sentence\n1,This film\n0,Zzz\n0,a bad film\n");
         let vectors = write("vectors.txt", "good 2 0\nfilm 1 1\n");
         let options = LoadOptions { word_vectors: Some(vectors), ..LoadOptions::default() };
         let problem = load("sst-2", folder.path(), 0, &options).unwrap();
@@ -240,7 +162,7 @@ mod tests {
         assert!(!problem.test.signals.is_covered(0));
         let error = load("sst-2", folder.path(), 0, &LoadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("words.txt"), "{error}");
-        write(SST2_TEST, "label,sentence\n2,Another film\n");
+        write(files[1].path, "label,sentence\n2,Another film\n");
         let error = load("sst-2", folder.path(), 0, &options).unwrap_err();
         assert!(error.to_string().contains("line 2: expected 0 or 1, found '2'"), "{error}");
     }
@@ -260,7 +182,7 @@ mod tests {
     #[test]
     fn uncovered_reviews_are_for_testing() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(IMDB_FILE);
+        let path = folder.path().join(find("imdb").unwrap().files[0].path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, reviews()).unwrap();
         let vectors = folder.path().join("vectors.txt");

@@ -15,59 +15,22 @@ use labelflow_weak::votes::ABSTAIN;
 use ndarray::Array2;
 use regex::Regex;
 
+use crate::catalog::catalog_entry::Source;
 use crate::catalog::sets::labelled_texts::LabelledTexts;
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader};
-use crate::catalog::{EvaluatedRows, LoadOptions, WeakProblem};
+use crate::catalog::{EvaluatedRows, WeakProblem};
 use crate::inputs::vote_cells::named_votes;
 use crate::tables::csv_file::shown;
 use crate::texts::HashedWords;
 use crate::{Error, Place, Result};
 
-pub(crate) const ENTRY: CatalogEntry = CatalogEntry {
-    name: "sms-rules",
-    title: "SMS Spam Collection with 73 rules",
-    files: &[
-        CatalogFile::new(
-            "votes/sms-rules/rule.txt",
-            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/rule.txt",
-            "2dad40fd3caf91e69968ef702e437b31b969f6c2eb52b63849cd4fc65291e17c",
-            11_390,
-        ),
-        CatalogFile::new(
-            "votes/sms-rules/train.csv",
-            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/train.csv",
-            "ea4a8e46199dfeb199d6d55f6c0b6e209905a55c5b8b86308f9097763ed431ac",
-            390_499,
-        ),
-        CatalogFile::new(
-            "votes/sms-rules/valid.csv",
-            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/valid.csv",
-            "afbde3e1d58f01de389aa5a5f14c215832465aac62f77a79832eb1b7cec5272b",
-            44_098,
-        ),
-        CatalogFile::new(
-            "votes/sms-rules/test.csv",
-            "https://raw.githubusercontent.com/awasthiabhijeet/Learning-From-Rules/master/data/SMS/test.csv",
-            "86df6eddd6bb1d60be73f8f077b6e798470013ad02096328c53508ee8d40981e",
-            42_506,
-        ),
-    ],
-    licence: "rules: Apache-2.0; messages: CC BY 4.0 (UCI Machine Learning Repository)",
-    citation: "A. Awasthi, S. Ghosh, R. Goyal, S. Sarawagi (2020), https://arxiv.org/abs/2004.06025; \
-               T. Almeida, J. Hidalgo (2011), https://doi.org/10.24432/C5CC84",
-    counts: Counts { n_rows: 5502, d_features: D_FEATURES, n_classes: 2 },
-    load: Loader::Classes(load),
-};
-
 const D_FEATURES: usize = 512;
 const CLASSES: [&str; 2] = ["ham", "spam"];
 
-fn load(dir: &Path, _seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let folder = dir.join("votes/sms-rules");
-    let rules = read_rules(&folder.join("rule.txt"))?;
-    let part = |name: &str| read_part(&folder.join(name), &rules);
-    let (train, simulation, test) = (part("train.csv")?, part("valid.csv")?, part("test.csv")?);
-    WeakProblem::measured(train, simulation, test, options.bounds, smoothed_bounds)
+pub(crate) fn load(source: &Source<'_>) -> Result<WeakProblem> {
+    let rules = read_rules(&source.paths[0])?;
+    let part = |file: usize| read_part(&source.paths[file], &rules);
+    let (train, simulation, test) = (part(1)?, part(2)?, part(3)?);
+    WeakProblem::measured(train, simulation, test, source.options.bounds, smoothed_bounds)
 }
 
 /// A regular expression and the class it votes for.

@@ -4,78 +4,44 @@
 //! - Temperature Forecast: tomorrow's highest temperature in Seoul, from today's and a weather model's forecast.
 //! - Bike Sharing: how many bicycles are rented in an hour, from the calendar and the weather.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 
+use crate::catalog::ValueTable;
 use crate::catalog::sets::number_table::{number, value_table};
-use crate::catalog::sets::{CatalogEntry, CatalogFile, Counts, Loader, UCI_LICENCE, ValueTable};
 use crate::tables::cells::{into_table, parse_number};
-use crate::tables::csv_file::{Visit, visit_records};
+use crate::tables::csv_file::visit_records;
 use crate::{Error, Result};
-
-pub(crate) const AIR_QUALITY: CatalogEntry = CatalogEntry {
-    name: "air-quality",
-    title: "Air Quality",
-    files: &[CatalogFile::new(
-        AIR_FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/00360/AirQualityUCI.zip#AirQualityUCI.csv",
-        "edcba3469f7e4a13c4897b64f412ebc06914a55c86ffb9af03ad0fa9d0858722",
-        785_065,
-    )],
-    licence: UCI_LICENCE,
-    citation: "S. Vito (2008), https://doi.org/10.24432/C59K5F",
-    counts: Counts { n_rows: 8991, d_features: 12, n_classes: 0 },
-    load: Loader::ValueTable(read_air, &AIR_RULES),
-};
-
-const AIR_FILE: &str = "uci/air-quality/AirQualityUCI.csv";
 
 /// The features, then the label.
 const AIR_COLUMNS: &str = "CO(GT),PT08.S1(CO),NMHC(GT),C6H6(GT),PT08.S2(NMHC),NOx(GT),PT08.S3(NOx),\
                        NO2(GT),PT08.S4(NO2),PT08.S5(O3),T,RH,AH";
 
 /// Two sensors are of tungsten oxide; with the one for NO2, the average of the rules is as good as in the paper.
-const AIR_RULES: [&str; 5] = ["CO(GT)", "C6H6(GT)", "NOx(GT)", "PT08.S4(NO2)", "RH"];
+pub(crate) const AIR_RULES: [&str; 5] = ["CO(GT)", "C6H6(GT)", "NOx(GT)", "PT08.S4(NO2)", "RH"];
 
 /// What the file has where a sensor was silent.
 const SILENT: f64 = -200.0;
 
 /// Cells are separated by semicolons and have decimal commas; blank lines of semicolons end the file. Rows without a label
 /// are dropped. Features keep their −200: of the rows with a label, few have all others.
-fn read_air(dir: &Path) -> Result<ValueTable> {
-    let path = dir.join(AIR_FILE);
+pub(crate) fn read_air(paths: &[PathBuf]) -> Result<ValueTable> {
+    let path = &paths[0];
     let names = AIR_COLUMNS.split(',').collect::<Vec<_>>();
-    read_columns(&path, b';', &names, &names[..12], |record, cells| {
+    read_columns(path, b';', &names, &names[..12], |record, cells| {
         if record.iter().all(|cell| cell.trim().is_empty()) {
             return Ok(None);
         }
         let value = |(name, cell): (&&str, &&str)| {
             let value = parse_number(&cell.replace(',', ".")).filter(|value| value.is_finite());
-            let refuse = || Error::cell(&path, "a number with a decimal comma", cell).in_column(name);
+            let refuse = || Error::cell(path, "a number with a decimal comma", cell).in_column(name);
             value.ok_or_else(refuse)
         };
         let values = names.iter().zip(cells).map(value).collect::<Result<Vec<_>>>()?;
         Ok((values.last() != Some(&SILENT)).then_some(values))
     })
 }
-
-pub(crate) const TEMPERATURE_FORECAST: CatalogEntry = CatalogEntry {
-    name: "temperature-forecast",
-    title: "Bias correction of numerical prediction model temperature forecast",
-    files: &[CatalogFile::new(
-        FORECAST_FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/00514/Bias_correction_ucl.csv",
-        "f1e630ba9a637e9dae3e2c75c9ec46c50c7f3a54377fc177dce6557f08676552",
-        1_650_766,
-    )],
-    licence: UCI_LICENCE,
-    citation: "D. Cho, C. Yoo, J. Im, D.-H. Cha (2020), https://doi.org/10.24432/C59K76",
-    counts: Counts { n_rows: 7588, d_features: 24, n_classes: 0 },
-    load: Loader::ValueTable(read_forecast, &FORECAST_RULES),
-};
-
-const FORECAST_FILE: &str = "uci/temperature-forecast/Bias_correction_ucl.csv";
 
 /// The columns of numbers: the features, then the label. Tomorrow's lowest temperature is a second label and no feature.
 const FORECAST_COLUMNS: &str = "station,Present_Tmax,Present_Tmin,LDAPS_RHmin,LDAPS_RHmax,LDAPS_Tmax_lapse,\
@@ -84,23 +50,23 @@ const FORECAST_COLUMNS: &str = "station,Present_Tmax,Present_Tmin,LDAPS_RHmin,LD
                        Solar radiation,Next_Tmax";
 
 /// Of the four columns of cloud cover and of precipitation, the paper does not say which: the first of each.
-const FORECAST_RULES: [&str; 5] = ["Present_Tmax", "LDAPS_WS", "LDAPS_CC1", "LDAPS_PPT1", "Solar radiation"];
+pub(crate) const FORECAST_RULES: [&str; 5] = ["Present_Tmax", "LDAPS_WS", "LDAPS_CC1", "LDAPS_PPT1", "Solar radiation"];
 
 /// Rows with a missing cell in any column are dropped.
 ///
 /// Deviation: the paper has 24 features, which are all other columns and so tomorrow's lowest temperature too. Here the date
 /// counts as two numbers, the year and the day of the year, and that temperature is left out.
-fn read_forecast(dir: &Path) -> Result<ValueTable> {
-    let path = dir.join(FORECAST_FILE);
+pub(crate) fn read_forecast(paths: &[PathBuf]) -> Result<ValueTable> {
+    let path = &paths[0];
     let names = FORECAST_COLUMNS.split(',').chain(["Date"]).collect::<Vec<_>>();
     let features = [&names[..22], &["year", "day of year"]].concat();
-    read_columns(&path, b',', &names, &features, |record, cells| {
+    read_columns(path, b',', &names, &features, |record, cells| {
         if record.iter().any(|cell| parse_number(cell).is_some_and(f64::is_nan)) {
             return Ok(None);
         }
-        let mut values = numbers(&path, &names[..23], cells)?;
+        let mut values = numbers(path, &names[..23], cells)?;
         let day = parse_date(cells[23])
-            .ok_or_else(|| Error::cell(&path, "a date such as 2013-06-30", cells[23]).in_column("Date"))?;
+            .ok_or_else(|| Error::cell(path, "a date such as 2013-06-30", cells[23]).in_column("Date"))?;
         values.splice(22..22, day);
         Ok(Some(values))
     })
@@ -119,33 +85,16 @@ fn parse_date(text: &str) -> Option<[f64; 2]> {
     (1..=length).contains(&day).then(|| [f64::from(year), f64::from(days_before + day)])
 }
 
-pub(crate) const BIKE_SHARING: CatalogEntry = CatalogEntry {
-    name: "bike-sharing",
-    title: "Bike Sharing (hourly)",
-    files: &[CatalogFile::new(
-        BIKE_FILE,
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/00275/Bike-Sharing-Dataset.zip#hour.csv",
-        "e03de4ee4ef4dc376ac6e04bf829673c6269e8eba5c60fa121640fa2f829504f",
-        1_156_736,
-    )],
-    licence: UCI_LICENCE,
-    citation: "H. Fanaee-T (2013), https://doi.org/10.24432/C5W894",
-    counts: Counts { n_rows: 17_379, d_features: 12, n_classes: 0 },
-    load: Loader::ValueTable(read_bikes, &BIKE_RULES),
-};
-
-const BIKE_FILE: &str = "uci/bike-sharing/hour.csv";
-
 /// The features, then the label. The two parts of the count, casual and registered, would give it away.
 const BIKE_COLUMNS: &str = "season,yr,mnth,hr,holiday,weekday,workingday,weathersit,temp,atemp,hum,\
                        windspeed,cnt";
 
-const BIKE_RULES: [&str; 5] = ["season", "hr", "workingday", "atemp", "windspeed"];
+pub(crate) const BIKE_RULES: [&str; 5] = ["season", "hr", "workingday", "atemp", "windspeed"];
 
-fn read_bikes(dir: &Path) -> Result<ValueTable> {
-    let path = dir.join(BIKE_FILE);
+pub(crate) fn read_bikes(paths: &[PathBuf]) -> Result<ValueTable> {
+    let path = &paths[0];
     let names = BIKE_COLUMNS.split(',').collect::<Vec<_>>();
-    read_columns(&path, b',', &names, &names[..12], |_, cells| numbers(&path, &names, cells).map(Some))
+    read_columns(path, b',', &names, &names[..12], |_, cells| numbers(path, &names, cells).map(Some))
 }
 
 /// The numbers in cells of columns with these names.
@@ -165,11 +114,11 @@ fn read_columns(
 ) -> Result<ValueTable> {
     let mut places: Option<Vec<usize>> = None;
     let mut values = Vec::new();
-    visit_records(path, separator, |_, record| {
+    visit_records(path, separator, |record| {
         if let Some(places) = &places {
             let cells = places.iter().map(|&place| record.get(place).unwrap_or(""));
             values.extend(row(record, &cells.collect::<Vec<_>>())?.into_iter().flatten());
-            return Ok(Visit::Next);
+            return Ok(());
         }
         let header = record.iter().map(str::trim).collect::<Vec<_>>();
         let place = |name: &&str| {
@@ -179,7 +128,7 @@ fn read_columns(
             })
         };
         places = Some(names.iter().map(place).collect::<Result<_>>()?);
-        Ok(Visit::Next)
+        Ok(())
     })?;
     let features = features.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     value_table(path, &into_table(values, features.len() + 1), features)
@@ -188,6 +137,7 @@ fn read_columns(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::find;
 
     #[test]
     fn dates_are_days_of_years() {
@@ -205,7 +155,7 @@ mod tests {
         #[test]
         fn rows_without_a_label_are_dropped_and_other_gaps_stay() {
             let dir = crate::real_data_dir();
-            let table = read_air(&dir).unwrap();
+            let table = read_air(&find("air-quality").unwrap().paths(&dir)).unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (8991, 12));
             assert_eq!(table.truth.extremes(), (0.1847, 2.231));
             let n_gaps = table.features.values().iter().filter(|&&value| value == -200.0).count();
@@ -217,7 +167,7 @@ mod tests {
         #[test]
         fn rows_with_gaps_are_dropped_and_the_other_label_is_no_feature() {
             let dir = crate::real_data_dir();
-            let table = read_forecast(&dir).unwrap();
+            let table = read_forecast(&find("temperature-forecast").unwrap().paths(&dir)).unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (7588, 24));
             assert_eq!(table.truth.extremes(), (17.4, 38.9));
             assert!(table.features.names().iter().all(|name| !name.starts_with("Next")));
@@ -228,7 +178,7 @@ mod tests {
         #[test]
         fn counts_are_those_published() {
             let dir = crate::real_data_dir();
-            let table = read_bikes(&dir).unwrap();
+            let table = read_bikes(&find("bike-sharing").unwrap().paths(&dir)).unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (17_379, 12));
             assert_eq!(table.truth.extremes(), (1.0, 977.0));
             assert_eq!(table.truth.values()[..3], [16.0, 40.0, 32.0]);
