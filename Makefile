@@ -21,15 +21,22 @@ PYTHON ?= python3
 PYTHON_TESTS = $(CARGO_TARGET_DIR)/python-tests
 PYTHON_TEST_TOOLS = numpy pytest pandas polars pyarrow scikit-learn scipy markdown 'dask[dataframe]' duckdb datafusion
 
-.PHONY: python-test
-python-test:
+.PHONY: python-package
+python-package:
 	cargo build --workspace --lib --bins --tests --quiet
 	rm -rf $(PYTHON_TESTS) && $(PYTHON) -m venv $(PYTHON_TESTS)
 	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_TEST_TOOLS)
 	$(PYTHON) tools/pack_wheel.py $(CARGO_TARGET_DIR)/debug $(PYTHON_TESTS)/wheel
 	$(PYTHON_TESTS)/bin/pip install --quiet --disable-pip-version-check --no-deps $(PYTHON_TESTS)/wheel/*.whl
+
+.PHONY: python-test
+python-test: python-package
 	LABELFLOW_BINARY=$(CARGO_TARGET_DIR)/debug/labelflow \
 		$(PYTHON_TESTS)/bin/python -m pytest -q -rs -p no:cacheprovider bindings/python/tests
+
+.PHONY: attack
+attack: python-package ## Give every command tables whose rows, columns, keys or parts do not fit, and count wrong answers (minutes)
+	$(PYTHON_TESTS)/bin/python tools/attack.py $(CARGO_TARGET_DIR)/debug/labelflow
 
 # Not part of `make test`, which reports them as skipped: they need half a gigabyte of packages per Spark, and Java.
 ENGINE_TESTS = $(CARGO_TARGET_DIR)/engine-tests

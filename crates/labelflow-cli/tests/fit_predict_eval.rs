@@ -111,7 +111,7 @@ fn labels_are_the_most_probable_classes() {
         let ran = sandbox.labelflow(&predict).succeeded();
         assert_eq!(ran.stdout, "");
         assert_eq!(ran.stderr, format!("60 rows labelled in {name}\n"));
-        let found = read_labels(&sandbox.path(name), &classes).unwrap();
+        let found = read_labels(&sandbox.path(name), &classes, &Default::default()).unwrap().value;
         assert_eq!(found.labels(), expected, "{name}");
     }
 }

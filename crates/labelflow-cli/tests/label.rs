@@ -96,7 +96,7 @@ fn a_saved_model_labels_new_rows_alike() {
     sandbox.labelflow(&load).succeeded();
     assert_eq!(labels(&sandbox.read("out.csv")), fitted[..3]);
     sandbox.write("signals.csv", "rule_a,rule_b,rule_x\n0,1,1\n");
-    sandbox.refuses(&load, &["signals.csv", "the labeler 'rule_c', as in the fit", "rule_x"]);
+    sandbox.refuses(&load, &["signals.csv", "the labelers rule_a, rule_b, rule_c, found rule_a, rule_b, rule_x"]);
     sandbox.write("signals.csv", "rule_a,rule_b,rule_c\n0,1,2\n");
     sandbox.refuses(&load, &["signals.csv, line 2", "from 0 to 1", "found 2"]);
 }

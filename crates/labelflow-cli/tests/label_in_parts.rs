@@ -14,8 +14,8 @@ fn sandbox(options: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.labelflow(&format!("data synth votes --out votes {options}")).succeeded();
     let mut text = String::new();
-    for part in labelflow_data::parts::VoteParts::open(&sandbox.path("votes")).unwrap().files() {
-        let signals = read_signals(part, &Default::default()).unwrap();
+    for part in labelflow_data::parts::VoteParts::open(&sandbox.path("votes"), &Default::default()).unwrap().files() {
+        let signals = read_signals(part, &Default::default()).unwrap().value;
         let csv = sandbox.path("part.csv");
         write_signals(&csv, &signals).unwrap();
         let rows = std::fs::read_to_string(csv).unwrap();
@@ -26,7 +26,7 @@ fn sandbox(options: &str) -> Sandbox {
 }
 
 fn labels(sandbox: &Sandbox, name: &str) -> Predictions {
-    read_predictions(&sandbox.path(name)).unwrap()
+    read_predictions(&sandbox.path(name), &Default::default()).unwrap()
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use labelflow_data::catalog::{LoadOptions, load};
-use labelflow_data::inputs::{TaskVotesOptions, read_task_truth, read_task_votes};
+use labelflow_data::inputs::{TaskVotesOptions, read_task_votes, read_truth_of};
 use labelflow_weak::label_models::{
     AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelModel, LabelWarning, MajorityVote, label_warnings,
 };
@@ -52,8 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn crowd(name: &'static str, dir: &Path) -> Result<Set, Box<dyn Error>> {
     let folder = dir.join("votes").join(name);
     let votes = read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default())?;
-    let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, votes.signals.classes())?;
-    Ok(Set { name, signals: votes.signals, truth })
+    let truth = read_truth_of(&folder.join("truth.csv"), &votes.keys, votes.value.classes())?;
+    Ok(Set { name, signals: votes.value, truth })
 }
 
 /// Prints a line for each label model; the names of those that are worse without saying so.

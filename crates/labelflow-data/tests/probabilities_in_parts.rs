@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use labelflow_data::inputs::{AbstainConvention, SignalsKind, SignalsOptions, read_signals};
+use labelflow_data::inputs::{AbstainConvention, KeyColumn, SignalsKind, SignalsOptions, read_signals};
 use labelflow_data::parts::{ProbabilityStream, VoteParts};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
@@ -34,7 +34,7 @@ fn parts(folder: &Path, value: impl Fn(usize, usize) -> f64 + Copy) -> VoteParts
         let path = parts.join(format!("part-{part}.parquet"));
         write(&path, start..N_ROWS.min(start + 30), value);
     }
-    VoteParts::open(&parts).unwrap()
+    VoteParts::open(&parts, &KeyColumn::Row).unwrap()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn parts_are_read_as_one_file() {
     let parts = parts(folder.path(), value);
     let path = folder.path().join("whole.parquet");
     write(&path, 0..N_ROWS, value);
-    let whole = read_signals(&path, &SignalsOptions::default()).unwrap();
+    let whole = read_signals(&path, &SignalsOptions::default()).unwrap().value;
     let stream = ProbabilityStream::find(&parts, &SignalsOptions::default()).unwrap().unwrap();
     assert_eq!(stream.classes(), whole.classes());
     assert_eq!(stream.silent_row().unwrap().labelers(), whole.labelers());

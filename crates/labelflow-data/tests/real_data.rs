@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use labelflow_data::catalog::{
     BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, WeakProblem, catalog, check, find, load, load_rules,
 };
-use labelflow_data::inputs::{SignalsOptions, read_labels, read_signals};
+use labelflow_data::inputs::{KeyColumn, SignalsOptions, read_labels, read_signals};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::linear::LinearRegression;
 use labelflow_weak::rows::Truth;
@@ -178,11 +178,11 @@ fn sst2_is_the_published_problem() {
     }
     // The authors' own votes and labels, cell for cell.
     let folder = dir.join("text/sst2-cll");
-    let votes = read_signals(&folder.join("weak_signals.npy"), &SignalsOptions::default()).unwrap();
+    let votes = read_signals(&folder.join("weak_signals.npy"), &SignalsOptions::default()).unwrap().value;
     assert_eq!(signals.to_votes(), votes.to_votes());
-    let labels = read_labels(&folder.join("data_labels.npy"), &[]).unwrap();
+    let labels = read_labels(&folder.join("data_labels.npy"), &[], &KeyColumn::Row).unwrap().value;
     assert_eq!(problem.train_truth, labels);
-    let labels = read_labels(&folder.join("test_labels.npy"), &[]).unwrap();
+    let labels = read_labels(&folder.join("test_labels.npy"), &[], &KeyColumn::Row).unwrap().value;
     assert_eq!(problem.test.truth, labels);
     let oracle = LoadOptions { bounds: BoundsFrom::TrainOracle, ..LoadOptions::default() };
     assert_eq!(load("sst-2", &dir, 0, &oracle).unwrap().train.bounds(), &errors);

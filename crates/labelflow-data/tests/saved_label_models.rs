@@ -18,7 +18,7 @@ fn label_models_of_the_first_version_load() {
         assert_eq!(saved.fitted().name(), name);
         assert_eq!(saved.labelers(), ["rule_a", "rule_b", "crowd", "keyword"]);
         let options = SignalsOptions { classes: saved.classes().to_vec(), ..Default::default() };
-        let signals = read_signals(&file("votes.csv"), &options).unwrap();
+        let signals = read_signals(&file("votes.csv"), &options).unwrap().value;
         let labels = saved.predict_proba(&signals).unwrap();
         let expected = std::fs::read_to_string(file(&format!("{name}.csv"))).unwrap();
         let expected = expected.lines().skip(1).flat_map(|line| line.split(',').skip(2));

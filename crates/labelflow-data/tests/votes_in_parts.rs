@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int8Array, RecordBatch, StringArray};
-use labelflow_data::inputs::write_labels_as_they_come;
 use labelflow_data::inputs::{
     AbstainConvention, SignalsOptions, read_counts, read_predictions, read_signals, write_counts, write_labels,
 };
+use labelflow_data::inputs::{KeyColumn, KeyHead, Keyed, LabelRows, write_labels_as_they_come};
 use labelflow_data::parts::{StreamedPatterns, VoteParts, VoteStream};
 use labelflow_data::synthetic::PlantedVotes;
 use labelflow_weak::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
@@ -71,7 +71,7 @@ fn read(
     options: &SignalsOptions,
     most: impl Fn(&VoteParts, usize) -> usize,
 ) -> labelflow_data::Result<VoteStream> {
-    VoteStream::read(VoteParts::open(path)?, options, most)
+    VoteStream::read(VoteParts::open(path, &KeyColumn::Row)?, options, most)
 }
 
 fn open(path: &Path) -> VoteStream {
@@ -113,13 +113,14 @@ fn every_label_model_labels_parts_as_it_labels_one_file() {
             let labels = in_memory.predict_proba(&signals).unwrap();
             for extension in ["parquet", "csv"] {
                 let path = |what: &str| folder.path().join(format!("{what}.{extension}"));
-                write_labels(&path("memory"), &labels, signals.classes()).unwrap();
+                let rows = LabelRows::of(&labels);
+                write_labels(&path("memory"), &KeyHead::default(), rows, signals.classes()).unwrap();
                 let written = write_labels_as_they_come(&path("parts"), signals.classes(), |out| {
                     stream.visit(|part| out.push(&fitted.predict_proba(part)?))?;
                     Ok(out.n_rows())
                 });
                 assert_eq!(written.unwrap(), 3000);
-                let read = |what| read_predictions(&path(what)).unwrap();
+                let read = |what| read_predictions(&path(what), &KeyColumn::Row).unwrap();
                 assert_eq!(read("parts"), read("memory"), "{name}");
                 if extension == "csv" {
                     let text = |what| fs::read(path(what)).unwrap();
@@ -163,7 +164,7 @@ fn cells_mean_what_they_mean_in_one_file() {
         let in_memory = read_signals(&path, &options);
         let stream = read(&path, &options, |_, _| MANY);
         match in_memory {
-            Ok(signals) => {
+            Ok(Keyed { value: signals, .. }) => {
                 let stream = stream.unwrap();
                 assert_eq!(counted(&stream), &CountedVotes::of(&signals));
                 let mut n_batches = 0;
@@ -205,15 +206,15 @@ fn folders_files_and_patterns_name_parts() {
     let folder = tempfile::tempdir().unwrap();
     let votes = folder.path().join("votes");
     fs::create_dir(&votes).unwrap();
-    let error = |path: &Path| VoteParts::open(path).unwrap_err().to_string();
+    let error = |path: &Path| VoteParts::open(path, &KeyColumn::Row).unwrap_err().to_string();
     assert!(error(&votes).contains("at least one parquet file, found none in this folder"));
     let signals = planted(2, 5);
     write_parts(&votes, &signals, 5);
     fs::write(votes.join("_SUCCESS"), "").unwrap();
     fs::write(votes.join("notes.txt"), "").unwrap();
-    let in_folder = VoteParts::open(&votes).unwrap();
-    assert_eq!(VoteParts::open(&votes.join("part-*.parquet")).unwrap(), in_folder);
-    let one = VoteParts::open(&votes.join("part-000.parquet")).unwrap();
+    let in_folder = VoteParts::open(&votes, &KeyColumn::Row).unwrap();
+    assert_eq!(VoteParts::open(&votes.join("part-*.parquet"), &KeyColumn::Row).unwrap(), in_folder);
+    let one = VoteParts::open(&votes.join("part-000.parquet"), &KeyColumn::Row).unwrap();
     assert_eq!(one.files(), &in_folder.files()[..1]);
     assert!(error(&votes.join("other-*.parquet")).contains("none with such a name"));
     assert!(error(&votes.join("notes.txt")).contains("notes.txt: expected a parquet file"));
@@ -274,7 +275,7 @@ fn too_many_patterns_are_not_kept() {
     stream
         .visit(|part| -> labelflow_data::Result<()> {
             let rows: Vec<usize> = (row..row + part.n_rows()).collect();
-            assert_eq!(part, &signals.select_rows(&rows));
+            assert_eq!(part.values(), signals.select_rows(&rows).values());
             row += part.n_rows();
             Ok(())
         })

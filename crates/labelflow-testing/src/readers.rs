@@ -6,8 +6,8 @@ use labelflow_clouds::files::{CloudOptions, read_clouds};
 use labelflow_clouds::shapes::{PartNetOptions, PartTree, read_partnet_shape, read_partnet_split};
 use labelflow_data::catalog::formats::{XlsSheet, read_arff, read_idx};
 use labelflow_data::inputs::{
-    SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules, read_signals,
-    read_task_truth, read_task_votes, read_values, read_wrench,
+    KeyColumn, SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules, read_signals,
+    read_task_votes, read_truth_of, read_values, read_wrench,
 };
 use labelflow_data::texts::{KeywordLabelers, WordVectors, read_texts};
 use labelflow_weak::rows::Features;
@@ -91,18 +91,18 @@ pub(crate) fn class_names() -> Vec<String> {
 /// Everything that reads csv, tsv and parquet.
 fn table(path: &Path) {
     array_file(path);
-    let _ = read_texts(path, "text");
+    let _ = read_texts(path, "text", &KeyColumn::Row);
     if let Ok(votes) = read_task_votes(path, &TaskVotesOptions::default()) {
-        let _ = read_task_truth(path, &votes.tasks, votes.signals.classes());
+        let _ = read_truth_of(path, &votes.keys, votes.value.classes());
     }
 }
 
 /// Everything that reads arrays too.
 fn array_file(path: &Path) {
-    let _ = read_features(path);
+    let _ = read_features(path, &KeyColumn::Row);
     let _ = read_signals(path, &SignalsOptions::default());
-    let _ = read_labels(path, &class_names());
-    let _ = read_values(path);
+    let _ = read_labels(path, &class_names(), &KeyColumn::Row);
+    let _ = read_values(path, &KeyColumn::Row);
     let _ = read_bounds(path, &signals());
     clouds(path);
 }
@@ -169,7 +169,7 @@ fn partnet_split(path: &Path) {
 }
 
 fn rules(path: &Path) {
-    if let Ok(file) = read_rules(path) {
+    if let Ok(file) = read_rules(path, None) {
         let names = ["hour", "workingday"].map(str::to_owned).to_vec();
         let features = array![[1.0, 1.0], [30.0, 1.0], [0.0, 0.0]];
         let features = Features::with_names(features, names).unwrap();

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use labelflow_clouds::files::{PcdEncoding, PlyEncoding, write_cloud, write_pcd, write_ply};
 use labelflow_clouds::geometry::PointCloud;
-use labelflow_data::inputs::{write_features, write_labels, write_signals};
+use labelflow_data::inputs::{KeyHead, LabelRows, write_features, write_labels, write_signals};
 use labelflow_weak::rows::{Features, SoftLabels};
 use ndarray::array;
 
@@ -37,7 +37,9 @@ fn tables(extension: &str) -> Vec<Vec<u8>> {
     vec![
         written(&name, |path| write_features(path, &features).unwrap()),
         written(&name, |path| write_signals(path, &crate::readers::signals()).unwrap()),
-        written(&name, |path| write_labels(path, &labels, &crate::readers::class_names()).unwrap()),
+        written(&name, |path| {
+            write_labels(path, &KeyHead::default(), LabelRows::of(&labels), &crate::readers::class_names()).unwrap()
+        }),
     ]
 }
 

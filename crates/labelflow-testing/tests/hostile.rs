@@ -34,7 +34,7 @@ fn valid_files_are_read() {
     let book = folder.path().join("book.xls");
     let sheet = labelflow_data::catalog::formats::XlsSheet::read(&book, "Data").unwrap();
     assert_eq!((sheet.text(0, 0), sheet.number(1, 1)), (Some("abc"), Some(1e300)));
-    assert!(labelflow_data::inputs::read_rules(&folder.path().join("rules.toml")).is_ok());
+    assert!(labelflow_data::inputs::read_rules(&folder.path().join("rules.toml"), None).is_ok());
     assert!(labelflow_data::inputs::read_wrench(folder.path()).is_ok());
     assert!(labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok());
 }

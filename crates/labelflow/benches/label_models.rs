@@ -20,7 +20,7 @@ fn main() {
     let (Some(votes), Some(model)) = (given.get("--votes"), given.get("--model")) else {
         panic!("expected --votes FILE.npy --model NAME, found {arguments:?}");
     };
-    let signals = read_signals(Path::new(votes), &SignalsOptions::default()).unwrap();
+    let signals = read_signals(Path::new(votes), &SignalsOptions::default()).unwrap().value;
     let (fit_s, predict_s) = match *model {
         "majority-vote" => time(&MajorityVote::default(), &signals),
         "dawid-skene" => time(&DawidSkene::default(), &signals),

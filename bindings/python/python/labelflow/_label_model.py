@@ -229,6 +229,7 @@ class LabelModel(BatchPrediction, Estimator):
         -------
         float
         """
+        frames.check_same_order(X, y, "y")
         labels = np.asarray(y)
         predicted = self.predict(X)
         if labels.shape != predicted.shape:

@@ -10,10 +10,10 @@ use labelflow::learners::{Certainty, FittedLabelFlowClassifier};
 use labelflow::rows::Truth;
 use labelflow::storage::ModelRecord;
 use labelflow::{Features, SavedModel};
-use labelflow_data::inputs::{read_features, read_labels};
+use labelflow_data::inputs::{Keyed, read_features, read_labels};
 
 use super::predict::Model;
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, KeyArgs};
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output::{self, percent};
 
@@ -28,6 +28,8 @@ pub(crate) struct CalibrateArgs {
     /// Their true labels
     #[arg(long, value_name = "FILE")]
     labels: PathBuf,
+    #[command(flatten)]
+    key: KeyArgs,
     /// How to calibrate probabilities
     #[arg(long, value_enum, default_value = "auto")]
     method: CalibrationName,
@@ -56,10 +58,10 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
             args.model.display()
         );
     };
-    let truth = read_labels(&args.labels, model.classes())?;
     let context = || format!("{}, {}", args.features.display(), args.labels.display());
-    let features = read_features(&args.features)?;
-    let features = model.arrange(features).with_context(|| format!("{}", args.features.display()))?;
+    let key = args.key.column();
+    let Keyed { value: features, keys } = read_features(&args.features, &key.clone().beside(model.feature_names()))?;
+    let truth = read_labels(&args.labels, model.classes(), &key)?.in_order_of(&keys)?;
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
     let judge = |model: &FittedLabelFlowClassifier| {

@@ -9,7 +9,7 @@ use labelflow_data::inputs::{read_labels, read_values};
 
 use super::predict::{Model, classes, values};
 use crate::experiments::metric::Metric;
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, KeyArgs};
 use crate::inputs::evaluation_file::Scores;
 use crate::terminal::output::{self, percent};
 
@@ -24,6 +24,8 @@ pub(crate) struct EvalArgs {
     /// Their true labels
     #[arg(long, value_name = "FILE")]
     labels: PathBuf,
+    #[command(flatten)]
+    key: KeyArgs,
     /// The device to compute on
     #[arg(long, value_enum, default_value = "cpu")]
     device: DeviceName,
@@ -37,15 +39,17 @@ pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let json = args.json.as_deref();
     match Model::load(&args.model, args.device)? {
         Model::Classifier(model) => {
-            let truth = read_labels(&args.labels, model.classes())?;
-            let labels = classes(&model, &args.features)?;
-            let metrics = classification_metrics(&labels, &truth).with_context(context)?;
+            let truth = read_labels(&args.labels, model.classes(), &args.key.column())?;
+            let labels = classes(&model, &args.features, &args.key)?;
+            let truth = truth.in_order_of(&labels.keys)?;
+            let metrics = classification_metrics(&labels.value, &truth).with_context(context)?;
             output::show(json, &metrics, || metrics.print())
         }
         Model::Regressor(model) => {
-            let truth = read_values(&args.labels)?;
-            let labels = values(&model, &args.features)?;
-            let metrics = regression_metrics(&labels, &truth).with_context(context)?;
+            let truth = read_values(&args.labels, &args.key.column())?;
+            let labels = values(&model, &args.features, &args.key)?;
+            let truth = truth.in_order_of(&labels.keys)?;
+            let metrics = regression_metrics(&labels.value, &truth).with_context(context)?;
             output::show(json, &metrics, || metrics.print())
         }
     }

@@ -7,6 +7,7 @@ use labelflow::WeakSignals;
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 use labelflow_data::texts::{KeywordLabelers, read_texts};
 
+use crate::flags::KeyArgs;
 use crate::terminal::output;
 
 #[derive(Debug, Args)]
@@ -20,6 +21,8 @@ pub(crate) struct VotesArgs {
     /// TOML file with the classes, and the labelers with their keywords
     #[arg(long, value_name = "RULES.toml")]
     rules: PathBuf,
+    #[command(flatten)]
+    key: KeyArgs,
     /// Where to write the votes, one column per labeler: csv, tsv, parquet or npz
     #[arg(long, value_name = "FILE", default_value = "votes.csv")]
     out: PathBuf,
@@ -27,9 +30,10 @@ pub(crate) struct VotesArgs {
 
 pub(crate) fn run(args: &VotesArgs) -> anyhow::Result<()> {
     let labelers = KeywordLabelers::read(&args.rules)?;
-    let texts = read_texts(&args.texts, &args.column)?;
-    let signals = labelers.vote(&texts)?;
-    write_columns(&args.out, &columns(&signals))?;
+    let texts = read_texts(&args.texts, &args.column, &args.key.column())?;
+    let signals = labelers.vote(&texts.value)?;
+    let keys = texts.keys.to_column().into_iter();
+    write_columns(&args.out, &keys.chain(columns(&signals)).collect::<Vec<_>>())?;
     output::note(&format!(
         "{} labelers voted on {} texts in {}; {} texts have no vote",
         signals.n_signals(),
@@ -42,14 +46,14 @@ pub(crate) fn run(args: &VotesArgs) -> anyhow::Result<()> {
 
 /// Votes by the names of their classes, so that they need no `--classes` to be read. An abstention is -1: an empty line is
 /// no row of a table.
-fn columns(signals: &WeakSignals) -> Vec<Column> {
-    let vote = |row: usize, labeler: usize| match signals.vote(row, labeler) {
+fn columns(signals: &WeakSignals) -> impl Iterator<Item = Column> {
+    let vote = move |row: usize, labeler: usize| match signals.vote(row, labeler) {
         Some(class) => signals.classes()[class].clone(),
         None => "-1".to_owned(),
     };
-    let column = |(labeler, name): (usize, &String)| Column {
+    let column = move |(labeler, name): (usize, &String)| Column {
         name: name.clone(),
         values: ColumnValues::Names((0..signals.n_rows()).map(|row| vote(row, labeler)).collect()),
     };
-    signals.labelers().iter().enumerate().map(column).collect()
+    signals.labelers().iter().enumerate().map(column)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use labelflow_data::inputs::AbstainConvention;
 
-use super::flag_values;
+use super::{KeyArgs, flag_values};
 use crate::inputs::memory_size::MemorySize;
 
 flag_values! {
@@ -43,6 +43,8 @@ pub(crate) struct SignalsArgs {
     /// pattern; a single file is read whole]
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["wrench", "task_votes", "counts"])]
     pub(crate) memory: Option<MemorySize>,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
 }
 
 /// One of four forms of votes.

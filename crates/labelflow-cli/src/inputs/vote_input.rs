@@ -16,9 +16,9 @@ use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabeler
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
 use labelflow_data::inputs::{
-    AbstainConvention, LabelColumns, SignalsOptions, TaskVotesOptions, convention_doubt, read_counts, read_labels,
-    read_signals, read_task_truth, read_task_votes, read_wrench, write_labels, write_labels_with_as_they_come,
-    write_task_labels,
+    AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SignalsOptions, TaskVotesOptions, convention_doubt,
+    read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels,
+    write_labels_with_as_they_come,
 };
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
@@ -33,8 +33,6 @@ const LEAST_BYTES: u64 = 20_000_000;
 pub(crate) struct VoteInput {
     /// The file, folder or pattern, for errors.
     pub(crate) path: PathBuf,
-    /// The names of the rows, of votes of a crowd.
-    pub(crate) tasks: Option<Vec<String>>,
     /// True labels, of a folder that has them. For evaluation alone.
     truth: Option<Truth>,
     rows: Rows,
@@ -44,6 +42,7 @@ enum Rows {
     /// All rows, or distinct ones in the order of their table; and the sorted distinct ones, once they were asked for.
     Memory {
         signals: Box<WeakSignals>,
+        keys: RowKeys,
         counted: OnceCell<CountedVotes>,
         are_distinct: bool,
     },
@@ -64,18 +63,18 @@ impl VoteInput {
             known => known.to_vec(),
         };
         let abstain = args.abstain.map(AbstainConvention::from).unwrap_or_default();
-        let options = SignalsOptions { classes, abstain, ..Default::default() };
+        let options = SignalsOptions { classes, abstain, key: args.key.column(), ..Default::default() };
         let source = &args.source;
         let input = if let Some(path) = &source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
             let (signals, counted) = (Box::new(table.signals), OnceCell::from(counted));
-            Self::of(path, Rows::Memory { signals, counted, are_distinct: true })
+            let keys = RowKeys::by_place(path, signals.n_rows());
+            Self::of(path, Rows::Memory { signals, keys, counted, are_distinct: true })
         } else if let Some(path) = &source.task_votes {
             let classes = options.classes;
             let options = TaskVotesOptions { classes, abstain, ..Default::default() };
-            let votes = read_task_votes(path, &options)?;
-            Self { tasks: Some(votes.tasks), ..Self::in_memory(path, votes.signals) }
+            Self::in_memory(path, read_task_votes(path, &options)?)
         } else if let Some(folder) = &source.wrench {
             Self::read_wrench(folder, args.part)?
         } else {
@@ -99,12 +98,12 @@ impl VoteInput {
     }
 
     fn of(path: &Path, rows: Rows) -> Self {
-        Self { path: path.to_owned(), tasks: None, truth: None, rows }
+        Self { path: path.to_owned(), truth: None, rows }
     }
 
-    fn in_memory(path: &Path, signals: WeakSignals) -> Self {
-        let signals = Box::new(signals);
-        Self::of(path, Rows::Memory { signals, counted: OnceCell::new(), are_distinct: false })
+    fn in_memory(path: &Path, Keyed { value, keys }: Keyed<WeakSignals>) -> Self {
+        let signals = Box::new(value);
+        Self::of(path, Rows::Memory { signals, keys, counted: OnceCell::new(), are_distinct: false })
     }
 
     fn read_wrench(path: &Path, part: WrenchPart) -> anyhow::Result<Self> {
@@ -115,7 +114,9 @@ impl VoteInput {
             WrenchPart::Test => (folder.test, "test.json"),
         };
         let rows = rows.with_context(|| format!("{}: expected the file {name}, found no such file", path.display()))?;
-        Ok(Self { truth: rows.truth, ..Self::in_memory(&path.join(name), rows.signals) })
+        let (path, signals) = (path.join(name), rows.signals);
+        let keys = RowKeys::by_place(&path, signals.n_rows());
+        Ok(Self { truth: rows.truth, ..Self::in_memory(&path, Keyed { value: signals, keys }) })
     }
 
     /// Refuses votes whose rows are not all in memory, before they are read: `flag` needs them.
@@ -130,11 +131,16 @@ impl VoteInput {
     /// True labels of the rows in memory: from a file if one is named, else those of the folder if it has any.
     pub(crate) fn truth(&self, labels: Option<&Path>) -> anyhow::Result<Option<Truth>> {
         let Some(path) = labels else { return Ok(self.truth.clone()) };
-        let example = self.example()?;
-        Ok(Some(match &self.tasks {
-            Some(tasks) => read_task_truth(path, tasks, example.classes())?,
-            None => read_labels(path, example.classes())?,
-        }))
+        let keys = self.keys().context("true labels are for rows in memory")?;
+        Ok(Some(read_truth_of(path, keys, self.example()?.classes())?))
+    }
+
+    /// What the rows are called, if they are in memory.
+    pub(crate) fn keys(&self) -> Option<&RowKeys> {
+        match &self.rows {
+            Rows::Memory { keys, .. } => Some(keys),
+            Rows::Parts(_) => None,
+        }
     }
 
     /// Signals with the names of labelers and classes: the rows in memory, the distinct rows, or a row without votes.
@@ -184,29 +190,33 @@ impl VoteInput {
         }
     }
 
-    /// Writes the labels of all rows in their order, by the names of the tasks if there are any, and returns their number.
+    /// Writes the labels of all rows in their order, with the keys of the rows, and returns their number.
     pub(crate) fn write_labels(
         &self,
         path: &Path,
         classes: &[String],
         mut label: impl FnMut(&WeakSignals) -> anyhow::Result<SoftLabels>,
     ) -> anyhow::Result<u64> {
-        let signals = match &self.rows {
-            Rows::Memory { signals, .. } => signals,
-            Rows::Parts(parts) => {
-                let columns = LabelColumns::default();
-                return write_labels_with_as_they_come(path, classes, columns, |out| {
-                    parts.stream.visit(|signals| anyhow::Ok(out.push(&label(signals)?)?))?;
-                    anyhow::Ok(out.n_rows())
-                });
+        match &self.rows {
+            Rows::Memory { signals, keys, .. } => {
+                let labels = label(signals)?;
+                let rows = LabelRows { rows: Some(keys.names()), ..LabelRows::of(&labels) };
+                write_labels(path, &keys.head(), rows, classes)?;
+                Ok(labels.n_rows() as u64)
             }
-        };
-        let labels = label(signals)?;
-        match &self.tasks {
-            Some(tasks) => write_task_labels(path, tasks, &labels, classes)?,
-            None => write_labels(path, &labels, classes)?,
+            Rows::Parts(parts) => {
+                let table = parts.stream.parts().table();
+                let columns = LabelColumns { key: table.key_head(), ..LabelColumns::default() };
+                let mut names = table.names();
+                write_labels_with_as_they_come(path, classes, columns, |out| {
+                    parts.stream.visit(|signals| {
+                        let (labels, names) = (label(signals)?, names.next_rows(signals.n_rows())?);
+                        anyhow::Ok(out.push_rows(LabelRows { rows: Some(&names), ..LabelRows::of(&labels) })?)
+                    })?;
+                    anyhow::Ok(out.n_rows())
+                })
+            }
         }
-        Ok(labels.n_rows() as u64)
     }
 
     /// What a row is called: a row, or a pattern.
@@ -241,7 +251,7 @@ impl Parts {
         memory: MemorySize,
         bytes_per_pattern: impl Fn(usize, usize) -> usize,
     ) -> anyhow::Result<Self> {
-        let parts = VoteParts::open(path)?;
+        let parts = VoteParts::open(path, &options.key)?;
         let n_signals = parts.labelers().len();
         let left = memory.left_to_work(n_signals, LEAST_BYTES)?;
         let bytes = |named: &[String], n_values: usize| bytes_per_pattern(n_signals, most_classes(named, n_values));

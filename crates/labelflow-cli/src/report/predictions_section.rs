@@ -218,9 +218,8 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
         let p = values.row(row);
         let others = (0..classes.len()).filter(|&class| class != rows.predicted[row]);
         let second = others.max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(rows.predicted[row]);
-        let name = predictions.tasks.as_ref().map_or_else(|| row.to_string(), |tasks| tasks[row].clone());
         let mut cells = vec![
-            name,
+            predictions.keys.names().get(row),
             classes[rows.predicted[row]].clone(),
             percent(rows.certainty[row]),
             classes[second].clone(),
@@ -237,7 +236,10 @@ fn least_certain(predictions: &ClassPredictions, rows: &Rows, truth: Option<&Tru
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use labelflow::rows::SoftLabels;
+    use labelflow_data::inputs::RowKeys;
     use ndarray::Array2;
 
     use super::*;
@@ -248,7 +250,7 @@ mod tests {
         ClassPredictions {
             labels: SoftLabels::new(values).unwrap(),
             classes: vec!["a".to_owned(), "b".to_owned()],
-            tasks: None,
+            keys: RowKeys::by_place(Path::new("labels.csv"), p.len()),
         }
     }
 

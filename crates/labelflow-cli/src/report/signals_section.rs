@@ -3,6 +3,7 @@
 use labelflow::WeakSignals;
 use labelflow::labelers::{LabelerPair, labeler_pairs};
 use labelflow::rows::Truth;
+use labelflow_data::inputs::RowNames;
 
 use super::page::{Block, PageTable, Section};
 use crate::chart::{Axis, Chart, DataTable, Key, Mark, Symbol};
@@ -21,8 +22,7 @@ pub(crate) struct SignalsReport<'a> {
     /// The label model that estimated the accuracies.
     pub(crate) model: &'a str,
     pub(crate) truth: Option<&'a Truth>,
-    /// The names of the rows, if they have any.
-    pub(crate) tasks: Option<&'a [String]>,
+    pub(crate) names: &'a RowNames,
 }
 
 pub(crate) fn signals_section(report: &SignalsReport<'_>) -> Section {
@@ -230,8 +230,7 @@ fn conflict_table(report: &SignalsReport<'_>) -> Option<PageTable> {
     header.extend(signals.classes().iter().map(|class| format!("votes for {class}")));
     header.extend(report.truth.map(|_| "true label".to_owned()));
     let line = |&(n_contradictions, row): &(usize, usize)| {
-        let name = report.tasks.map_or_else(|| row.to_string(), |tasks| tasks[row].clone());
-        let mut cells = vec![name, n_contradictions.to_string()];
+        let mut cells = vec![report.names.get(row), n_contradictions.to_string()];
         cells.extend((0..signals.n_classes()).map(|class| voters(signals, row, class)));
         cells.extend(report.truth.map(|truth| signals.classes()[truth.labels()[row]].clone()));
         cells
@@ -291,7 +290,7 @@ mod tests {
             labelers: &labelers,
             model: "majority-vote",
             truth: Some(&truth),
-            tasks: None,
+            names: &RowNames::Place(0..4),
         };
         let table = conflict_table(&report).unwrap();
         let rows: Vec<Vec<&str>> =

@@ -7,7 +7,7 @@
 
 use labelflow::evaluation::point_metrics;
 use labelflow::rows::TrueValues;
-use labelflow_data::inputs::ValueLabels;
+use labelflow_data::inputs::{RowNames, ValueLabels};
 
 use super::page::Section;
 use super::predictions_section::{by_descending, histogram, mean, mean_of_kept, section};
@@ -21,7 +21,11 @@ const N_ROWS: usize = 10;
 /// The most points of a scatter plot.
 const MOST_POINTS: usize = 400;
 
-pub(crate) fn values_section(labels: &ValueLabels, truth: Option<&TrueValues>) -> anyhow::Result<Section> {
+pub(crate) fn values_section(
+    labels: &ValueLabels,
+    names: &RowNames,
+    truth: Option<&TrueValues>,
+) -> anyhow::Result<Section> {
     let show = |number: f64| show_number(number, None);
     let mut figures =
         vec![("rows", labels.mean.len().to_string()), ("mean standard deviation", show(mean(&labels.std)))];
@@ -34,10 +38,10 @@ pub(crate) fn values_section(labels: &ValueLabels, truth: Option<&TrueValues>) -
             ("R²", format!("{:.3}", metrics.r2)),
             ("coverage of 90 % intervals", format!("{} %", percent(held(labels, truth)))),
         ]);
-        charts.extend([calibration(labels, truth), scatter(labels, truth), selective_error(labels, truth)]);
+        charts.extend([calibration(labels, truth), scatter(labels, names, truth), selective_error(labels, truth)]);
     }
     charts.push(deviations(labels));
-    Ok(section(figures, charts, least_certain(labels, truth)))
+    Ok(section(figures, charts, least_certain(labels, names, truth)))
 }
 
 /// The share of true values between the quantiles of 5 and 95 %.
@@ -66,7 +70,7 @@ fn calibration(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     Chart { marks, data: DataTable::new([x, y], rows), ..chart }
 }
 
-fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
+fn scatter(labels: &ValueLabels, names: &RowNames, truth: &TrueValues) -> Chart {
     let n_rows = truth.n_rows();
     let every = n_rows.div_ceil(MOST_POINTS).max(1);
     let both: Vec<f64> = labels.mean.iter().chain(truth.values()).copied().collect();
@@ -76,9 +80,10 @@ fn scatter(labels: &ValueLabels, truth: &TrueValues) -> Chart {
     for row in (0..n_rows).step_by(every) {
         let [predicted, value] = [labels.mean[row], truth.values()[row]];
         let [x, y] = [predicted, value].map(|number| show_number(number, None));
-        let text = format!("row {row}: predicted {x}, true {y}");
+        let name = names.get(row);
+        let text = format!("row {name}: predicted {x}, true {y}");
         marks.push(Mark::Point { at: [predicted, value], style: 0, value: text, is_quiet: false });
-        rows.push(vec![row.to_string(), x, y]);
+        rows.push(vec![name, x, y]);
     }
     let (x, y) = ("predicted mean", "true value");
     let description = format!("Scatter plot of {} rows. On the diagonal a prediction is exact.", rows.len());
@@ -117,13 +122,13 @@ fn deviations(labels: &ValueLabels) -> Chart {
     histogram("predictions-deviations", "How uncertain values are", "deviation", width, &counts)
 }
 
-fn least_certain(labels: &ValueLabels, truth: Option<&TrueValues>) -> DataTable {
+fn least_certain(labels: &ValueLabels, names: &RowNames, truth: Option<&TrueValues>) -> DataTable {
     let order = by_descending(&labels.std);
     let show = |number: f64| show_number(number, None);
     let line = |&row: &usize| {
         let numbers = [labels.mean[row], labels.std[row], labels.q05[row], labels.q95[row]];
         let truth = truth.map(|truth| show(truth.values()[row]));
-        std::iter::once(row.to_string()).chain(numbers.map(show)).chain(truth).collect()
+        std::iter::once(names.get(row)).chain(numbers.map(show)).chain(truth).collect()
     };
     let mut header: Vec<String> =
         ["row", "mean", "deviation", "5 % quantile", "95 % quantile"].map(str::to_owned).to_vec();

@@ -25,7 +25,7 @@ pub(crate) fn write_parts(folder: &Path, columns: &[(String, Vec<f64>)], rows_pe
 
 /// The columns of a table of features.
 pub(crate) fn feature_columns(path: &Path) -> Vec<(String, Vec<f64>)> {
-    let features = read_features(path).unwrap();
+    let features = read_features(path, &Default::default()).unwrap().value;
     let values = features.values();
     let columns = values.columns().into_iter().map(|column| {
         // Through text, so that the numbers are those of the file.
@@ -36,7 +36,7 @@ pub(crate) fn feature_columns(path: &Path) -> Vec<(String, Vec<f64>)> {
 
 /// The columns of a table of votes, empty where nobody votes.
 pub(crate) fn vote_columns(path: &Path) -> Vec<(String, Vec<f64>)> {
-    let signals = read_signals(path, &Default::default()).unwrap();
+    let signals = read_signals(path, &Default::default()).unwrap().value;
     let vote = |row: usize, signal: usize| signals.vote(row, signal).map_or(f64::NAN, |v| v as f64);
     let column = |signal: usize| (0..signals.n_rows()).map(|row| vote(row, signal)).collect();
     signals.labelers().iter().enumerate().map(|(signal, name)| (name.clone(), column(signal))).collect()

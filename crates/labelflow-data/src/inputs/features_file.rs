@@ -5,6 +5,7 @@ use std::path::Path;
 use labelflow_weak::rows::Features;
 use ndarray::Array2;
 
+use crate::inputs::{KeyColumn, Keyed};
 use crate::tables::npy_file::{NpzArray, write_npz};
 use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
@@ -15,20 +16,26 @@ const ARRAY_NAMES: [&str; 4] = ["features", "x", "X", "arr_0"];
 
 /// Reads features: csv or tsv with a header, parquet, npy, or npz with an array `features` or `x` or only one.
 ///
-/// Every column must be numeric and every cell finite. Arrays have the shape `[n_rows, d_features]`.
-pub fn read_features(path: &Path) -> Result<Features> {
-    let mut table = TableFile::open(path, &ARRAY_NAMES)?;
+/// Every column but the key must be numeric and every cell finite. Arrays have the shape `[n_rows, d_features]`, and columns
+/// without names.
+pub fn read_features(path: &Path, key: &KeyColumn) -> Result<Keyed<Features>> {
+    let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(key)?;
     table.check_shape("[n_rows, d_features]", |shape| shape.len() == 2)?;
-    if table.array().is_some() {
-        table.names.iter_mut().for_each(|name| name.insert(0, 'x'));
+    let columns = table.columns();
+    if columns.is_empty() {
+        return Err(table.error("at least one feature", format!("only the column '{}'", key.name())));
     }
-    let values = table.numbers::<f32>(&table.columns())?;
+    let values = table.numbers::<f32>(&columns)?;
     let values = values.map_err(|error| error.with_hint(NOT_FEATURES))?;
     if let Some((row, column, found)) = first_not_finite(&values) {
-        let error = table.cell_error(row, column, "a finite number", found);
+        let error = table.cell_error(row, columns[column], "a finite number", found);
         return Err(error.with_hint(MISSING_VALUES));
     }
-    Features::with_names(values, table.names).map_err(Error::in_file(path))
+    let features = match table.array() {
+        Some(_) => Features::new(values),
+        None => Features::with_names(values, columns.iter().map(|&column| table.names[column].clone()).collect()),
+    };
+    Keyed::of(&table, features.map_err(Error::in_file(path))?)
 }
 
 /// Advice about columns of text.
@@ -74,7 +81,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        read_features(&path)
+        Ok(read_features(&path, &KeyColumn::Row)?.value)
     }
 
     #[test]
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_named() {
-        let error = read_features(Path::new("no/such/file.csv")).unwrap_err().to_string();
+        let error = read_features(Path::new("no/such/file.csv"), &KeyColumn::Row).unwrap_err().to_string();
         assert!(error.starts_with("cannot read no/such/file.csv"), "{error}");
     }
 
@@ -123,11 +130,11 @@ mod tests {
             for extension in ["csv", "tsv", "parquet"] {
                 let path = folder.path().join("features").with_extension(extension);
                 write_features(&path, &features).unwrap();
-                prop_assert_eq!(&read_features(&path).unwrap(), &features);
+                prop_assert_eq!(&read_features(&path, &KeyColumn::Row).unwrap().value, &features);
             }
             let path = folder.path().join("features.npz");
             write_features(&path, &features).unwrap();
-            let read = read_features(&path).unwrap();
+            let read = read_features(&path, &KeyColumn::Row).unwrap().value;
             prop_assert_eq!(read.values(), features.values());
         }
 
@@ -138,7 +145,7 @@ mod tests {
             for extension in ["csv", "tsv", "parquet", "npy", "npz"] {
                 let path = folder.path().join("features").with_extension(extension);
                 std::fs::write(&path, &bytes).unwrap();
-                let _ = read_features(&path);
+                let _ = read_features(&path, &KeyColumn::Row);
             }
         }
     }

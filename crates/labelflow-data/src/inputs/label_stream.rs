@@ -5,6 +5,7 @@ use std::path::Path;
 use labelflow_weak::rows::SoftLabels;
 use ndarray::Array2;
 
+use crate::inputs::{KeyHead, RowNames};
 use crate::tables::columns::{TableStream, write_table_as_it_comes};
 use crate::tables::{Column, ColumnValues};
 use crate::{Error, Result};
@@ -17,14 +18,14 @@ pub struct LabelStream<'stream, 'file> {
 }
 
 /// Which columns there are beside the label and the probabilities.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelColumns {
+    /// The column that names the rows.
+    pub key: KeyHead,
     /// The column `set`: the classes that a row may have.
     pub sets: bool,
     /// The column `agreement`: the share of labelers that agree with the label.
     pub agreement: bool,
-    /// The names of tasks in a column `task` instead of the numbers of rows in a column `row`.
-    pub tasks: bool,
 }
 
 /// The labels of some rows.
@@ -32,8 +33,8 @@ pub struct LabelColumns {
 pub struct LabelRows<'a> {
     /// Their probabilities.
     pub labels: &'a SoftLabels,
-    /// Their numbers; nothing for those that follow the ones before.
-    pub rows: Option<&'a [u64]>,
+    /// Their names; nothing for the numbers that follow those before.
+    pub rows: Option<&'a RowNames>,
     /// Whether a row has a label, or an empty cell instead of it; nothing if all have.
     pub has_label: Option<&'a [bool]>,
     /// The cells of the further columns that were asked for.
@@ -59,7 +60,6 @@ impl<'a> LabelRows<'a> {
 /// Writes labels to a csv, tsv or parquet file, whole or not at all: `produce` gives them in the order of the rows.
 ///
 /// ```
-/// use labelflow_data::inputs::read_predictions;
 /// use labelflow_data::inputs::write_labels_as_they_come;
 /// use labelflow_weak::rows::SoftLabels;
 /// use ndarray::array;
@@ -71,7 +71,7 @@ impl<'a> LabelRows<'a> {
 ///     labels.push(&SoftLabels::new(array![[0.75, 0.25]])?)?;
 ///     labels.push(&SoftLabels::new(array![[0.5, 0.5], [0.0, 1.0]])?)
 /// })?;
-/// assert!(read_predictions(&path).is_ok());
+/// assert!(path.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_labels_as_they_come<T>(
@@ -90,11 +90,7 @@ pub fn write_labels_with_as_they_come<T, E: From<Error>>(
     produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let none = SoftLabels::normalized(Array2::zeros((0, classes.len())));
-    let first = match columns.tasks {
-        true => ColumnValues::Names(Vec::new()),
-        false => ColumnValues::Integers(Vec::new()),
-    };
-    let empty = label_columns(first, classes, columns, LabelRows::of(&none))?;
+    let empty = label_columns(columns.key.empty(), classes, &columns, LabelRows::of(&none))?;
     write_table_as_it_comes(path, &empty, |table| produce(&mut LabelStream { classes, columns, table }))
 }
 
@@ -106,21 +102,10 @@ impl LabelStream<'_, '_> {
 
     /// Adds labels of rows.
     pub fn push_rows(&mut self, rows: LabelRows<'_>) -> Result<()> {
-        let first_row = self.table.n_rows() as i64;
-        let numbers = match rows.rows {
-            Some(rows) => rows.iter().map(|&row| row as i64).collect(),
-            None => (first_row..first_row + rows.labels.n_rows() as i64).collect(),
-        };
-        self.push_cells(ColumnValues::Integers(numbers), rows)
-    }
-
-    /// Adds labels of tasks, whose names are the first column.
-    pub(crate) fn push_tasks(&mut self, tasks: &[String], labels: &SoftLabels) -> Result<()> {
-        self.push_cells(ColumnValues::Names(tasks.to_vec()), LabelRows::of(labels))
-    }
-
-    fn push_cells(&mut self, first: ColumnValues, rows: LabelRows<'_>) -> Result<()> {
-        self.table.push(&label_columns(first, self.classes, self.columns, rows)?)
+        let first_row = self.table.n_rows();
+        let following = RowNames::Place(first_row..first_row + rows.labels.n_rows() as u64);
+        let key = self.columns.key.column(rows.rows.unwrap_or(&following));
+        self.table.push(&label_columns(key, self.classes, &self.columns, rows)?)
     }
 
     /// Number of rows added.
@@ -129,24 +114,18 @@ impl LabelStream<'_, '_> {
     }
 }
 
-/// The columns of a table of labels, of which the first are the cells that are given.
-fn label_columns(
-    first: ColumnValues,
-    classes: &[String],
-    wanted: LabelColumns,
-    rows: LabelRows<'_>,
-) -> Result<Vec<Column>> {
+/// The columns of a table of labels, of which the first is given.
+fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: LabelRows<'_>) -> Result<Vec<Column>> {
     let LabelRows { labels, has_label, extras, .. } = rows;
     check_classes(labels, classes)?;
-    check_length("rows", first.len(), labels)?;
+    check_length("rows", key.values.len(), labels)?;
     let has_label = has_label.unwrap_or_default();
     if !has_label.is_empty() {
         check_length("has_label", has_label.len(), labels)?;
     }
     let name = |(row, class): (usize, usize)| has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone());
     let names = labels.argmax().into_iter().enumerate().map(name).collect();
-    let first = Column::new(if wanted.tasks { "task" } else { "row" }, first);
-    let mut columns = vec![first, Column::new("label", ColumnValues::SomeNames(names))];
+    let mut columns = vec![key, Column::new("label", ColumnValues::SomeNames(names))];
     for (class, p) in classes.iter().zip(labels.values().columns()) {
         columns.push(Column::new(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
     }

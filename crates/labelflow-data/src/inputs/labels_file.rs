@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use labelflow_weak::rows::{SoftLabels, Truth};
+use labelflow_weak::rows::Truth;
 use ndarray::Array2;
 
 use super::label_stream::{
     LabelColumns, LabelExtras, LabelRows, check_classes, check_length, write_labels_with_as_they_come,
 };
+use crate::inputs::{KeyColumn, KeyHead, Keyed, RowNames};
 use crate::tables::cells::{NameCodes, shown_number};
 use crate::tables::columns::refuse_npy;
 use crate::tables::npy_file::{NpzArray, write_npz};
@@ -23,9 +24,10 @@ const ARRAY_NAMES: [&str; 4] = [COLUMN, "labels", "y", "arr_0"];
 ///
 /// A label is the name of a class or its index; cells that are all among the names are read as names. Without names,
 /// labels are indices and the largest one decides the number of classes. No label may be missing.
-pub fn read_labels(path: &Path, classes: &[String]) -> Result<Truth> {
-    let table = TableFile::open(path, &ARRAY_NAMES)?;
-    labels_in_column(&table, table.only_column(&[COLUMN])?, classes)
+pub fn read_labels(path: &Path, classes: &[String], key: &KeyColumn) -> Result<Keyed<Truth>> {
+    let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(key)?;
+    let truth = labels_in_column(&table, table.only_column(&[COLUMN])?, classes)?;
+    Keyed::of(&table, truth)
 }
 
 /// The labels in a column of a table, none of which may be missing.
@@ -62,43 +64,41 @@ pub(crate) fn labels_in_column(table: &TableFile, column: usize, classes: &[Stri
     Truth::new(labels, n_classes).map_err(Error::in_file(&table.path))
 }
 
-/// Writes soft labels, atomically, in the format that the extension names.
+/// Writes labels of rows, atomically, in the format that the extension names.
 ///
-/// Tables have the columns `row`, `label` (the most probable class, by name) and `p_<class>` for each class; an npz
-/// archive has the arrays `label` (class indices) and `proba`.
+/// Tables have the key of the rows (a column `row` of numbers, by default), `label` (the most probable class, by name) and `p_<class>` for
+/// each class; an npz archive has the arrays `label` (class indices) and `proba`, and that of the key where rows are named.
 ///
 /// ```
+/// use labelflow_data::inputs::{KeyHead, LabelRows, write_labels};
 /// use labelflow_weak::rows::SoftLabels;
 /// use ndarray::array;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("labels.csv");
 /// let labels = SoftLabels::new(array![[0.75, 0.25]])?;
-/// labelflow_data::inputs::write_labels(&path, &labels, &["ham".to_owned(), "spam".to_owned()])?;
+/// let classes = ["ham".to_owned(), "spam".to_owned()];
+/// write_labels(&path, &KeyHead::default(), LabelRows::of(&labels), &classes)?;
 /// assert_eq!(std::fs::read_to_string(&path)?, "row,label,p_ham,p_spam\n0,ham,0.75,0.25\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_labels(path: &Path, labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    write_labels_with(path, labels, classes, LabelExtras::default())
-}
-
-/// Writes soft labels as [`write_labels`] does, with more columns.
-pub fn write_labels_with(path: &Path, labels: &SoftLabels, classes: &[String], extras: LabelExtras<'_>) -> Result<()> {
+pub fn write_labels(path: &Path, key: &KeyHead, rows: LabelRows<'_>, classes: &[String]) -> Result<()> {
     match Format::of(path)? {
         Format::Npz => {
-            check_classes(labels, classes)?;
-            return write_archive(path, labels, extras);
+            check_classes(rows.labels, classes)?;
+            key.check_archive(path)?;
+            return write_archive(path, key, rows);
         }
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let columns = LabelColumns { sets: extras.sets.is_some(), agreement: extras.agreement.is_some(), tasks: false };
-    write_labels_with_as_they_come(path, classes, columns, |out| {
-        out.push_rows(LabelRows { extras, ..LabelRows::of(labels) })
-    })
+    let LabelExtras { sets, agreement } = rows.extras;
+    let columns = LabelColumns { key: key.clone(), sets: sets.is_some(), agreement: agreement.is_some() };
+    write_labels_with_as_they_come(path, classes, columns, |out| out.push_rows(rows))
 }
 
-fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> Result<()> {
+fn write_archive(path: &Path, key: &KeyHead, rows: LabelRows<'_>) -> Result<()> {
+    let LabelRows { labels, extras, .. } = rows;
     if extras.agreement.is_some() {
         return Err(Error::content(path, "csv, tsv or parquet", "npz")
             .with_hint("rows without votes have no agreement, and an array has no empty place"));
@@ -107,6 +107,10 @@ fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> R
     let shape = vec![labels.n_rows(), labels.n_classes()];
     let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
     let mut arrays = vec![(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
+    let names = rows.rows.filter(|names| !matches!(names, RowNames::Place(_))).map(|names| key.column(names));
+    if let Some(names) = &names {
+        arrays.push((&names.name, names.values.to_npz()));
+    }
     if let Some(sets) = extras.sets {
         check_length("sets", sets.len(), labels)?;
         let mut members = Array2::<f64>::zeros(labels.values().dim());
@@ -118,15 +122,9 @@ fn write_archive(path: &Path, labels: &SoftLabels, extras: LabelExtras<'_>) -> R
     write_atomically(path, |writer| write_npz(writer, &arrays))
 }
 
-/// Writes soft labels of tasks, such as those of [`read_task_votes`](crate::inputs::read_task_votes), to csv, tsv or parquet: as
-/// [`write_labels`] does, but with the names of the tasks in a column `task` instead of row numbers.
-pub fn write_task_labels(path: &Path, tasks: &[String], labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    let columns = LabelColumns { tasks: true, ..LabelColumns::default() };
-    write_labels_with_as_they_come(path, classes, columns, |out| out.push_tasks(tasks, labels))
-}
-
 #[cfg(test)]
 mod tests {
+    use labelflow_weak::rows::SoftLabels;
     use ndarray::array;
     use proptest::prelude::*;
 
@@ -136,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("labels.csv");
         std::fs::write(&path, text).unwrap();
-        read_labels(&path, &names(classes))
+        Ok(read_labels(&path, &names(classes), &KeyColumn::Row)?.value)
     }
 
     fn names(classes: &[&str]) -> Vec<String> {
@@ -179,8 +177,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             for extension in ["csv", "tsv", "parquet", "npz"] {
                 let path = folder.path().join("labels").with_extension(extension);
-                write_labels(&path, &labels, &classes).unwrap();
-                let read = read_labels(&path, &classes).unwrap();
+                write_labels(&path, &KeyHead::default(), LabelRows::of(&labels), &classes).unwrap();
+                let read = read_labels(&path, &classes, &KeyColumn::Row).unwrap().value;
                 prop_assert_eq!(read.labels(), labels.argmax());
             }
             let table = TableFile::open_named(&folder.path().join("labels.csv")).unwrap();
@@ -196,8 +194,8 @@ mod tests {
             for extension in ["csv", "parquet", "npy", "npz"] {
                 let path = folder.path().join("labels").with_extension(extension);
                 std::fs::write(&path, &bytes).unwrap();
-                let _ = read_labels(&path, &[]);
-                let _ = read_labels(&path, &names(&["a", "b"]));
+                let _ = read_labels(&path, &[], &KeyColumn::Row);
+                let _ = read_labels(&path, &names(&["a", "b"]), &KeyColumn::Row);
             }
         }
     }
@@ -205,8 +203,11 @@ mod tests {
     #[test]
     fn class_names_must_match() {
         let labels = SoftLabels::new(array![[0.5, 0.5]]).unwrap();
-        assert!(write_labels(Path::new("labels.csv"), &labels, &names(&["a"])).is_err());
-        assert!(write_labels(Path::new("labels.txt"), &labels, &names(&["a", "b"])).is_err());
+        let write = |path, classes: &[&str]| {
+            write_labels(Path::new(path), &KeyHead::default(), LabelRows::of(&labels), &names(classes))
+        };
+        assert!(write("labels.csv", &["a"]).is_err());
+        assert!(write("labels.txt", &["a", "b"]).is_err());
     }
 
     #[test]
@@ -217,7 +218,7 @@ mod tests {
         let classes = names(&["a", "b"]);
         let with = |path: &Path, shares: &[Option<f64>]| {
             let extras = LabelExtras { agreement: Some(shares), sets: None };
-            write_labels_with(path, &labels, &classes, extras)
+            write_labels(path, &KeyHead::default(), LabelRows { extras, ..LabelRows::of(&labels) }, &classes)
         };
         with(&path, &[Some(0.5), None]).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -228,17 +229,26 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_tasks_have_their_names() {
+    fn labels_have_the_keys_of_their_rows() {
         let folder = tempfile::tempdir().unwrap();
-        let labels = SoftLabels::new(ndarray::array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
-        let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
-        let (tasks, classes) = (names(["q7", "a, b"]), names(["cat", "dog"]));
+        let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
+        let (tasks, classes) = (RowNames::Texts(names(&["q7", "a, b"])), names(&["cat", "dog"]));
+        let write = |path: &Path, rows: &RowNames| {
+            let are_numbers = matches!(rows, RowNames::Numbers(_));
+            let rows = LabelRows { rows: Some(rows), ..LabelRows::of(&labels) };
+            write_labels(path, &KeyHead::new("task", are_numbers), rows, &classes)
+        };
         let path = folder.path().join("labels.csv");
-        write_task_labels(&path, &tasks, &labels, &classes).unwrap();
+        write(&path, &tasks).unwrap();
         let expected = "task,label,p_cat,p_dog\nq7,cat,0.75,0.25\n\"a, b\",cat,0.5,0.5\n";
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
-        let error = write_task_labels(&path.with_extension("npz"), &tasks, &labels, &classes);
-        assert!(error.unwrap_err().to_string().contains("expected csv, tsv or parquet"));
-        assert!(write_task_labels(&path, &tasks[..1], &labels, &classes).is_err());
+        assert!(write(&path, &RowNames::Texts(names(&["q7"]))).is_err());
+        let key = KeyColumn::of(Some("task"));
+        assert_eq!(*read_labels(&path, &classes, &key).unwrap().keys.names(), tasks);
+        let archive = path.with_extension("npz");
+        let rows = RowNames::Numbers(vec![9, 4]);
+        write(&archive, &rows).unwrap();
+        let read = read_labels(&archive, &classes, &key).unwrap().keys;
+        assert_eq!([read.names().get(0), read.names().get(1)], ["9", "4"]);
     }
 }

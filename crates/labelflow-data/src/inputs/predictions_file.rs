@@ -1,13 +1,14 @@
-//! Labels that a model gave, read back from what [`write_labels`](crate::inputs::write_labels), [`write_task_labels`](crate::inputs::write_task_labels)
-//! or [`write_value_labels`](crate::inputs::write_value_labels) wrote.
+//! Labels that a model gave, read back from what [`write_labels`](crate::inputs::write_labels) or
+//! [`write_value_labels`](crate::inputs::write_value_labels) wrote.
 
 use std::path::Path;
 
 use labelflow_weak::rows::SoftLabels;
 use ndarray::{Array2, Axis};
 
+use super::task_votes_file::TASK;
 use super::values_file::VALUES;
-use crate::inputs::ValueLabels;
+use crate::inputs::{KeyColumn, Keyed, RowKeys, ValueLabels};
 use crate::tables::npy_file::NpyArray;
 use crate::tables::table::{Format, TableFile};
 use crate::{Error, Place, Result};
@@ -22,8 +23,8 @@ const ROUNDING: f64 = 0.01;
 pub enum Predictions {
     /// Classes with their probabilities.
     Classes(ClassPredictions),
-    /// Real values with how sure they are.
-    Values(ValueLabels),
+    /// Real values with how sure they are, and the names of their rows.
+    Values(ValueLabels, RowKeys),
 }
 
 /// Probabilities of classes.
@@ -33,27 +34,33 @@ pub struct ClassPredictions {
     pub labels: SoftLabels,
     /// The names of the classes; their numbers where the file has no names.
     pub classes: Vec<String>,
-    /// The names of the rows, where the file has a column `task`.
-    pub tasks: Option<Vec<String>>,
+    /// The names of the rows.
+    pub keys: RowKeys,
 }
 
 /// Reads labels that a model gave: csv, tsv or parquet with a column `p_<class>` for each class, or with the columns `mean`, `std`,
 /// `q05`, `q50` and `q95`; or npz with the array `proba`, or with arrays of the same names.
 ///
 /// ```
-/// use labelflow_data::inputs::{Predictions, read_predictions};
+/// use labelflow_data::inputs::{KeyColumn, Predictions, read_predictions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("labels.csv");
 /// std::fs::write(&path, "row,label,p_ham,p_spam\n0,ham,0.75,0.25\n")?;
-/// let Predictions::Classes(read) = read_predictions(&path)? else { panic!("classes") };
+/// let Predictions::Classes(read) = read_predictions(&path, &KeyColumn::Row)? else { panic!("classes") };
 /// assert_eq!((read.classes.join(" "), read.labels.argmax()), ("ham spam".to_owned(), vec![0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_predictions(path: &Path) -> Result<Predictions> {
+pub fn read_predictions(path: &Path, key: &KeyColumn) -> Result<Predictions> {
     match Format::of(path)? {
-        Format::Npy | Format::Npz => read_archive(path),
-        _ => read_table(path, &TableFile::open_named(path)?),
+        Format::Npy | Format::Npz => read_archive(path, key),
+        _ => {
+            let table = TableFile::open_named(path)?;
+            // Labels of a crowd's tasks are named by these.
+            let is_of_tasks = *key == KeyColumn::Row && table.column(TASK).is_some();
+            let task = KeyColumn::of(Some(TASK));
+            read_table(path, &table.with_key(if is_of_tasks { &task } else { key })?)
+        }
     }
 }
 
@@ -69,11 +76,12 @@ fn read_table(path: &Path, table: &TableFile) -> Result<Predictions> {
     let place = |row| table.place(row);
     if columns.len() >= 2 {
         let class = |&column: &usize| table.names[column][PROBABILITY.len()..].to_owned();
-        let tasks = table.column("task").map(|column| table.texts(column));
+        let labels = soft_labels(path, table.numbers::<f64>(&columns)??, place)?;
+        let Keyed { value: labels, keys } = Keyed::of(table, labels)?;
         return Ok(Predictions::Classes(ClassPredictions {
-            labels: soft_labels(path, table.numbers::<f64>(&columns)??, place)?,
+            labels,
             classes: columns.iter().map(class).collect(),
-            tasks: tasks.transpose()?,
+            keys,
         }));
     }
     let columns: Option<Vec<usize>> = VALUES.iter().map(|name| table.column(name)).collect();
@@ -82,10 +90,13 @@ fn read_table(path: &Path, table: &TableFile) -> Result<Predictions> {
     };
     let numbers = table.numbers::<f64>(&columns)??;
     let columns = numbers.axis_iter(Axis(1)).map(|column| column.to_vec()).collect();
-    value_labels(path, columns, place)
+    let values = value_labels(path, columns, place)?;
+    let keys = RowKeys::of_table(table, values.mean.len())?;
+    Ok(Predictions::Values(values, keys))
 }
 
-fn read_archive(path: &Path) -> Result<Predictions> {
+fn read_archive(path: &Path, key: &KeyColumn) -> Result<Predictions> {
+    let keys = |array: &str, n_rows: usize| RowKeys::of_table(&TableFile::open(path, &[array])?.with_key(key)?, n_rows);
     if let Some(array) = NpyArray::read_named(path, "proba")? {
         let &[n_rows, n_classes @ 2..=255] = array.shape() else {
             let found = format!("{:?}", array.shape());
@@ -94,7 +105,7 @@ fn read_archive(path: &Path) -> Result<Predictions> {
         let p = array.numbers::<f64>().into_shape_with_order([n_rows, n_classes]);
         let labels = soft_labels(path, p.expect("as many as the shape says"), Place::row)?;
         let classes = (0..n_classes).map(|class| class.to_string()).collect();
-        return Ok(Predictions::Classes(ClassPredictions { labels, classes, tasks: None }));
+        return Ok(Predictions::Classes(ClassPredictions { labels, classes, keys: keys("proba", n_rows)? }));
     }
     let mut columns = Vec::new();
     for name in VALUES {
@@ -102,7 +113,9 @@ fn read_archive(path: &Path) -> Result<Predictions> {
         let array = array.ok_or_else(|| refuse(path, format!("no array '{name}'")))?;
         columns.push(array.numbers::<f64>().into_iter().collect());
     }
-    value_labels(path, columns, Place::row)
+    let values = value_labels(path, columns, Place::row)?;
+    let keys = keys(VALUES[0], values.mean.len())?;
+    Ok(Predictions::Values(values, keys))
 }
 
 fn soft_labels(path: &Path, p: Array2<f64>, place: impl Fn(usize) -> Place) -> Result<SoftLabels> {
@@ -119,7 +132,7 @@ fn soft_labels(path: &Path, p: Array2<f64>, place: impl Fn(usize) -> Place) -> R
     Ok(SoftLabels::normalized(p))
 }
 
-fn value_labels(path: &Path, columns: Vec<Vec<f64>>, place: impl Fn(usize) -> Place) -> Result<Predictions> {
+fn value_labels(path: &Path, columns: Vec<Vec<f64>>, place: impl Fn(usize) -> Place) -> Result<ValueLabels> {
     let n_rows = columns[0].len();
     for (name, column) in VALUES.iter().zip(&columns) {
         if column.len() != n_rows {
@@ -136,7 +149,7 @@ fn value_labels(path: &Path, columns: Vec<Vec<f64>>, place: impl Fn(usize) -> Pl
         return Err(Error::content(path, "at least one row", "none"));
     }
     let [mean, std, q05, q50, q95] = <[Vec<f64>; 5]>::try_from(columns).expect("five columns");
-    Ok(Predictions::Values(ValueLabels { mean, std, q05, q50, q95 }))
+    Ok(ValueLabels { mean, std, q05, q50, q95 })
 }
 
 #[cfg(test)]
@@ -144,7 +157,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::inputs::{write_labels, write_task_labels, write_value_labels};
+    use crate::inputs::{KeyHead, LabelRows, RowNames, write_labels, write_value_labels};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -157,16 +170,18 @@ mod tests {
         let labels = SoftLabels::new(array![[0.75, 0.25], [0.5, 0.5]]).unwrap();
         for extension in ["csv", "tsv", "parquet", "npz"] {
             let path = folder.path().join("labels").with_extension(extension);
-            write_labels(&path, &labels, &names(&["a, b", "c"])).unwrap();
-            let Predictions::Classes(read) = read_predictions(&path).unwrap() else { panic!() };
+            write_labels(&path, &KeyHead::default(), LabelRows::of(&labels), &names(&["a, b", "c"])).unwrap();
+            let Predictions::Classes(read) = read_predictions(&path, &KeyColumn::Row).unwrap() else { panic!() };
             assert_eq!(read.labels, labels);
             let expected = if extension == "npz" { ["0", "1"] } else { ["a, b", "c"] };
-            assert_eq!((read.classes, read.tasks), (names(&expected), None));
+            assert_eq!((read.classes, read.keys.names().get(1)), (names(&expected), "1".to_owned()));
         }
         let path = folder.path().join("tasks.csv");
-        write_task_labels(&path, &names(&["q7", "q1"]), &labels, &names(&["a", "b"])).unwrap();
-        let Predictions::Classes(read) = read_predictions(&path).unwrap() else { panic!() };
-        assert_eq!(read.tasks, Some(names(&["q7", "q1"])));
+        let tasks = RowNames::Texts(names(&["q7", "q1"]));
+        let rows = LabelRows { rows: Some(&tasks), ..LabelRows::of(&labels) };
+        write_labels(&path, &KeyHead::new("task", false), rows, &names(&["a", "b"])).unwrap();
+        let Predictions::Classes(read) = read_predictions(&path, &KeyColumn::Row).unwrap() else { panic!() };
+        assert_eq!((read.keys.column(), read.keys.names()), ("task", &tasks));
     }
 
     #[cfg(feature = "parquet")]
@@ -178,8 +193,9 @@ mod tests {
             ValueLabels { mean: column(0.0), std: column(0.5), q05: column(-1.0), q50: column(0.1), q95: column(1.0) };
         for extension in ["csv", "parquet", "npz"] {
             let path = folder.path().join("labels").with_extension(extension);
-            write_value_labels(&path, &labels).unwrap();
-            assert_eq!(read_predictions(&path).unwrap(), Predictions::Values(labels.clone()));
+            write_value_labels(&path, &KeyHead::default(), &RowNames::Place(0..2), &labels).unwrap();
+            let Predictions::Values(read, _) = read_predictions(&path, &KeyColumn::Row).unwrap() else { panic!() };
+            assert_eq!(read, labels);
         }
     }
 
@@ -199,9 +215,9 @@ mod tests {
         ] {
             let path = folder.path().join("labels.csv");
             std::fs::write(&path, text).unwrap();
-            let error = read_predictions(&path).unwrap_err().to_string();
+            let error = read_predictions(&path, &KeyColumn::Row).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
-        assert!(read_predictions(&folder.path().join("labels.txt")).is_err());
+        assert!(read_predictions(&folder.path().join("labels.txt"), &KeyColumn::Row).is_err());
     }
 }

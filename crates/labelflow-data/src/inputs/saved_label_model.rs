@@ -11,8 +11,7 @@ use std::path::Path;
 use labelflow_files::sha256_hex;
 use labelflow_weak::label_models::{AnyFittedLabelModel, FittedLabelModel};
 use labelflow_weak::rows::SoftLabels;
-use labelflow_weak::votes::{SignalValues, Votes, WeakSignals};
-use ndarray::Axis;
+use labelflow_weak::votes::WeakSignals;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
@@ -161,32 +160,9 @@ impl SavedLabelModel {
         Ok(Self { fitted, labelers, classes })
     }
 
-    /// The same signals with the labelers in the order of the fit. They are found by name; with as many labelers and
-    /// none of the names (an array has none), by place. Further labelers are left out.
+    /// The same signals with the labelers of the fit: see [`WeakSignals::select_labelers`].
     pub fn arrange(&self, signals: &WeakSignals) -> labelflow_weak::Result<WeakSignals> {
-        let names = signals.labelers();
-        if names == self.labelers {
-            return Ok(signals.clone());
-        }
-        let places: Vec<Option<usize>> =
-            self.labelers.iter().map(|labeler| names.iter().position(|name| name == labeler)).collect();
-        if names.len() == self.labelers.len() && places.iter().all(Option::is_none) {
-            return signals.clone().with_labelers(self.labelers.clone());
-        }
-        if let Some(missing) = places.iter().position(Option::is_none) {
-            let expected = format!("the labeler '{}', as in the fit", self.labelers[missing]);
-            let found = format!("only {}", names.join(", "));
-            return Err(labelflow_weak::Error::data("signals", expected, found));
-        }
-        let places: Vec<usize> = places.into_iter().flatten().collect();
-        let moved = match signals.values() {
-            SignalValues::Votes(votes) => {
-                let bytes = votes.bytes().select(Axis(1), &places);
-                WeakSignals::from_votes(Votes::from_bytes(bytes, votes.n_classes())?)?
-            }
-            SignalValues::Probabilities(p) => WeakSignals::from_probabilities(p.select(Axis(1), &places))?,
-        };
-        moved.with_labelers(self.labelers.clone())?.with_classes(signals.classes().to_vec())
+        signals.select_labelers(&self.labelers)
     }
 }
 
@@ -201,7 +177,8 @@ impl FittedLabelModel for SavedLabelModel {
 mod tests {
     use labelflow_weak::label_models::{AnyLabelModel, ConstrainedLabels, KnownOfLabelers};
     use labelflow_weak::labelers::{Bounds, LabelerErrors};
-    use ndarray::Array2;
+    use labelflow_weak::votes::Votes;
+    use ndarray::{Array2, Axis};
     use serde_json::Value;
 
     use super::*;
@@ -372,9 +349,17 @@ mod tests {
         let predict = |signals: &WeakSignals| model.predict_proba(signals);
         assert_eq!(predict(&of(&[2, 0, 1], &["c", "a", "b"])).unwrap(), labels);
         assert_eq!(predict(&of(&[2, 0, 0, 1], &["c", "more", "a", "b"])).unwrap(), labels);
-        // None of the names: by place.
-        assert_eq!(predict(&of(&[0, 1, 2], &["x", "y", "z"])).unwrap(), labels);
-        let error = predict(&of(&[0, 1, 2], &["a", "b", "z"])).unwrap_err().to_string();
-        assert!(error.contains("expected the labeler 'c', as in the fit, found only a, b, z"), "{error}");
+        let unnamed = |columns: &[usize]| {
+            WeakSignals::from_votes(Votes::from_bytes(votes.bytes().select(Axis(1), columns), 2).unwrap()).unwrap()
+        };
+        assert_eq!(predict(&unnamed(&[0, 1, 2])).unwrap(), labels);
+        for (signals, found) in [
+            (of(&[0, 1, 2], &["a", "b", "z"]), "a, b, z"),
+            (of(&[0, 1, 2], &["x", "y", "z"]), "x, y, z"),
+            (unnamed(&[0, 1]), "2 without names"),
+        ] {
+            let error = predict(&signals).unwrap_err().to_string();
+            assert!(error.contains(&format!("expected the labelers a, b, c, found {found}")), "{error}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use labelflow_weak::votes::{SignalValues, WeakSignals};
 use ndarray::{Array2, Ix3};
 
 use super::vote_cells::{CellValues, VoteCells, check_class_names, named_votes, read_cells, vote_number};
-use crate::inputs::AbstainConvention;
+use crate::inputs::{AbstainConvention, KeyColumn, Keyed};
 use crate::tables::cells::{NameCodes, Numbers};
 use crate::tables::npy_file::{NpzArray, write_npz};
 use crate::tables::table::{Format, TableFile};
@@ -25,6 +25,8 @@ pub struct SignalsOptions {
     pub classes: Vec<String>,
     /// How an abstention is written. Default: −1 or a missing cell, classes counted from 0.
     pub abstain: AbstainConvention,
+    /// The column that names the rows, which is no labeler.
+    pub key: KeyColumn,
 }
 
 /// What the numbers in a file of weak signals are.
@@ -55,10 +57,15 @@ pub enum SignalsKind {
 /// With `options.classes`, cells that are all among these names are read as names, even when they look like numbers.
 /// `options.abstain` is for files in which another number abstains or classes count from 1: see [`AbstainConvention`].
 /// A blank line is skipped: in a file with one labeler, write −1 for an abstention.
-pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals> {
-    let table = TableFile::open(path, &ARRAY_NAMES)?;
+pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<Keyed<WeakSignals>> {
+    let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(&options.key)?;
+    Keyed::of(&table, signals_of_table(&table, options)?)
+}
+
+fn signals_of_table(table: &TableFile, options: &SignalsOptions) -> Result<WeakSignals> {
+    let path = &table.path;
     let Some(array) = table.array() else {
-        return read_signals_of(&table, &table.columns(), options);
+        return read_signals_of(table, &table.columns(), options);
     };
     check_class_names(&options.classes)?;
     if array.shape().len() == 3 {
@@ -69,7 +76,7 @@ pub fn read_signals(path: &Path, options: &SignalsOptions) -> Result<WeakSignals
     }
     let expected = "[n_rows, n_signals] or [n_rows, n_signals, n_classes]";
     table.check_shape(expected, |shape| shape.len() == 2)?;
-    unnamed_signals(&table, &table.columns(), options)
+    unnamed_signals(table, &table.columns(), options)
 }
 
 /// The signals in some columns of a table.
@@ -180,7 +187,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("signals.csv");
         std::fs::write(&path, text).unwrap();
-        read_signals(&path, options)
+        Ok(read_signals(&path, options)?.value)
     }
 
     fn read(text: &str) -> Result<WeakSignals> {
@@ -312,7 +319,7 @@ mod tests {
         let path = folder.path().join("votes.npz");
         let array = NpzArray::Shorts(vec![3, 2], vec![1, 0, 2, 2, 0, 1]);
         write_atomically(&path, |writer| write_npz(writer, &[("votes", array)])).unwrap();
-        let signals = read_signals(&path, &conventions(AbstainConvention::Zero, &[])).unwrap();
+        let signals = read_signals(&path, &conventions(AbstainConvention::Zero, &[])).unwrap().value;
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 1], [A, 0]]);
         let error = read_signals(&path, &conventions(AbstainConvention::Detect, &[])).unwrap_err();
         assert!(error.to_string().contains("votes with one reading"), "{error}");
@@ -335,11 +342,13 @@ mod tests {
             for extension in ["csv", "parquet", "npz"] {
                 let path = folder.path().join("signals").with_extension(extension);
                 write_signals(&path, &votes).unwrap();
-                prop_assert_eq!(&read_signals(&path, &classes(&names)).unwrap(), &votes);
+                let read = read_signals(&path, &classes(&names)).unwrap().value;
+                prop_assert_eq!((read.labelers(), read.values()), (votes.labelers(), votes.values()));
+                prop_assert_eq!(read.has_labeler_names(), extension != "npz");
                 write_signals(&path, &probabilities).unwrap();
                 let options =
                     SignalsOptions { kind: SignalsKind::Probabilities, ..classes(&names[..2]) };
-                let read = read_signals(&path, &options).unwrap();
+                let read = read_signals(&path, &options).unwrap().value;
                 for row in 0..read.n_rows() {
                     for signal in 0..2 {
                         let of = |signals: &WeakSignals| signals.probability(row, signal, 1);

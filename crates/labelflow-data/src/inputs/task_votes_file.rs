@@ -7,15 +7,16 @@ use labelflow_weak::rows::Truth;
 use labelflow_weak::votes::{ABSTAIN, WeakSignals};
 use ndarray::Array2;
 
-use super::labels_file::labels_in_column;
+use super::labels_file::{labels_in_column, read_labels};
 use super::vote_cells::{CellValues, DistinctCells, named_votes, read_cells};
-use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
+use crate::inputs::{AbstainConvention, Keyed, RowKeys, RowNames, SignalsKind, SignalsOptions};
 use crate::tables::cells::{NameCodes, parse_number};
 use crate::tables::csv_file::shown;
 use crate::tables::table::TableFile;
 use crate::{Error, Result};
 
-const TASK: &str = "task";
+/// The column that names tasks.
+pub(crate) const TASK: &str = "task";
 const WORKER: &str = "worker";
 const LABEL: &str = "label";
 
@@ -55,17 +56,8 @@ pub enum DuplicateVotes {
     KeepLast,
 }
 
-/// Votes of workers on tasks.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskVotes {
-    /// The names of the tasks, one per row, in order of first appearance.
-    pub tasks: Vec<String>,
-    /// The votes, one row per task; the labelers are the workers, in order of first appearance.
-    pub signals: WeakSignals,
-}
-
 /// Reads a long table of votes: csv, tsv or parquet with the columns `task`, `worker` and `label`, or with three columns
-/// in this order.
+/// in this order. The tasks, in order of first appearance, are the keys of the rows, and the workers the labelers.
 ///
 /// A label is a class index or a class name, as in [`read_signals`](crate::inputs::read_signals). A worker abstains on a task
 /// that it has no line for, or whose label is missing.
@@ -77,20 +69,20 @@ pub struct TaskVotes {
 /// let path = folder.path().join("answers.csv");
 /// std::fs::write(&path, "question,worker,answer\nq7,ann,dog\nq7,bob,cat\nq2,bob,cat\n")?;
 /// let votes = read_task_votes(&path, &TaskVotesOptions::default())?;
-/// assert_eq!(votes.tasks, ["q7", "q2"]);
-/// assert_eq!(votes.signals.labelers(), ["ann", "bob"]);
-/// assert_eq!(votes.signals.classes(), ["cat", "dog"]);
-/// assert_eq!(votes.signals.vote(1, 0), None);
+/// assert_eq!(votes.keys.names().get(1), "q2");
+/// assert_eq!(votes.value.labelers(), ["ann", "bob"]);
+/// assert_eq!(votes.value.classes(), ["cat", "dog"]);
+/// assert_eq!(votes.value.vote(1, 0), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVotes> {
+pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<WeakSignals>> {
     let table = TableFile::open_named(path)?;
     let [task, worker, label] = columns(&table, [TASK, WORKER, LABEL])?;
     let (task_codes, tasks) = required_names(&table, task)?;
     let (worker_codes, workers) = required_names(&table, worker)?;
     let (label_codes, labels) = table.named_cells(label, usize::from(ABSTAIN) + 1)?;
-    let read_options =
-        SignalsOptions { kind: SignalsKind::Votes, classes: options.classes.clone(), abstain: options.abstain };
+    let (classes, abstain) = (options.classes.clone(), options.abstain);
+    let read_options = SignalsOptions { kind: SignalsKind::Votes, classes, abstain, ..Default::default() };
     let at = |label_code: usize, error: Error| {
         let row = label_codes.iter().position(|&code| code as usize == label_code);
         error.at(row.map(|row| table.place(row)).unwrap_or_default()).in_column(&table.names[label])
@@ -127,14 +119,23 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<TaskVo
         }
     }
     let signals = named_votes(bytes, &classes, Some(&workers)).map_err(Error::in_file(path))?;
-    Ok(TaskVotes { tasks, signals })
+    Ok(Keyed { value: signals, keys: RowKeys::new(path, TASK, RowNames::Texts(tasks)) })
 }
 
-/// Reads the true labels of these tasks, in their order: csv, tsv or parquet with the columns `task` and `label`, or with
-/// two columns in this order. Other tasks are ignored; a task without a label, or with two different ones, is an error.
+/// Reads the true labels of rows, in their order: of tasks as [`read_task_votes`] names them, or as [`read_labels`] reads them.
+///
+/// Those of tasks are in csv, tsv or parquet with the columns `task` and `label`, or with two columns in this order. Other tasks are ignored; a
+/// task without a label, or with two different ones, is an error.
 ///
 /// `classes` are the names of the classes; a label may also be an index.
-pub fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<Truth> {
+pub fn read_truth_of(path: &Path, rows: &RowKeys, classes: &[String]) -> Result<Truth> {
+    match rows.names() {
+        RowNames::Texts(tasks) if rows.column() == TASK => read_task_truth(path, tasks, classes),
+        _ => read_labels(path, classes, &rows.key_column())?.in_order_of(rows),
+    }
+}
+
+fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<Truth> {
     let table = TableFile::open_named(path)?;
     let [task, label] = columns(&table, [TASK, LABEL])?;
     let (task_codes, names) = required_names(&table, task)?;
@@ -202,14 +203,14 @@ mod tests {
 
     const A: u8 = ABSTAIN;
 
-    fn read_with(text: &str, options: &TaskVotesOptions) -> Result<TaskVotes> {
+    fn read_with(text: &str, options: &TaskVotesOptions) -> Result<Keyed<WeakSignals>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("votes.csv");
         std::fs::write(&path, text).unwrap();
         read_task_votes(&path, options)
     }
 
-    fn read(text: &str) -> Result<TaskVotes> {
+    fn read(text: &str) -> Result<Keyed<WeakSignals>> {
         read_with(text, &TaskVotesOptions::default())
     }
 
@@ -231,9 +232,9 @@ mod tests {
             "task,worker,label\nt,b,0\nt,a,2\ns,b,1\ns,c,0\ns,a,\n",
         ] {
             let votes = read(text).unwrap();
-            assert_eq!(votes.tasks, ["t", "s"]);
-            assert_eq!(votes.signals.labelers(), ["b", "a", "c"]);
-            assert_eq!(votes.signals.to_votes().bytes(), expected, "{text}");
+            assert_eq!(*votes.keys.names(), RowNames::Texts(names(&["t", "s"])));
+            assert_eq!(votes.value.labelers(), ["b", "a", "c"]);
+            assert_eq!(votes.value.to_votes().bytes(), expected, "{text}");
         }
     }
 
@@ -253,8 +254,8 @@ mod tests {
         )
         .unwrap();
         let votes = read_task_votes(&path, &TaskVotesOptions::default()).unwrap();
-        assert_eq!(votes.tasks, ["7", "3"]);
-        assert_eq!(votes.signals.to_votes().bytes(), array![[1, 0], [1, A]]);
+        assert_eq!(*votes.keys.names(), RowNames::Texts(names(&["7", "3"])));
+        assert_eq!(votes.value.to_votes().bytes(), array![[1, 0], [1, A]]);
     }
 
     #[test]
@@ -266,12 +267,12 @@ mod tests {
         };
         let zero = with(&[], AbstainConvention::Zero);
         let votes = read_with("t,w,l\na,x,1\na,y,0\nb,x,2\n", &zero).unwrap();
-        assert_eq!(votes.signals.to_votes().bytes(), array![[0, A], [1, A]]);
+        assert_eq!(votes.value.to_votes().bytes(), array![[0, A], [1, A]]);
         let named = with(&["yes", "no"], AbstainConvention::MinusOne);
         for text in ["t,w,l\na,x,yes\na,y,-1\nb,x,no\n", "t,w,l\na,x,0\na,y,-1\nb,x,1\n"] {
             let votes = read_with(text, &named).unwrap();
-            assert_eq!(votes.signals.to_votes().bytes(), array![[0, A], [1, A]]);
-            assert_eq!(votes.signals.classes(), ["yes", "no"]);
+            assert_eq!(votes.value.to_votes().bytes(), array![[0, A], [1, A]]);
+            assert_eq!(votes.value.classes(), ["yes", "no"]);
         }
         let detect = with(&[], AbstainConvention::Detect);
         let error = read_with("t,w,l\na,x,1\na,y,0\nb,x,-1\n", &detect).unwrap_err();
@@ -285,9 +286,9 @@ mod tests {
         assert!(error.contains("line 5"), "{error}");
         assert!(error.contains("worker 'x' on task 'a', the first being in line 2"), "{error}");
         let first = read_with(text, &keep(DuplicateVotes::KeepFirst)).unwrap();
-        assert_eq!(first.signals.to_votes().bytes(), array![[1, A], [0, 1]]);
+        assert_eq!(first.value.to_votes().bytes(), array![[1, A], [0, 1]]);
         let last = read_with(text, &keep(DuplicateVotes::KeepLast)).unwrap();
-        assert_eq!(last.signals.to_votes().bytes(), array![[0, A], [0, 1]]);
+        assert_eq!(last.value.to_votes().bytes(), array![[0, A], [0, 1]]);
         assert!(read("t,w,l\na,x,\na,x,0\nb,y,1\n").is_err(), "an abstention counts");
     }
 
@@ -374,11 +375,11 @@ mod tests {
             ] {
                 let folder = dir.join("votes").join(name);
                 let votes = read_task_votes(&folder.join("answer.csv"), &TaskVotesOptions::default()).unwrap();
-                assert_eq!(votes.signals.to_votes().bytes().dim(), shape, "{name}");
-                let bytes = votes.signals.to_votes();
+                assert_eq!(votes.value.to_votes().bytes().dim(), shape, "{name}");
+                let bytes = votes.value.to_votes();
                 assert_eq!(bytes.as_slice().iter().filter(|&&vote| vote != A).count(), n_votes);
-                let classes = votes.signals.classes();
-                let truth = read_task_truth(&folder.join("truth.csv"), &votes.tasks, classes).unwrap();
+                let classes = votes.value.classes();
+                let truth = read_truth_of(&folder.join("truth.csv"), &votes.keys, classes).unwrap();
                 let mut found = vec![0; classes.len()];
                 truth.labels().iter().for_each(|&label| found[label] += 1);
                 assert_eq!(found, counts, "{name}");

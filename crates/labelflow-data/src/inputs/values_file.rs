@@ -4,9 +4,10 @@ use std::path::Path;
 
 use labelflow_weak::rows::TrueValues;
 
+use crate::inputs::{KeyColumn, KeyHead, Keyed, RowKeys, RowNames};
 use crate::tables::cells::shown_number;
 use crate::tables::columns::{TableStream, write_table_as_it_comes};
-use crate::tables::table::TableFile;
+use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result};
 
@@ -21,17 +22,28 @@ const ARRAY_NAMES: [&str; 6] = ["label", "labels", "value", "values", "y", "arr_
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("counts.csv");
 /// std::fs::write(&path, "day,value\nmonday,12.5\ntuesday,11\n")?;
-/// assert_eq!(labelflow_data::inputs::read_values(&path)?.values(), [12.5, 11.0]);
+/// let values = labelflow_data::inputs::read_values(&path, &Default::default())?;
+/// assert_eq!(values.value.values(), [12.5, 11.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_values(path: &Path) -> Result<TrueValues> {
-    let values = read_one_column(path, "a finite number", f64::is_finite)?;
-    TrueValues::new(values).map_err(Error::in_file(path))
+pub fn read_values(path: &Path, key: &KeyColumn) -> Result<Keyed<TrueValues>> {
+    let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(key)?;
+    let values = one_column(&table, "a finite number", f64::is_finite)?;
+    Keyed::of(&table, TrueValues::new(values).map_err(Error::in_file(path))?)
+}
+
+/// A file with 0 or 1 for each of these rows.
+pub(crate) fn read_mask(path: &Path, rows: Option<&RowKeys>) -> Result<Vec<bool>> {
+    let key = rows.map(RowKeys::key_column).unwrap_or_default();
+    let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(&key)?;
+    let mask = one_column(&table, "0 or 1", |value| value == 0.0 || value == 1.0)?;
+    let mask = mask.into_iter().map(|value| value == 1.0).collect::<Vec<_>>();
+    let by_place = RowKeys::by_place(path, mask.len());
+    Keyed::of(&table, mask)?.in_order_of(rows.unwrap_or(&by_place))
 }
 
 /// One number per row, all of which `accept`.
-pub(crate) fn read_one_column(path: &Path, expected: &str, accept: impl Fn(f64) -> bool) -> Result<Vec<f64>> {
-    let table = TableFile::open(path, &ARRAY_NAMES)?;
+fn one_column(table: &TableFile, expected: &str, accept: impl Fn(f64) -> bool) -> Result<Vec<f64>> {
     let column = table.only_column(&COLUMNS)?;
     let values = table.numbers::<f64>(&[column])??.into_iter().collect::<Vec<_>>();
     match values.iter().position(|&value| !accept(value)) {
@@ -59,26 +71,27 @@ pub struct ValueLabels {
 }
 
 impl ValueLabels {
-    /// A table of these labels for rows with these numbers.
-    fn columns(&self, rows: Vec<i64>) -> Vec<Column> {
+    /// A table of these labels, behind the keys of their rows.
+    fn columns(&self, keys: Column) -> Vec<Column> {
         let values = [&self.mean, &self.std, &self.q05, &self.q50, &self.q95];
         let values = VALUES.iter().zip(values);
-        let values = values.map(|(&name, values)| (name, ColumnValues::Reals(values.clone())));
-        std::iter::once(("row", ColumnValues::Integers(rows)))
-            .chain(values)
-            .map(|(name, values)| Column::new(name, values))
-            .collect()
+        let values = values.map(|(&name, values)| Column::new(name, ColumnValues::Reals(values.clone())));
+        std::iter::once(keys).chain(values).collect()
     }
 }
 
 /// Writes real-valued labels, atomically, in the format that the extension names: csv, tsv, parquet or npz, with the
-/// columns `row`, `mean`, `std`, `q05`, `q50` and `q95`.
-pub fn write_value_labels(path: &Path, labels: &ValueLabels) -> Result<()> {
-    write_columns(path, &labels.columns((0..labels.mean.len() as i64).collect()))
+/// key of the rows and the columns `mean`, `std`, `q05`, `q50` and `q95`.
+pub fn write_value_labels(path: &Path, key: &KeyHead, rows: &RowNames, labels: &ValueLabels) -> Result<()> {
+    if Format::of(path)? == Format::Npz {
+        key.check_archive(path)?;
+    }
+    write_columns(path, &labels.columns(key.column(rows)))
 }
 
 /// Takes real-valued labels, row after row.
 pub struct ValueStream<'stream, 'file> {
+    key: &'stream KeyHead,
     table: &'stream mut TableStream<'file>,
 }
 
@@ -86,16 +99,17 @@ pub struct ValueStream<'stream, 'file> {
 /// `produce` gives them in their order.
 pub fn write_value_labels_as_they_come<T, E: From<Error>>(
     path: &Path,
+    key: &KeyHead,
     produce: impl FnOnce(&mut ValueStream<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let empty = ValueLabels::default().columns(Vec::new());
-    write_table_as_it_comes(path, &empty, |table| produce(&mut ValueStream { table }))
+    let empty = ValueLabels::default().columns(key.empty());
+    write_table_as_it_comes(path, &empty, |table| produce(&mut ValueStream { key, table }))
 }
 
 impl ValueStream<'_, '_> {
-    /// Adds labels of rows with these numbers; NaN is written as an empty cell.
-    pub fn push_rows(&mut self, rows: &[u64], labels: &ValueLabels) -> Result<()> {
-        self.table.push(&labels.columns(rows.iter().map(|&row| row as i64).collect()))
+    /// Adds labels of rows with these names; NaN is written as an empty cell.
+    pub fn push_rows(&mut self, rows: &RowNames, labels: &ValueLabels) -> Result<()> {
+        self.table.push(&labels.columns(self.key.column(rows)))
     }
 
     /// Number of rows added.
@@ -112,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        read_values(&path)
+        Ok(read_values(&path, &KeyColumn::Row)?.value)
     }
 
     #[test]
@@ -145,12 +159,20 @@ mod tests {
             ValueLabels { mean: values(0.0), std: values(1.0), q05: values(2.0), q50: values(3.0), q95: values(4.0) };
         for name in ["labels.csv", "labels.tsv", "labels.parquet"] {
             let path = folder.path().join(name);
-            write_value_labels(&path, &labels).unwrap();
-            assert_eq!(read_values(&path).unwrap().values(), labels.mean);
+            write_value_labels(&path, &KeyHead::default(), &RowNames::Place(0..3), &labels).unwrap();
+            assert_eq!(read_values(&path, &KeyColumn::Row).unwrap().value.values(), labels.mean);
         }
         let text = std::fs::read_to_string(folder.path().join("labels.csv")).unwrap();
         assert!(text.starts_with("row,mean,std,q05,q50,q95\n0,0.1,1.1,2.1,3.1,4.1\n"), "{text}");
         let unequal = ValueLabels { std: vec![1.0], ..labels };
-        assert!(write_value_labels(&folder.path().join("labels.csv"), &unequal).is_err());
+        assert!(
+            write_value_labels(
+                &folder.path().join("labels.csv"),
+                &KeyHead::default(),
+                &RowNames::Place(0..3),
+                &unequal
+            )
+            .is_err()
+        );
     }
 }

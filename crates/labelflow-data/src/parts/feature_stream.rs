@@ -7,6 +7,7 @@ use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::row_reader::{RowBatch, RowReader};
+use crate::inputs::RowNames;
 use crate::inputs::features_file::{MISSING_VALUES, NOT_FEATURES, first_not_finite};
 use crate::parts::TableParts;
 use crate::tables::parquet::{check_number, number_table};
@@ -47,14 +48,9 @@ pub struct FeatureRows {
 }
 
 impl FeatureRows {
-    /// The numbers of all rows, counted over all files from 0.
-    pub fn all_rows(&self) -> Vec<u64> {
-        (0..self.n_rows as u64).map(|row| self.first_row + row).collect()
-    }
-
-    /// The numbers of the good rows, counted over all files from 0.
-    pub fn good_rows(&self) -> Vec<u64> {
-        self.good.iter().map(|&row| self.first_row + row as u64).collect()
+    /// The names of the good rows among those of all.
+    pub fn good_names(&self, names: &RowNames) -> RowNames {
+        if self.good.len() == self.n_rows { names.clone() } else { names.select(&self.good) }
     }
 }
 
@@ -74,21 +70,9 @@ impl FeatureParts {
         Ok(Self { table, columns, names })
     }
 
-    /// The columns that a model was trained on, in its order: by name, or all by place when the table's columns have no
-    /// names of their own (`x0`, `x1`, …).
+    /// The columns that a model was trained on, by name and in its order.
     pub fn arranged(table: TableParts, names: &[String]) -> Result<Self> {
-        let found = table.columns();
-        let is_default = |(column, name): (usize, &String)| *name == format!("x{column}");
-        if found == names || found.iter().enumerate().all(is_default) {
-            if found.len() != names.len() {
-                let expected = format!("{} columns, as the model was trained on", names.len());
-                let found = format!("{} columns", found.len());
-                return Err(Error::content(&table.files()[0], expected, found));
-            }
-            let columns = (0..found.len()).collect();
-            return Self::new(table, columns);
-        }
-        let place = |name: &String| found.iter().position(|column| column == name);
+        let place = |name: &String| table.columns().iter().position(|column| column == name);
         let columns = names.iter().map(|name| place(name).ok_or_else(|| table.no_column(name)));
         let columns = columns.collect::<Result<_>>()?;
         Self::new(table, columns)
@@ -97,6 +81,11 @@ impl FeatureParts {
     /// Names of the features.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The table.
+    pub fn table(&self) -> &TableParts {
+        &self.table
     }
 
     /// Number of rows of all files.

@@ -1,5 +1,6 @@
 //! A table in one or several Parquet files: which files, and that they belong together.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
@@ -7,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_schema::DataType;
 
+use super::key_reader::KeyReader;
+use crate::inputs::{KeyColumn, KeyHead};
 use crate::tables::parquet::ParquetFile;
 use crate::{Error, Result};
 
@@ -16,6 +19,8 @@ use crate::{Error, Result};
 pub struct TableParts {
     files: Vec<PathBuf>,
     columns: Vec<String>,
+    /// The column that names the rows.
+    key: Option<(KeyColumn, usize)>,
     /// The types of the columns of each file.
     types: Vec<Vec<DataType>>,
     /// Where each file begins, and the number of all rows.
@@ -31,9 +36,10 @@ impl TableParts {
     /// Finds the files: one Parquet file, all `*.parquet` of a folder, or those that a pattern such as `votes/*.parquet`
     /// names. Reads what each file says of itself, so that a part which is damaged or has other columns is refused
     /// before anything else is done.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, key: &KeyColumn) -> Result<Self> {
         let files = find(path)?;
-        let mut parts = Self { files: Vec::new(), columns: Vec::new(), types: Vec::new(), first_rows: vec![0] };
+        let (files_read, columns, types) = (Vec::new(), Vec::new(), Vec::new());
+        let mut parts = Self { files: files_read, columns, key: None, types, first_rows: vec![0] };
         for file in files {
             parts.add(file)?;
         }
@@ -41,6 +47,12 @@ impl TableParts {
             let found = format!("{} rows and {} columns", parts.n_rows(), parts.columns.len());
             return Err(Error::content(path, "at least one row and one column", found));
         }
+        let place = parts.columns.iter().position(|column| column == key.name());
+        parts.key = match (place, key) {
+            (_, KeyColumn::Place) | (None, KeyColumn::Row) => None,
+            (Some(column), _) => Some((key.clone(), column)),
+            (None, KeyColumn::Named(name)) => return Err(parts.no_column(name).with_hint(KeyColumn::MISSING)),
+        };
         Ok(parts)
     }
 
@@ -90,9 +102,36 @@ impl TableParts {
         &self.columns
     }
 
+    /// The columns that do not name rows.
+    pub fn columns_of_values(&self) -> Vec<usize> {
+        let is_key = |column: &usize| self.key.as_ref().is_some_and(|(_, key)| key == column);
+        (0..self.columns.len()).filter(|column| !is_key(column)).collect()
+    }
+
+    /// What the column of keys of these rows is called, and whether it has numbers.
+    pub fn key_head(&self) -> KeyHead {
+        match &self.key {
+            None => KeyHead::default(),
+            Some((key, column)) => {
+                let are_numbers = (0..self.files.len()).all(|file| self.types[file][*column].is_numeric());
+                KeyHead::new(key.name(), are_numbers && *key == KeyColumn::Row)
+            }
+        }
+    }
+
+    /// Reads the names of all rows in their order.
+    pub fn names(&self) -> KeyReader<'_> {
+        KeyReader::new(self)
+    }
+
     /// Number of rows of all files, as they say themselves.
     pub fn n_rows(&self) -> u64 {
         *self.first_rows.last().expect("it begins with a zero")
+    }
+
+    /// The column that names rows.
+    pub(crate) fn key(&self) -> Option<&(KeyColumn, usize)> {
+        self.key.as_ref()
     }
 
     /// The types of a file's columns.
@@ -139,10 +178,18 @@ pub struct VoteParts {
 
 impl VoteParts {
     /// Finds the files, see [`TableParts::open`]. Every column is a labeler.
-    pub fn open(path: &Path) -> Result<Self> {
-        let table = TableParts::open(path)?;
-        let columns = (0..table.columns().len()).collect();
+    pub fn open(path: &Path, key: &KeyColumn) -> Result<Self> {
+        let table = TableParts::open(path, key)?;
+        let columns = table.columns_of_values();
+        if columns.is_empty() {
+            return Err(Error::content(path, "at least one labeler", format!("only the column '{}'", key.name())));
+        }
         Ok(Self::new(table, columns))
+    }
+
+    /// The table.
+    pub fn table(&self) -> &TableParts {
+        &self.table
     }
 
     /// The labelers among the columns of a table.
@@ -184,8 +231,36 @@ fn find(path: &Path) -> Result<Vec<PathBuf>> {
         let found = if path.is_dir() { "none in this folder" } else { "none with such a name" };
         return Err(Error::content(path, "at least one parquet file", found));
     }
-    files.sort_unstable();
+    files.sort_by(|a, b| natural_order(a, b));
     Ok(files)
+}
+
+/// The order of people, in which part-2 is before part-10: runs of digits are compared as numbers.
+fn natural_order(a: &Path, b: &Path) -> Ordering {
+    let pieces = |path: &Path| {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let pieces = bytes.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+        pieces.map(Piece::of).collect::<Vec<_>>()
+    };
+    pieces(a).cmp(&pieces(b)).then_with(|| a.cmp(b))
+}
+
+/// A run of digits or of other bytes.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Piece {
+    /// The number of digits behind leading zeros, and these.
+    Number(usize, Vec<u8>),
+    Text(Vec<u8>),
+}
+
+impl Piece {
+    fn of(bytes: &[u8]) -> Self {
+        if !bytes[0].is_ascii_digit() {
+            return Self::Text(bytes.to_vec());
+        }
+        let digits = bytes.iter().skip_while(|&&digit| digit == b'0').copied().collect::<Vec<_>>();
+        Self::Number(digits.len(), digits)
+    }
 }
 
 /// Names that begin with a dot or an underscore are notes that other tools leave beside their parts.

@@ -67,7 +67,7 @@ impl ColumnValues {
         }
     }
 
-    fn to_npz(&self) -> NpzArray<'_> {
+    pub(crate) fn to_npz(&self) -> NpzArray<'_> {
         let shape = vec![self.len()];
         match self {
             Self::Integers(values) => NpzArray::Integers(values),

@@ -9,6 +9,7 @@ use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
 use super::csv_file::{find_row, read_header, visit_rows};
 use super::npy_file::NpyArray;
 use super::parquet::ParquetFile;
+use crate::inputs::{KeyColumn, RowNames};
 use crate::{Error, Place, Result};
 
 /// A file format, chosen by a path's extension.
@@ -46,7 +47,17 @@ pub(crate) struct TableFile {
     pub(crate) path: PathBuf,
     /// Names of the columns.
     pub(crate) names: Vec<String>,
+    /// What names the rows.
+    key: Option<(KeyColumn, KeyCells)>,
     content: Content,
+}
+
+/// Where the names of rows are.
+#[derive(Debug)]
+enum KeyCells {
+    Column(usize),
+    /// An array beside that of the table.
+    Array(NpyArray),
 }
 
 #[derive(Debug)]
@@ -78,7 +89,7 @@ impl TableFile {
                 (names, Content::Array(array))
             }
         };
-        Ok(Self { path: path.to_owned(), names, content })
+        Ok(Self { path: path.to_owned(), names, key: None, content })
     }
 
     /// Opens a table whose columns have names.
@@ -92,7 +103,48 @@ impl TableFile {
     /// Opens a text whose cells are separated by this byte.
     pub(crate) fn open_separated(path: &Path, separator: u8) -> Result<Self> {
         let names = read_header(path, separator)?;
-        Ok(Self { path: path.to_owned(), names, content: Content::Csv(separator) })
+        Ok(Self { path: path.to_owned(), names, key: None, content: Content::Csv(separator) })
+    }
+
+    /// The same table with what names its rows, if it has it: a column, or an array of its archive.
+    pub(crate) fn with_key(mut self, key: &KeyColumn) -> Result<Self> {
+        let cells = match (self.array(), key) {
+            (_, KeyColumn::Place) => None,
+            (None, _) => self.column(key.name()).map(KeyCells::Column),
+            (Some(_), _) => NpyArray::read_named(&self.path, key.name())?.map(KeyCells::Array),
+        };
+        self.key = cells.map(|cells| (key.clone(), cells));
+        match (&self.key, key) {
+            (None, KeyColumn::Named(name)) => {
+                let expected = format!("a column '{name}', which names the rows");
+                let error = match self.array() {
+                    Some(_) => self.error(expected, "an array, whose columns have no names"),
+                    None => self.other_columns(expected),
+                };
+                Err(error.with_hint(KeyColumn::MISSING))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The column that names the rows, and their names, if they have some.
+    pub(crate) fn keys(&self) -> Result<Option<(&KeyColumn, RowNames)>> {
+        let Some((key, cells)) = &self.key else { return Ok(None) };
+        let names = match cells {
+            KeyCells::Array(array) => RowNames::of_numbers(array.numbers().iter().copied()),
+            KeyCells::Column(_) if *key != KeyColumn::Row => None,
+            KeyCells::Column(column) => {
+                self.numbers::<f64>(&[*column])?.ok().and_then(|numbers| RowNames::of_numbers(numbers.into_iter()))
+            }
+        };
+        let names = match (names, cells) {
+            (Some(names), _) => names,
+            (None, KeyCells::Column(column)) => RowNames::Texts(self.texts(*column)?),
+            (None, KeyCells::Array(_)) => {
+                return Err(self.error("whole numbers", "others").in_column(key.name()));
+            }
+        };
+        Ok(Some((key, names)))
     }
 
     /// The array, if it is one.
@@ -113,9 +165,13 @@ impl TableFile {
         }
     }
 
-    /// The indices of all columns.
+    /// The indices of all columns but the one that names the rows.
     pub(crate) fn columns(&self) -> Vec<usize> {
-        (0..self.names.len()).collect()
+        let key = match self.key {
+            Some((_, KeyCells::Column(column))) => Some(column),
+            _ => None,
+        };
+        (0..self.names.len()).filter(|&column| Some(column) != key).collect()
     }
 
     /// The index of the column with this name.
@@ -130,9 +186,8 @@ impl TableFile {
 
     /// The index of the first of these columns that is there, or of the only one.
     pub(crate) fn only_column(&self, names: &[&str]) -> Result<usize> {
-        match (names.iter().find_map(|name| self.column(name)), self.names.len()) {
-            (Some(column), _) => Ok(column),
-            (None, 1) => Ok(0),
+        match (names.iter().find_map(|name| self.column(name)), &self.columns()[..]) {
+            (Some(column), _) | (None, &[column]) => Ok(column),
             _ => Err(self.other_columns(format!("one column or a column '{}'", names.join("', '")))),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::Result;
+use crate::inputs::{KeyColumn, Keyed};
 use crate::tables::table::TableFile;
 
 /// Reads a column of texts: csv, tsv or parquet. A missing cell is an empty text.
@@ -11,16 +12,17 @@ use crate::tables::table::TableFile;
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("messages.csv");
 /// std::fs::write(&path, "id,text\n1,see you\n2,\"win, now\"\n")?;
-/// assert_eq!(labelflow_data::texts::read_texts(&path, "text")?, ["see you", "win, now"]);
+/// let texts = labelflow_data::texts::read_texts(&path, "text", &Default::default())?;
+/// assert_eq!(texts.value, ["see you", "win, now"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_texts(path: &Path, column: &str) -> Result<Vec<String>> {
-    let table = TableFile::open_named(path)?;
+pub fn read_texts(path: &Path, column: &str, key: &KeyColumn) -> Result<Keyed<Vec<String>>> {
+    let table = TableFile::open_named(path)?.with_key(key)?;
     let texts = table.texts(table.required_column(column)?)?;
     if texts.is_empty() {
         return Err(table.error("at least one row", "none"));
     }
-    Ok(texts)
+    Keyed::of(&table, texts)
 }
 
 #[cfg(test)]
@@ -32,11 +34,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("texts.tsv");
         std::fs::write(&path, "text\tn\nno\t1\nyes\t2\n\t3\nno\t4\n").unwrap();
-        assert_eq!(read_texts(&path, "text").unwrap(), ["no", "yes", "", "no"]);
-        let error = read_texts(&path, "message").unwrap_err().to_string();
+        assert_eq!(read_texts(&path, "text", &KeyColumn::Row).unwrap().value, ["no", "yes", "", "no"]);
+        let error = read_texts(&path, "message", &KeyColumn::Row).unwrap_err().to_string();
         assert!(error.contains("expected a column 'message', found the columns text, n"), "{error}");
         std::fs::write(&path, "text\tn\n").unwrap();
-        assert!(read_texts(&path, "text").unwrap_err().to_string().contains("at least one row"));
-        assert!(read_texts(&path.with_extension("npy"), "text").is_err());
+        assert!(read_texts(&path, "text", &KeyColumn::Row).unwrap_err().to_string().contains("at least one row"));
+        assert!(read_texts(&path.with_extension("npy"), "text", &KeyColumn::Row).is_err());
     }
 }

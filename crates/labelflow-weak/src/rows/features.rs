@@ -8,7 +8,7 @@ use crate::{Error, Result, ensure};
 /// An error shows at most so many column names.
 const SHOWN_NAMES: usize = 12;
 
-/// A table of finite numbers with named columns, `[n_rows, d_features]`.
+/// A table of finite numbers, `[n_rows, d_features]`, whose columns may have names.
 ///
 /// ```
 /// use labelflow_weak::rows::Features;
@@ -22,14 +22,16 @@ const SHOWN_NAMES: usize = 12;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Features {
     names: Vec<String>,
+    /// Whether whoever made the table named its columns.
+    has_names: bool,
     values: Array2<f32>,
 }
 
 impl Features {
-    /// Checks the values; columns are named `x0`, `x1`, ….
+    /// Checks the values; columns have no names of their own, and are called `x0`, `x1`, ….
     pub fn new(values: Array2<f32>) -> Result<Self> {
-        let names = (0..values.ncols()).map(default_name).collect();
-        Self::with_names(values, names)
+        let names = (0..values.ncols()).map(|column| format!("x{column}")).collect();
+        Ok(Self { has_names: false, ..Self::with_names(values, names)? })
     }
 
     /// Checks the values; `names` are the column names.
@@ -40,7 +42,7 @@ impl Features {
         check_any(values.view())?;
         check_distinct("features", "column names that differ", &names)?;
         check_finite(values.view(), |column| format!("'{}'", names[column]))?;
-        Ok(Self { names, values })
+        Ok(Self { names, has_names: true, values })
     }
 
     /// Column names.
@@ -68,9 +70,9 @@ impl Features {
         self.values.ncols()
     }
 
-    /// Whether the columns are named `x0`, `x1`, …, as in a table without names.
-    pub fn has_default_names(&self) -> bool {
-        self.names.iter().enumerate().all(|(column, name)| *name == default_name(column))
+    /// Whether the columns have names of their own. Those of a table without names are told apart by place.
+    pub fn has_names(&self) -> bool {
+        self.has_names
     }
 
     /// The place of the column with this name.
@@ -88,7 +90,7 @@ impl Features {
     /// The columns with these names, in this order.
     pub fn select_columns(&self, names: &[String]) -> Result<Self> {
         let columns = names.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
-        Ok(Self { names: names.to_vec(), values: self.values.select(Axis(1), &columns) })
+        Ok(Self { names: names.to_vec(), has_names: true, values: self.values.select(Axis(1), &columns) })
     }
 
     /// The rows with these indices, in this order.
@@ -99,7 +101,7 @@ impl Features {
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         assert!(!rows.is_empty(), "a selection of no rows is not a table");
-        Self { names: self.names.clone(), values: self.values.select(Axis(0), rows) }
+        Self { names: self.names.clone(), has_names: self.has_names, values: self.values.select(Axis(0), rows) }
     }
 }
 
@@ -132,8 +134,4 @@ fn check_finite(features: ArrayView2<'_, f32>, shown: impl Fn(usize) -> String) 
             Err(Error::data(place, "a finite number", value).with_hint("fill or drop missing values first"))
         }
     }
-}
-
-fn default_name(column: usize) -> String {
-    format!("x{column}")
 }

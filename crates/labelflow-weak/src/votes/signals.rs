@@ -1,7 +1,7 @@
 //! Weak signals q: what several labelers say of each row.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -14,6 +14,8 @@ use crate::{Error, Result, ensure};
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeakSignals {
     labelers: Vec<String>,
+    /// Whether whoever made the signals named their labelers.
+    has_labeler_names: bool,
     classes: Vec<String>,
     values: SignalValues,
 }
@@ -107,6 +109,7 @@ impl WeakSignals {
     fn new(values: SignalValues, n_signals: usize, n_classes: usize) -> Result<Self> {
         let signals = Self {
             labelers: (0..n_signals).map(|signal| format!("labeler{signal}")).collect(),
+            has_labeler_names: false,
             classes: (0..n_classes).map(|class| class.to_string()).collect(),
             values,
         };
@@ -120,7 +123,7 @@ impl WeakSignals {
     /// The same signals with named labelers.
     pub fn with_labelers(self, labelers: Vec<String>) -> Result<Self> {
         check_names("labeler names", &labelers, self.n_signals())?;
-        Ok(Self { labelers, ..self })
+        Ok(Self { labelers, has_labeler_names: true, ..self })
     }
 
     /// The same signals with named classes.
@@ -129,9 +132,14 @@ impl WeakSignals {
         Ok(Self { classes, ..self })
     }
 
-    /// Names of the labelers.
+    /// Names of the labelers: `labeler0`, `labeler1`, … where they have none of their own.
     pub fn labelers(&self) -> &[String] {
         &self.labelers
+    }
+
+    /// Whether the labelers have names of their own. Those without are told apart by place.
+    pub fn has_labeler_names(&self) -> bool {
+        self.has_labeler_names
     }
 
     /// Names of the classes.
@@ -256,6 +264,29 @@ impl WeakSignals {
         }
     }
 
+    /// What these labelers say, in this order: those of this name, or as many by place where labelers have no names. Further labelers are left
+    /// out.
+    pub fn select_labelers(&self, labelers: &[String]) -> Result<Self> {
+        if self.labelers == labelers {
+            return Ok(self.clone());
+        }
+        let differ = |found: String| Error::data("signals", format!("the labelers {}", labelers.join(", ")), found);
+        if !self.has_labeler_names {
+            ensure(self.n_signals() == labelers.len(), || differ(format!("{} without names", self.n_signals())))?;
+            return self.clone().with_labelers(labelers.to_vec());
+        }
+        let places = self.labelers.iter().enumerate().map(|(place, name)| (name, place)).collect::<HashMap<_, _>>();
+        let places = labelers.iter().map(|labeler| places.get(labeler).copied()).collect::<Option<Vec<_>>>();
+        let places = places.ok_or_else(|| differ(self.labelers.join(", ")))?;
+        let values = match &self.values {
+            SignalValues::Votes(votes) => {
+                SignalValues::Votes(Votes::from_bytes(votes.bytes().select(Axis(1), &places), votes.n_classes())?)
+            }
+            SignalValues::Probabilities(p) => SignalValues::Probabilities(p.select(Axis(1), &places)),
+        };
+        Ok(Self { labelers: labelers.to_vec(), has_labeler_names: true, classes: self.classes.clone(), values })
+    }
+
     /// The rows with these indices, in this order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
@@ -263,7 +294,7 @@ impl WeakSignals {
             SignalValues::Votes(votes) => SignalValues::Votes(votes.select_rows(rows)),
             SignalValues::Probabilities(p) => SignalValues::Probabilities(p.select(Axis(0), rows)),
         };
-        Self { labelers: self.labelers.clone(), classes: self.classes.clone(), values }
+        Self { labelers: self.labelers.clone(), classes: self.classes.clone(), values, ..*self }
     }
 }
 

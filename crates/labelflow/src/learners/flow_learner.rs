@@ -1,5 +1,6 @@
 //! What the label learning flows of all tasks share: settings, their checks, and what a fitted one can do.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use burn::module::Module;
@@ -119,14 +120,13 @@ impl<L: FlowLearner> FittedFlow<L> {
         Ok(self)
     }
 
-    /// The columns that the model was trained on, in its order: by name, or by place when the table's columns have no names of their
-    /// own.
-    pub fn arrange(&self, features: Features) -> Result<Features> {
-        if features.names() == self.feature_names || features.has_default_names() {
-            check_columns(&features, self.feature_names.len())?;
-            return Ok(features);
+    /// The columns that the model was trained on, in its order: by name, or by place where the columns have no names of their own.
+    fn arranged<'f>(&self, features: &'f Features) -> Result<Cow<'f, Features>> {
+        if features.has_names() && features.names() != self.feature_names {
+            return Ok(Cow::Owned(features.select_columns(&self.feature_names)?));
         }
-        Ok(features.select_columns(&self.feature_names)?)
+        check_columns(features, self.feature_names.len())?;
+        Ok(Cow::Borrowed(features))
     }
 
     /// As many rows as are predicted at once when there are enough: fewer take less memory, more take no less time.
@@ -136,15 +136,15 @@ impl<L: FlowLearner> FittedFlow<L> {
 
     /// Features as the flow sees them.
     pub(crate) fn scaled(&self, features: &Features) -> Result<Array2<f32>> {
-        check_columns(features, self.feature_names.len())?;
-        scale(self.scaler.as_ref(), features.values())
+        scale(self.scaler.as_ref(), self.arranged(features)?.values())
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, d_labels]`, as the flow gives them.
     pub(crate) fn draw(&self, features: &Features, shape: [usize; 2]) -> Result<Array3<f32>> {
-        let scaled = self.scaled(features)?;
+        let features = self.arranged(features)?;
+        let scaled = self.scaled(&features)?;
         let FlowSettings { seed, device, .. } = self.config.settings();
-        Ok(sample_rows(&self.flow, features, &scaled, shape, seed, &device.open()?))
+        Ok(sample_rows(&self.flow, &features, &scaled, shape, seed, &device.open()?))
     }
 
     /// What a row takes as the flow's condition with an intermediate result, and as cells, as an array, scaled and as a tensor.

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._batches.prediction import BatchPrediction, class_columns, class_fields
 from .._inputs.features import check_rows, read_features, set_features
+from .._inputs.frames import check_same_order
 from .._inputs.settings import threads_of
 from .._inputs.signals import Signals, as_signals
 from .estimator import Estimator
@@ -46,6 +47,7 @@ class FeatureClassifier(BatchPrediction, Estimator):
         if y is not None and signals is not None:
             raise TypeError("fit: expected y or signals, found both")
         features, names = read_features(X, min_rows=2)
+        check_same_order(X, y if signals is None else signals, "signals")
         given = as_signals(y if signals is None else signals, self.abstain, self.classes)
         check_rows(len(features), f"{len(given)} rows of signals", len(given))
         given._raw.check_any_vote()
@@ -100,6 +102,7 @@ class FeatureClassifier(BatchPrediction, Estimator):
         float
         """
         predicted = self.predict(X)
+        check_same_order(X, y, "y")
         if not isinstance(y, Signals) and np.ndim(y) == 1:
             labels = np.asarray(y)
             check_rows(len(predicted), f"{len(labels)} labels", len(labels))

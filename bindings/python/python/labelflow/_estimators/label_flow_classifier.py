@@ -15,6 +15,7 @@ from .._batches.prediction import class_columns, label_values
 from .._inputs.bounds import read_bounds
 from .._inputs.class_values import class_values
 from .._inputs.features import check_rows
+from .._inputs.frames import check_same_order
 from .._inputs.settings import like, plain, threads_of
 from .._inputs.signals import Signals
 from .._labelflow import FlowClassifier
@@ -149,6 +150,7 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
         (5, 2)
         """
         features = self._read(X)
+        check_same_order(X, y, "y")
         labels = np.asarray(y)
         check_rows(len(features), f"labels of shape {labels.shape}", len(labels) if labels.ndim == 1 else None)
         known = labels[:, np.newaxis] == self.classes_

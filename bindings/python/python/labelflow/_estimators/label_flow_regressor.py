@@ -15,6 +15,7 @@ from .._batches.prediction import BatchPrediction
 from .._inputs.features import read_features, set_features
 from .._inputs.rules import are_rules, read_range, read_rules
 from .._inputs.settings import like, threads_of
+from .._inputs.frames import check_same_order
 from .._inputs.values import measured_range, measured_rules, r2, read_values
 from .._labelflow import FlowRegressor, RawRules
 from .._messages.warnings import warn_of_all
@@ -136,6 +137,7 @@ class LabelFlowRegressor(LabelFlow, BatchPrediction):
                 "This estimator requires y to be passed, but the target y is None: give rules about the labels."
             )
         if rules is None and not are_rules(y):
+            check_same_order(X, y, "y")
             values = read_values(y, len(features))
             given = measured_rules(features, values)
             label_range = label_range or measured_range(values)
@@ -200,6 +202,7 @@ class LabelFlowRegressor(LabelFlow, BatchPrediction):
         float
         """
         predicted = self.predict(X)
+        check_same_order(X, y, "y")
         return r2(read_values(y, len(predicted)), predicted)
 
     def _set_model(self, model: FlowRegressor) -> None:

@@ -109,8 +109,13 @@ def set_features(estimator: Any, n_features: int, names: list[str] | None) -> No
 
 def set_saved_features(estimator: Any, names: list[str]) -> None:
     """Stores which columns a saved model was fitted to. Columns without names are called x0, x1, … in it."""
-    were_given = names != [f"x{place}" for place in range(len(names))]
+    were_given = names != _unnamed(len(names))
     set_features(estimator, len(names), names if were_given else None)
+
+
+def _unnamed(n_features: int) -> list[str]:
+    """What columns without names are called in a saved model."""
+    return [f"x{place}" for place in range(n_features)]
 
 
 def read_like_fitted(estimator: Any, X: Any) -> np.ndarray:
@@ -123,6 +128,9 @@ def read_like_fitted(estimator: Any, X: Any) -> np.ndarray:
 def check_same_features(estimator: Any, n_features: int, names: list[str] | None) -> None:
     """Checks that rows to predict have the columns of the fit."""
     fitted = getattr(estimator, "feature_names_in_", None)
+    unnamed = _unnamed(n_features)
+    if fitted is None and names is not None and names != unnamed and sorted(names) == sorted(unnamed):
+        raise ValueError(_name_difference(unnamed, names))
     name = type(estimator).__name__
     if fitted is not None and names is None:
         warn(f"X does not have valid feature names, but {name} was fitted with feature names")

@@ -50,6 +50,22 @@ def integers(frame: Any) -> np.ndarray | None:
     return matrix
 
 
+def check_same_order(X: Any, other: Any, name: str) -> None:
+    """Refuses rows that pandas calls the same but that stand in another order: rows are matched by position."""
+    own, others = (getattr(value, "index", None) if _is_of_pandas(value) else None for value in (X, other))
+    if own is None or others is None or len(own) != len(others) or own.equals(others):
+        return
+    if own.is_unique and others.is_unique and own.isin(others).all():
+        raise ValueError(
+            f"Expected X and {name} with the same index in the same order, found the same index in another order: "
+            f"rows are matched by position, so use {name}.loc[X.index]."
+        )
+
+
+def _is_of_pandas(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "pandas"
+
+
 def is_sparse(value: Any) -> bool:
     """Whether it is a sparse matrix or array of scipy."""
     return type(value).__module__.partition(".")[0] == "scipy" and hasattr(value, "tocoo")

@@ -11,7 +11,8 @@ use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture};
 use labelflow_data::catalog::{CatalogEntry, CheckReport, FileCheck, FileState, catalog, check, fetch, find};
 use labelflow_data::inputs::{
-    RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals, write_value_labels,
+    KeyHead, LabelRows, RowNames, RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals,
+    write_value_labels,
 };
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression, PlantedVotes};
 use ndarray::Array2;
@@ -180,7 +181,7 @@ fn furniture(category: FurnitureCategory, n_shapes: usize, seed: u64, out: &Path
 pub(crate) fn write_truth(path: &Path, truth: &Truth, classes: &[String]) -> anyhow::Result<()> {
     let p = |(row, class): (usize, usize)| if truth.labels()[row] == class { 1.0 } else { 0.0 };
     let certain = Array2::from_shape_fn((truth.n_rows(), classes.len()), p);
-    Ok(write_labels(path, &SoftLabels::new(certain)?, classes)?)
+    Ok(write_labels(path, &KeyHead::default(), LabelRows::of(&SoftLabels::new(certain)?), classes)?)
 }
 
 /// The rules of a dataset as a file that `fit` reads.
@@ -199,5 +200,6 @@ pub(crate) fn write_true_values(path: &Path, truth: &TrueValues) -> anyhow::Resu
         q95: values.clone(),
         mean: values,
     };
-    Ok(write_value_labels(path, &certain)?)
+    let rows = RowNames::Place(0..truth.n_rows() as u64);
+    Ok(write_value_labels(path, &KeyHead::default(), &rows, &certain)?)
 }

@@ -7,7 +7,7 @@ use labelflow::learners::FitOptions;
 use labelflow::rows::SoftLabels;
 use labelflow::{LabelFlowClassifier, SavedModel, TrainConfig};
 use labelflow_data::catalog::{BoundsFrom, embedded, simulate};
-use labelflow_data::inputs::{write_labels, write_signals};
+use labelflow_data::inputs::{KeyHead, LabelRows, write_labels, write_signals};
 
 use super::{DemoArgs, train};
 use crate::commands::data::write_truth;
@@ -61,7 +61,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let header = ["on test rows", "accuracy %", "calibration error %", "Brier score"];
     output::print(&output::table(header, rows))?;
     model.save(&out.join("model"))?;
-    write_labels(&out.join("labels.csv"), &flow, model.classes())?;
+    write_labels(&out.join("labels.csv"), &KeyHead::default(), LabelRows::of(&flow), model.classes())?;
     output::print(&format!(
         "\n{folder}/labels.csv holds the test rows' labels with probabilities, {folder}/model the model. Try:\n\n  \
          labelflow analyze --signals {folder}/signals.csv --classes benign,malignant\n  \

@@ -7,7 +7,7 @@ use labelflow::rows::LabelRange;
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
 use labelflow::{LabelFlowRegressor, SavedModel, TrainConfig};
 use labelflow_data::catalog::{RuleProblem, Split, embedded, measure_rules};
-use labelflow_data::inputs::write_value_labels;
+use labelflow_data::inputs::{KeyHead, RowNames, write_value_labels};
 
 use super::{DemoArgs, train};
 use crate::commands::data::{write_rules_of, write_true_values};
@@ -54,7 +54,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let header = ["on test rows", "root mean squared error", "R²", "labels in 80 % intervals"];
     output::print(&format!("\n{}", output::table(header, rows)))?;
     model.save(&out.join("model"))?;
-    write_value_labels(&out.join("labels.csv"), &value_labels(&flow)?)?;
+    let rows = RowNames::Place(0..test.n_rows() as u64);
+    write_value_labels(&out.join("labels.csv"), &KeyHead::default(), &rows, &value_labels(&flow)?)?;
     output::print(&format!(
         "\n{folder}/labels.csv holds the test rows' labels with deviations and quantiles, {folder}/model the model. Try:\n\n  \
          labelflow eval {folder}/model --features {folder}/test/features.csv --labels {folder}/test/labels.csv\n  \

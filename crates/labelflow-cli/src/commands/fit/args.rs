@@ -45,7 +45,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "MODEL_DIR", conflicts_with_all = [
         "run", "features", "signals", "bounds", "classes", "abstain", "task", "rules", "range", "shapes", "scans", "system",
         "labels_for_eval", "max_minutes", "seed", "preset", "epochs", "likelihood_weight", "batch_size", "samples", "device",
-        "memory", "feature_columns", "signal_columns",
+        "memory", "feature_columns", "signal_columns", "key",
     ])]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
@@ -86,6 +86,10 @@ pub(crate) struct FitSettings {
     /// The columns that are signals, likewise; without --signals they are columns of --features
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) signal_columns: Option<Vec<String>>,
+    /// Column that names the rows in every table: rows are matched by it, whatever their order [default: `row` in the tables that have it, else
+    /// the order of the rows]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) key: Option<String>,
     /// For classification: the highest error rate of each labeler: a number from 0 to 1, a file, or 'auto', an estimate from their
     /// agreement [default: auto]
     #[arg(long, value_name = "BOUNDS", allow_negative_numbers = true)]

@@ -3,10 +3,11 @@
 use anyhow::Context;
 use labelflow::evaluation::classification_metrics;
 use labelflow::learners::FittedLabelFlowClassifier;
-use labelflow::rows::Truth;
 use labelflow::sources::RowSource;
 use labelflow::{Bounds, LabelFlowClassifier, WeakDataset};
-use labelflow_data::inputs::{SignalsOptions, convention_doubt, read_features, read_labels, read_signals};
+use labelflow_data::inputs::{
+    Keyed, RowKeys, SignalsOptions, convention_doubt, read_features, read_labels, read_signals,
+};
 
 use super::parts::PartsSource;
 use super::plan::{FitPlan, SharedSettings, required};
@@ -16,7 +17,7 @@ use crate::terminal::output;
 
 /// What is trained on.
 enum Rows {
-    Memory(WeakDataset),
+    Memory(WeakDataset, RowKeys),
     /// Bounds, and the bytes that are left for training.
     Parts(PartsSource, Bounds, u64),
 }
@@ -25,7 +26,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let mut config: LabelFlowClassifier = plan.config()?;
     let rows = read(plan)?;
     let n_rows = match &rows {
-        Rows::Memory(dataset) => dataset.n_rows() as u64,
+        Rows::Memory(dataset, _) => dataset.n_rows() as u64,
         Rows::Parts(source, ..) => source.n_rows(),
     };
     let LabelFlowClassifier { seed, training, likelihood_weight, device, .. } = &mut config;
@@ -35,9 +36,9 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     }
     config.n_samples = plan.args.model.samples.unwrap_or(config.n_samples);
     let (fit, judged) = match &rows {
-        Rows::Memory(dataset) => {
+        Rows::Memory(dataset, keys) => {
             let classes = dataset.signals().classes();
-            let judged = plan.truth(n_rows, |path| read_labels(path, classes), Truth::n_rows)?;
+            let judged = plan.truth(keys, |path, key| read_labels(path, classes, key))?;
             let judged = judged.map(|truth| (dataset.features(), truth));
             (config.prepare(dataset)?, judged)
         }
@@ -55,6 +56,7 @@ fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
     let options = SignalsOptions {
         classes: settings.classes.clone().unwrap_or_default(),
         abstain: settings.abstain.unwrap_or_default(),
+        key: settings.key_column(),
         ..Default::default()
     };
     if settings.is_in_parts() {
@@ -62,13 +64,13 @@ fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
         return Ok(Rows::Parts(source, bounds, memory));
     }
     let signals_path = required(&settings.signals, "signals")?;
-    let features = read_features(path)?;
-    let signals = read_signals(signals_path, &options)?;
+    let Keyed { value: features, keys } = read_features(path, &options.key)?;
+    let signals = read_signals(signals_path, &options)?.in_order_of(&keys)?;
     if let Some(doubt) = convention_doubt(&signals) {
         output::note(&format!("{}: {doubt}", signals_path.display()));
     }
     let bounds = settings.bounds().resolve(&signals)?;
     let dataset = WeakDataset::new(features, signals, bounds)
         .with_context(|| format!("{}, {}", path.display(), signals_path.display()))?;
-    Ok(Rows::Memory(dataset))
+    Ok(Rows::Memory(dataset, keys))
 }

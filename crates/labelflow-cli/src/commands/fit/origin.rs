@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
-use labelflow_data::inputs::AbstainConvention;
+use labelflow_data::inputs::{AbstainConvention, KeyColumn};
 use labelflow_data::parts::TableParts;
 use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
@@ -192,7 +192,7 @@ impl Repetition {
 
 /// Whether there is such a file or folder, or a pattern names any file.
 fn is_there(path: &Path) -> bool {
-    path.exists() || (TableParts::is_several(path) && TableParts::open(path).is_ok())
+    path.exists() || (TableParts::is_several(path) && TableParts::open(path, &KeyColumn::Place).is_ok())
 }
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
@@ -200,7 +200,7 @@ fn sha256_of(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::default();
     let files = match path.exists() {
         true if path.is_dir() => Some(entries(path)?),
-        false if TableParts::is_several(path) => Some(TableParts::open(path)?.files().to_vec()),
+        false if TableParts::is_several(path) => Some(TableParts::open(path, &KeyColumn::Place)?.files().to_vec()),
         _ => None,
     };
     if let Some(files) = files {

@@ -13,7 +13,6 @@ use labelflow_data::parts::{
 use super::args::FitSettings;
 use super::plan::{FitPlan, required};
 use crate::inputs::bounds_setting::BoundsSetting;
-use crate::inputs::row_counts::check_n_rows;
 use crate::terminal::output;
 
 /// Rows that are read at once in a pass over all.
@@ -42,10 +41,10 @@ impl PartsSource {
     pub(super) fn open_features(plan: &FitPlan<'_>) -> anyhow::Result<(Self, u64)> {
         refuse_evaluation(&plan.settings)?;
         let settings = &plan.settings;
-        let table = TableParts::open(required(&settings.features, "features")?)?;
+        let table = TableParts::open(required(&settings.features, "features")?, &settings.key_column())?;
         let columns = match &settings.feature_columns {
             Some(names) => table.columns_like(names)?,
-            None => (0..table.columns().len()).collect(),
+            None => table.columns_of_values(),
         };
         let features = FeatureParts::new(table, columns)?;
         let left = settings.memory().left_to_work(features.names().len(), 1)?;
@@ -60,7 +59,9 @@ impl PartsSource {
         // The signals are in the files of the features if no others are named.
         let path = settings.signals.as_deref().unwrap_or(features_path);
         let (features, signals) = tables(settings, features_path)?;
-        check_n_rows(path, signals.n_rows(), features_path, features.n_rows())?;
+        if let Some(doubt) = signals.table().check_same_rows(features.table())? {
+            output::note(&format!("warning: {doubt}"));
+        }
         let n_columns = features.names().len() + signals.labelers().len();
         let left = settings.memory().left_to_work(n_columns, 1)?;
         let bounds = settings.bounds();
@@ -132,9 +133,10 @@ fn read_votes(
 }
 
 fn tables(settings: &FitSettings, path: &Path) -> anyhow::Result<(FeatureParts, VoteParts)> {
-    let table = TableParts::open(path)?;
+    let key = settings.key_column();
+    let table = TableParts::open(path, &key)?;
     let votes = match &settings.signals {
-        Some(path) => TableParts::open(path)?,
+        Some(path) => TableParts::open(path, &key)?,
         None => table.clone(),
     };
     let signals = match &settings.signal_columns {
@@ -143,13 +145,13 @@ fn tables(settings: &FitSettings, path: &Path) -> anyhow::Result<(FeatureParts, 
             "{}: expected --signals, or --signal-columns that say which columns of the features' files are signals, found neither",
             path.display()
         ),
-        None => (0..votes.columns().len()).collect(),
+        None => votes.columns_of_values(),
     };
     let features = match &settings.feature_columns {
         Some(names) => table.columns_like(names)?,
         None => {
             let is_signal = |column: &usize| votes == table && signals.contains(column);
-            (0..table.columns().len()).filter(|column| !is_signal(column)).collect()
+            table.columns_of_values().into_iter().filter(|column| !is_signal(column)).collect()
         }
     };
     if votes == table

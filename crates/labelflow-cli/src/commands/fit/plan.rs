@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use labelflow::TrainConfig;
 use labelflow::storage::ModelTask;
 use labelflow::training::{BatchSize, DeviceKind, Preset};
+use labelflow_data::inputs::{KeyColumn, Keyed, RowKeys, Rows};
 use labelflow_data::parts::TableParts;
 use serde::de::DeserializeOwned;
 
@@ -14,7 +15,6 @@ use super::origin::Repetition;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
 use crate::inputs::memory_size::MemorySize;
-use crate::inputs::row_counts::check_n_rows;
 
 const CLASSES: &[ModelTask] = &[ModelTask::Classification];
 const VALUES: &[ModelTask] = &[ModelTask::Regression];
@@ -55,6 +55,7 @@ optional_settings! {
     memory for TABLES,
     feature_columns for TABLES,
     signal_columns for CLASSES,
+    key for TABLES,
     task for ALL,
     out for ALL,
 }
@@ -111,6 +112,11 @@ impl FitSettings {
             || self.signal_columns.is_some()
             || several(&self.features)
             || several(&self.signals)
+    }
+
+    /// The column that names rows.
+    pub(super) fn key_column(&self) -> KeyColumn {
+        KeyColumn::of(self.key.as_deref())
     }
 
     /// What rows in parts may take.
@@ -181,18 +187,14 @@ impl<'a> FitPlan<'a> {
         }
     }
 
-    /// The true labels to evaluate by, if any are named: as many as there are rows.
-    pub(super) fn truth<T>(
+    /// The true labels to evaluate by, if any are named: those of the rows.
+    pub(super) fn truth<T: Rows>(
         &self,
-        n_rows: u64,
-        read: impl FnOnce(&Path) -> labelflow_data::Result<T>,
-        n_labels: fn(&T) -> usize,
+        rows: &RowKeys,
+        read: impl FnOnce(&Path, &KeyColumn) -> labelflow_data::Result<Keyed<T>>,
     ) -> anyhow::Result<Option<T>> {
         let Some(path) = &self.settings.labels_for_eval else { return Ok(None) };
-        let truth = read(path)?;
-        let features = required(&self.settings.features, "features")?;
-        check_n_rows(path, n_labels(&truth) as u64, features, n_rows)?;
-        Ok(Some(truth))
+        Ok(Some(read(path, &self.settings.key_column())?.in_order_of(rows)?))
     }
 
     /// Changes the settings that flows of all tasks have to what flags say.

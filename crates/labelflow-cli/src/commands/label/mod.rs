@@ -5,13 +5,13 @@ pub(crate) mod vote_labeler;
 
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use labelflow::evaluation::ClassificationMetrics;
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::labelers::LabelerErrors;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
-    AbstainConvention, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
+    AbstainConvention, Keyed, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
 };
 use serde::Serialize;
 
@@ -214,17 +214,12 @@ fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<
         let options = SignalsOptions {
             classes: signals.classes().to_vec(),
             abstain: args.signals.abstain.map(AbstainConvention::from).unwrap_or_default(),
+            key: args.signals.key.column(),
             ..Default::default()
         };
-        let labelled = read_signals(path, &options)?;
-        ensure!(
-            labelled.labelers() == signals.labelers(),
-            "{}: expected the labelers {}, found {}",
-            path.display(),
-            signals.labelers().join(", "),
-            labelled.labelers().join(", ")
-        );
-        let truth = read_labels(truth_path, signals.classes())?;
+        let Keyed { value: labelled, keys } = read_signals(path, &options)?;
+        let labelled = labelled.select_labelers(signals.labelers()).with_context(|| format!("{}", path.display()))?;
+        let truth = read_labels(truth_path, signals.classes(), &options.key)?.in_order_of(&keys)?;
         let measured = Bounds::measured(&labelled, &truth).with_context(place)?;
         known.bounds.get_or_insert(measured);
         known.errors.get_or_insert(LabelerErrors::measured(&labelled, &truth)?);

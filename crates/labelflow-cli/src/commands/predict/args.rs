@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use labelflow_data::parts::BadRows;
 
-use crate::flags::{DeviceName, flag_values};
+use crate::flags::{DeviceName, KeyArgs, flag_values};
 use crate::inputs::memory_size::MemorySize;
 
 #[derive(Debug, Args)]
@@ -22,6 +22,8 @@ pub(crate) struct PredictArgs {
     /// For classification: weak signals of these rows; adds the column `agreement`, the share of labelers that agree with the label
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
     /// The device to compute on
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) device: DeviceName,

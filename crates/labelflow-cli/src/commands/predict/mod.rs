@@ -12,14 +12,13 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelTask, SavedModel};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    LabelColumns, LabelExtras, LabelRows, SignalsOptions, ValueLabels, read_features, read_signals, write_labels_with,
-    write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
+    Keyed, LabelColumns, LabelExtras, LabelRows, RowNames, SignalsOptions, ValueLabels, read_features, read_signals,
+    write_labels, write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
-use crate::flags::DeviceName;
-use crate::inputs::row_counts::check_n_rows;
+use crate::flags::{DeviceName, KeyArgs};
 use crate::terminal::output;
 use args::PredictArgs;
 use rows::{PredictRows, RowCounts};
@@ -58,19 +57,19 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
     };
     let n_votes = votes.as_ref().map_or(0, Votes::n_columns);
     let batch_rows = rows.batch_rows(n_votes, model.bytes_per_row(), model.rows_at_once(), args)?;
-    let (n_rows, in_memory) = (rows.n_rows(), rows.are_in_memory());
+    let (n_rows, in_memory, key) = (rows.n_rows(), rows.are_in_memory(), rows.key_head());
     let mut n_overruled = 0;
     let label = |push: &mut dyn FnMut(LabelRows<'_>) -> labelflow_data::Result<()>| {
         let mut reader = votes.as_ref().map(|votes| votes.reader(n_rows));
-        rows.visit(batch_rows, args, |rows, counts| {
+        rows.visit(batch_rows, args, |rows, names, counts| {
             let signals = reader.as_mut().map(|reader| reader(rows.n_rows)).transpose()?;
-            let labelled = Labelled::of(&model, rows, signals.as_deref()).with_context(place)?;
+            let labelled = Labelled::of(&model, rows, names, signals.as_deref()).with_context(place)?;
             counts.add_lost(rows, &labelled.lost);
             if counts.n_lost > 0 && counts.n_lost + counts.n_bad == n_rows {
                 return Err(FittedLabelFlowClassifier::all_rows_lost()).with_context(place);
             }
             let labelled = match args.bad_rows() {
-                BadRows::Abstain => labelled.with_bad(rows, classes.len()),
+                BadRows::Abstain => labelled.with_bad(rows, names, classes.len()),
                 _ => labelled,
             };
             let shares = labelled.agreement.iter().flatten().flatten();
@@ -78,16 +77,17 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
             let extras = LabelExtras { agreement: labelled.agreement.as_deref(), sets: labelled.sets.as_deref() };
-            let (numbers, has_label) = (Some(&labelled.rows[..]), labelled.has_label.as_deref());
-            Ok(push(LabelRows { labels, rows: numbers, has_label, extras })?)
+            let (rows, has_label) = (labelled.rows.as_ref(), labelled.has_label.as_deref());
+            Ok(push(LabelRows { labels, rows, has_label, extras })?)
         })
     };
-    let columns = LabelColumns { sets: model.certainty().sets.is_some(), agreement: votes.is_some(), tasks: false };
+    let (sets, agreement) = (model.certainty().sets.is_some(), votes.is_some());
+    let columns = LabelColumns { key, sets, agreement };
     let counts = match in_memory {
-        true => label(&mut |rows| write_labels_with(&args.out, rows.labels, classes, rows.extras)),
-        false => {
-            write_labels_with_as_they_come(&args.out, classes, columns, |out| label(&mut |rows| out.push_rows(rows)))
-        }
+        true => label(&mut |rows| write_labels(&args.out, &columns.key, rows, classes)),
+        false => write_labels_with_as_they_come(&args.out, classes, columns.clone(), |out| {
+            label(&mut |rows| out.push_rows(rows))
+        }),
     }?;
     note_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
     if votes.is_some() {
@@ -121,15 +121,17 @@ type NextVotes<'a> = Box<dyn FnMut(usize) -> labelflow_data::Result<Cow<'a, Weak
 
 impl Votes {
     fn read(path: &Path, classes: &[String], rows: &PredictRows, args: &PredictArgs) -> anyhow::Result<Self> {
-        let options = SignalsOptions { classes: classes.to_vec(), ..Default::default() };
-        let check = |found| check_n_rows(path, found, &args.features, rows.n_rows());
-        if rows.are_in_memory() {
-            let signals = read_signals(path, &options)?;
-            check(signals.n_rows() as u64)?;
-            return Ok(Self::Memory(signals));
+        let options = SignalsOptions { classes: classes.to_vec(), key: args.key.column(), ..Default::default() };
+        let features = match rows {
+            PredictRows::Memory(features) => {
+                return Ok(Self::Memory(read_signals(path, &options)?.in_order_of(&features.keys)?));
+            }
+            PredictRows::Parts(features) => features,
+        };
+        let parts = VoteParts::open(path, &options.key)?;
+        if let Some(doubt) = parts.table().check_same_rows(features.table())? {
+            output::note(&format!("warning: {doubt}"));
         }
-        let parts = VoteParts::open(path)?;
-        check(parts.n_rows())?;
         // Their meaning is all that is needed, not their patterns.
         Ok(Self::Parts(Box::new(VoteStream::read(parts, &options, |_, _| 0)?)))
     }
@@ -174,8 +176,8 @@ pub(super) fn agreement(signals: &WeakSignals, labels: &SoftLabels) -> Vec<Optio
 /// The labels of some rows.
 #[derive(Default)]
 struct Labelled {
-    /// Their numbers.
-    rows: Vec<u64>,
+    /// Their names.
+    rows: Option<RowNames>,
     /// Nothing if there is none.
     labels: Option<SoftLabels>,
     has_label: Option<Vec<bool>>,
@@ -189,6 +191,7 @@ impl Labelled {
     fn of(
         model: &FittedLabelFlowClassifier,
         rows: &FeatureRows,
+        names: &RowNames,
         signals: Option<&WeakSignals>,
     ) -> anyhow::Result<Self> {
         let Some(features) = &rows.features else { return Ok(Self::default()) };
@@ -198,7 +201,7 @@ impl Labelled {
             false => agreement(&signals.select_rows(&rows.good), &part.labels),
         });
         Ok(Self {
-            rows: rows.good_rows(),
+            rows: Some(rows.good_names(names)),
             labels: Some(part.labels),
             has_label: None,
             sets: part.sets,
@@ -208,7 +211,7 @@ impl Labelled {
     }
 
     /// With bad rows in their places: no label, equally probable classes, all of them possible.
-    fn with_bad(self, rows: &FeatureRows, n_classes: usize) -> Self {
+    fn with_bad(self, rows: &FeatureRows, names: &RowNames, n_classes: usize) -> Self {
         if rows.good.len() == rows.n_rows {
             return self;
         }
@@ -229,7 +232,7 @@ impl Labelled {
             }
         }
         Self {
-            rows: rows.all_rows(),
+            rows: Some(names.clone()),
             labels: Some(SoftLabels::new(p).expect("rows that sum to one")),
             has_label: Some(has_label),
             sets: Some(sets),
@@ -250,9 +253,9 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
     let place = || format!("{}", args.features.display());
     let rows = PredictRows::open(model, args)?;
     let batch_rows = rows.batch_rows(0, model.bytes_per_row(), model.rows_at_once(), args)?;
-    let in_memory = rows.are_in_memory();
-    let label = |push: &mut dyn FnMut(&[u64], &ValueLabels) -> labelflow_data::Result<()>| {
-        rows.visit(batch_rows, args, |rows, counts| {
+    let (in_memory, key) = (rows.are_in_memory(), rows.key_head());
+    let label = |push: &mut dyn FnMut(&RowNames, &ValueLabels) -> labelflow_data::Result<()>| {
+        rows.visit(batch_rows, args, |rows, names, counts| {
             let (good, labels, lost) = match &rows.features {
                 None => Default::default(),
                 Some(features) => values_of(model, features, rows).with_context(place)?,
@@ -262,18 +265,18 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
                 let row = rows.first_row + rows.good[first] as u64;
                 return Err(FittedLabelFlowRegressor::row_lost(row)).with_context(place);
             }
-            let (numbers, labels) = match args.bad_rows() {
-                BadRows::Abstain => (rows.all_rows(), in_places(&labels, &good, rows)),
-                _ => (good, labels),
+            let (names, labels) = match args.bad_rows() {
+                BadRows::Abstain => (names.clone(), in_places(&labels, &good, rows)),
+                _ => (names.select(&good), labels),
             };
-            counts.n_labelled += numbers.len() as u64;
-            Ok(push(&numbers, &labels)?)
+            counts.n_labelled += names.n_rows() as u64;
+            Ok(push(&names, &labels)?)
         })
     };
     let mut counts = match in_memory {
-        true => label(&mut |_, labels| write_value_labels(&args.out, labels)),
-        false => write_value_labels_as_they_come(&args.out, |out| {
-            label(&mut |numbers, labels| out.push_rows(numbers, labels))
+        true => label(&mut |names, labels| write_value_labels(&args.out, &key, names, labels)),
+        false => write_value_labels_as_they_come(&args.out, &key, |out| {
+            label(&mut |names, labels| out.push_rows(names, labels))
         }),
     }?;
     // A row on which the flow overflows is as bad as one with a feature that is missing.
@@ -285,22 +288,22 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
     Ok(counts)
 }
 
-/// The numbers and the labels of the rows that can be labelled, and which of the good ones cannot.
+/// The rows that can be labelled, counted from the first, their labels, and which of the good ones cannot.
 fn values_of(
     model: &FittedLabelFlowRegressor,
     features: &Features,
     rows: &FeatureRows,
-) -> anyhow::Result<(Vec<u64>, ValueLabels, Vec<usize>)> {
+) -> anyhow::Result<(Vec<usize>, ValueLabels, Vec<usize>)> {
     let PartDistribution { labels, lost } = model.predict_part(features)?;
     let mut labels = value_labels(&labels)?;
-    let mut numbers = rows.good_rows();
+    let mut known = rows.good.clone();
     for &lost in lost.iter().rev() {
-        numbers.remove(lost);
+        known.remove(lost);
         for column in columns(&mut labels) {
             column.remove(lost);
         }
     }
-    Ok((numbers, labels, lost))
+    Ok((known, labels, lost))
 }
 
 fn columns(labels: &mut ValueLabels) -> [&mut Vec<f64>; 5] {
@@ -309,12 +312,12 @@ fn columns(labels: &mut ValueLabels) -> [&mut Vec<f64>; 5] {
 }
 
 /// The labels of these rows among all rows, which otherwise have none.
-fn in_places(labels: &ValueLabels, numbers: &[u64], rows: &FeatureRows) -> ValueLabels {
+fn in_places(labels: &ValueLabels, known: &[usize], rows: &FeatureRows) -> ValueLabels {
     let mut placed = labels.clone();
     for column in columns(&mut placed) {
-        let known = std::mem::replace(column, vec![f64::NAN; rows.n_rows]);
-        for (value, number) in known.into_iter().zip(numbers) {
-            column[(number - rows.first_row) as usize] = value;
+        let values = std::mem::replace(column, vec![f64::NAN; rows.n_rows]);
+        for (value, &row) in values.into_iter().zip(known) {
+            column[row] = value;
         }
     }
     placed
@@ -342,22 +345,29 @@ impl Model {
     }
 }
 
-/// Probabilities of the rows of a file.
-pub(crate) fn classes(model: &FittedLabelFlowClassifier, features: &Path) -> anyhow::Result<SoftLabels> {
-    let rows = read_features(features)?;
-    let predict = || model.predict_proba_with_lost(&model.arrange(rows)?);
-    let (labels, lost) = predict().with_context(|| format!("{}", features.display()))?;
+/// Probabilities of the rows of a file, and what the rows are called.
+pub(crate) fn classes(
+    model: &FittedLabelFlowClassifier,
+    features: &Path,
+    key: &KeyArgs,
+) -> anyhow::Result<Keyed<SoftLabels>> {
+    let rows = read_features(features, &key.column().beside(model.feature_names()))?;
+    let (value, lost) =
+        model.predict_proba_with_lost(&rows.value).with_context(|| format!("{}", features.display()))?;
     let first = lost.first().map(|&row| row as u64);
-    note_lost(features, lost.len() as u64, first, labels.n_rows() as u64);
-    Ok(labels)
+    note_lost(features, lost.len() as u64, first, value.n_rows() as u64);
+    Ok(Keyed { value, keys: rows.keys })
 }
 
-/// Distributions of the labels of the rows of a file.
-pub(crate) fn values(model: &FittedLabelFlowRegressor, features: &Path) -> anyhow::Result<ValueDistribution> {
-    let label = || -> anyhow::Result<ValueDistribution> {
-        Ok(model.predict_distribution(&model.arrange(read_features(features)?)?)?)
-    };
-    label().with_context(|| format!("{}", features.display()))
+/// Distributions of the labels of the rows of a file, and what the rows are called.
+pub(crate) fn values(
+    model: &FittedLabelFlowRegressor,
+    features: &Path,
+    key: &KeyArgs,
+) -> anyhow::Result<Keyed<ValueDistribution>> {
+    let rows = read_features(features, &key.column().beside(model.feature_names()))?;
+    let value = model.predict_distribution(&rows.value).with_context(|| format!("{}", features.display()))?;
+    Ok(Keyed { value, keys: rows.keys })
 }
 
 /// What is written of them.

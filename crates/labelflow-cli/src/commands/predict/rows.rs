@@ -1,9 +1,8 @@
 //! The rows to label: those of a file as one part, or those of parquet files part by part.
 
-use anyhow::Context;
 use labelflow::Features;
 use labelflow::learners::{FittedFlow, FlowLearner};
-use labelflow_data::inputs::read_features;
+use labelflow_data::inputs::{KeyHead, Keyed, RowNames, read_features};
 use labelflow_data::parts::{FeatureParts, FeatureRows, TableParts};
 
 use super::args::PredictArgs;
@@ -13,7 +12,7 @@ use crate::inputs::memory_size::MemorySize;
 const LEAST_ROWS: u64 = 64;
 
 pub(super) enum PredictRows {
-    Memory(Features),
+    Memory(Keyed<Features>),
     Parts(FeatureParts),
 }
 
@@ -42,13 +41,20 @@ impl RowCounts {
 impl PredictRows {
     /// The columns that the model was trained on.
     pub(super) fn open<L: FlowLearner>(model: &FittedFlow<L>, args: &PredictArgs) -> anyhow::Result<Self> {
-        let path = &args.features;
+        let (path, key) = (&args.features, args.key.column().beside(model.feature_names()));
         if args.memory.is_some() || args.bad_rows.is_some() || TableParts::is_several(path) {
-            let parts = FeatureParts::arranged(TableParts::open(path)?, model.feature_names())?;
+            let parts = FeatureParts::arranged(TableParts::open(path, &key)?, model.feature_names())?;
             return Ok(Self::Parts(parts));
         }
-        let features = model.arrange(read_features(path)?);
-        Ok(Self::Memory(features.with_context(|| format!("{}", path.display()))?))
+        Ok(Self::Memory(read_features(path, &key)?))
+    }
+
+    /// What the column of their names is called.
+    pub(super) fn key_head(&self) -> KeyHead {
+        match self {
+            Self::Memory(features) => features.keys.head(),
+            Self::Parts(parts) => parts.table().key_head(),
+        }
     }
 
     pub(super) fn are_in_memory(&self) -> bool {
@@ -57,7 +63,7 @@ impl PredictRows {
 
     pub(super) fn n_rows(&self) -> u64 {
         match self {
-            Self::Memory(features) => features.n_rows() as u64,
+            Self::Memory(features) => features.value.n_rows() as u64,
             Self::Parts(parts) => parts.n_rows(),
         }
     }
@@ -82,20 +88,21 @@ impl PredictRows {
         self,
         batch_rows: usize,
         args: &PredictArgs,
-        mut visit: impl FnMut(&FeatureRows, &mut RowCounts) -> anyhow::Result<()>,
+        mut visit: impl FnMut(&FeatureRows, &RowNames, &mut RowCounts) -> anyhow::Result<()>,
     ) -> anyhow::Result<RowCounts> {
         let mut counts = RowCounts { n_rows: self.n_rows(), ..RowCounts::default() };
         match self {
-            Self::Memory(features) => {
-                let n_rows = features.n_rows();
-                let (good, features) = ((0..n_rows).collect(), Some(features));
-                visit(&FeatureRows { first_row: 0, n_rows, good, features }, &mut counts)?;
+            Self::Memory(Keyed { value, keys }) => {
+                let n_rows = value.n_rows();
+                let (good, features) = ((0..n_rows).collect(), Some(value));
+                visit(&FeatureRows { first_row: 0, n_rows, good, features }, keys.names(), &mut counts)?;
             }
             Self::Parts(parts) => {
                 let mut reader = parts.reader(0..counts.n_rows, batch_rows, args.bad_rows());
+                let mut names = parts.table().names();
                 while let Some(rows) = reader.next_rows()? {
                     counts.n_bad = reader.n_bad();
-                    visit(&rows, &mut counts)?;
+                    visit(&rows, &names.next_rows(rows.n_rows)?, &mut counts)?;
                 }
                 counts.first_bad = reader.first_bad().map(ToString::to_string);
             }

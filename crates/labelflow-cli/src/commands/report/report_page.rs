@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
-use labelflow_data::inputs::{Predictions, read_labels, read_predictions, read_task_truth, read_values};
+use labelflow_data::inputs::{KeyColumn, Predictions, read_predictions, read_truth_of, read_values};
 
 use super::args::ReportArgs;
 use crate::chart::{Chart, SvgPlace, printable, svg, write_png};
@@ -64,7 +64,7 @@ fn sections(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<Vec<Sectio
         sections.push(signals(args)?);
     }
     if let Some(path) = &args.predictions {
-        sections.push(predictions(path, args.labels.as_deref())?);
+        sections.push(predictions(path, args.labels.as_deref(), &args.signals.key.column())?);
     }
     Ok(sections)
 }
@@ -84,7 +84,7 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
         labelers: &LabelerReport::of_tally(&labelled.tally),
         model: &args.model,
         truth: labelled.truth.as_ref(),
-        tasks: labeler.input.tasks.as_deref(),
+        names: labeler.input.keys().context("rows are in memory")?.names(),
     });
     for warning in labelled.warnings {
         let text = format!("Warning about {}: {warning}", labeler.name());
@@ -93,37 +93,22 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     Ok(section)
 }
 
-fn predictions(path: &Path, labels: Option<&Path>) -> anyhow::Result<Section> {
+fn predictions(path: &Path, labels: Option<&Path>, key: &KeyColumn) -> anyhow::Result<Section> {
     // Where an error may be: in the file, or in that of its true labels.
     let place = || match labels {
         Some(labels) => format!("{}, {}", path.display(), labels.display()),
         None => path.display().to_string(),
     };
-    match read_predictions(path)? {
+    match read_predictions(path, key)? {
         Predictions::Classes(predictions) => {
-            let read = |labels: &Path| match &predictions.tasks {
-                Some(tasks) => read_task_truth(labels, tasks, &predictions.classes),
-                None => read_labels(labels, &predictions.classes),
-            };
-            let truth = labels.map(read).transpose()?;
-            check_rows(predictions.labels.n_rows(), truth.as_ref().map(|truth| truth.n_rows())).with_context(place)?;
-            predictions_section(&predictions, truth.as_ref()).with_context(place)
+            let truth = labels.map(|labels| read_truth_of(labels, &predictions.keys, &predictions.classes));
+            predictions_section(&predictions, truth.transpose()?.as_ref()).with_context(place)
         }
-        Predictions::Values(values) => {
-            let truth = labels.map(read_values).transpose()?;
-            check_rows(values.mean.len(), truth.as_ref().map(|truth| truth.n_rows())).with_context(place)?;
-            values_section(&values, truth.as_ref()).with_context(place)
+        Predictions::Values(values, keys) => {
+            let truth = labels.map(|labels| read_values(labels, &keys.key_column())?.in_order_of(&keys));
+            values_section(&values, keys.names(), truth.transpose()?.as_ref()).with_context(place)
         }
     }
-}
-
-fn check_rows(n_predicted: usize, n_labels: Option<usize>) -> anyhow::Result<()> {
-    let n_labels = n_labels.unwrap_or(n_predicted);
-    ensure!(
-        n_labels == n_predicted,
-        "true labels: expected {n_predicted} rows, as many as were predicted, found {n_labels}"
-    );
-    Ok(())
 }
 
 fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> anyhow::Result<()> {

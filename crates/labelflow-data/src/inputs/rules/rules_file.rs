@@ -40,6 +40,7 @@ use labelflow_weak::rules::{Claim, Region, Rule};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_toml::{parse_toml, to_toml};
+use crate::inputs::RowKeys;
 use crate::tables::csv_file::{shown, visit_records};
 use crate::{Error, Result, write_atomically};
 
@@ -59,23 +60,24 @@ pub struct RulesFile {
     pub range: Option<LabelRange>,
 }
 
-/// Reads rules: toml, csv or tsv.
+/// Reads rules: toml, csv or tsv. `rows` are those that the rules are about, if they are known: files with one 0 or 1 per row are
+/// matched to them.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("rules.csv");
 /// std::fs::write(&path, "feature,threshold,above,below\nbmi,25,190 +- 20,120\n")?;
-/// let file = labelflow_data::inputs::read_rules(&path)?;
+/// let file = labelflow_data::inputs::read_rules(&path, None)?;
 /// assert_eq!(file.rules[1].name, "bmi < 25");
 /// assert_eq!(file.rules[0].claim.upper, 210.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_rules(path: &Path) -> Result<RulesFile> {
+pub fn read_rules(path: &Path, rows: Option<&RowKeys>) -> Result<RulesFile> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let file = match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("toml") => {
             let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
-            parse_toml(path, &text)?
+            parse_toml(path, &text, rows)?
         }
         Some("csv") => RulesFile { rules: read_table(path, b',')?, range: None },
         Some("tsv") => RulesFile { rules: read_table(path, b'\t')?, range: None },
@@ -187,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        read_rules(&path)
+        read_rules(&path, None)
     }
 
     #[test]

@@ -10,8 +10,9 @@ use toml::{Spanned, Value};
 
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_file::threshold_rules;
+use crate::inputs::RowKeys;
 use crate::inputs::RulesFile;
-use crate::inputs::values_file::read_one_column;
+use crate::inputs::values_file::read_mask;
 use crate::tables::csv_file::shown;
 use crate::tables::table::Format;
 use crate::{Error, Place, Result};
@@ -20,12 +21,12 @@ const REGION_KEYS: [&str; 6] = ["all", "rows", "where", "feature", "at_least", "
 const CLAIM_KEYS: [&str; 8] =
     ["mean", "tolerance", "mean_between", "median", "median_between", "quantile", "value", "value_between"];
 /// Reads the text of the file at `path`.
-pub(crate) fn parse_toml(path: &Path, text: &str) -> Result<RulesFile> {
+pub(crate) fn parse_toml(path: &Path, text: &str, rows: Option<&RowKeys>) -> Result<RulesFile> {
     let root = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(Place::Whole, |span| place(text, span));
         Error::content(path, "TOML", error.message()).at(line)
     })?;
-    let root = Table { path, text, table: root.get_ref(), span: 0..0 };
+    let root = Table { path, text, rows, table: root.get_ref(), span: 0..0 };
     root.check_keys(&["range", "rule"])?;
     let range = match root.pair("range")? {
         None => None,
@@ -49,6 +50,8 @@ fn place(text: &str, span: Range<usize>) -> Place {
 struct Table<'file> {
     path: &'file Path,
     text: &'file str,
+    /// The rows that files of zeros and ones speak of, if they are known.
+    rows: Option<&'file RowKeys>,
     table: &'file DeTable<'file>,
     span: Range<usize>,
 }
@@ -215,8 +218,7 @@ impl<'file> Table<'file> {
             // The name of a file; other texts are names of columns.
             Some(DeValue::String(name)) if Format::of(Path::new(&**name)).is_ok() => {
                 let mask = self.path.parent().unwrap_or(Path::new("")).join(&**name);
-                let rows = read_one_column(&mask, "0 or 1", |value| value == 0.0 || value == 1.0)?;
-                Ok(Region::Rows(rows.into_iter().map(|value| value == 1.0).collect()))
+                read_mask(&mask, self.rows).map(Region::Rows)
             }
             // A column of 0 and 1 says more than a list of rows: it can be looked up in other tables too.
             Some(DeValue::String(name)) if !name.is_empty() => {
@@ -345,7 +347,7 @@ mod tests {
     use crate::inputs::{read_rules, write_rules};
 
     fn parse(text: &str) -> Result<RulesFile> {
-        parse_toml(Path::new("rules.toml"), text)
+        parse_toml(Path::new("rules.toml"), text, None)
     }
 
     #[test]
@@ -427,13 +429,13 @@ mod tests {
         let path = folder.path().join("rules.toml");
         std::fs::write(folder.path().join("mask.csv"), "member\n1\n0\n1\n").unwrap();
         std::fs::write(&path, "[[rule]]\nrows = 'mask.csv'\nmean = 3\n").unwrap();
-        let rules = read_rules(&path).unwrap().rules;
+        let rules = read_rules(&path, None).unwrap().rules;
         assert_eq!(rules[0].region, Region::Rows(vec![true, false, true]));
         std::fs::write(folder.path().join("mask.csv"), "member\n1\n0.5\n").unwrap();
-        let error = read_rules(&path).unwrap_err().to_string();
+        let error = read_rules(&path, None).unwrap_err().to_string();
         assert!(error.contains("mask.csv, line 3, column 'member': expected 0 or 1"), "{error}");
         std::fs::write(&path, "range = [0, 1]\n").unwrap();
-        assert!(read_rules(&path).unwrap_err().to_string().contains("at least one rule"));
+        assert!(read_rules(&path, None).unwrap_err().to_string().contains("at least one rule"));
     }
 
     fn regions() -> impl Strategy<Value = Region> {
@@ -470,7 +472,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("rules.toml");
             write_rules(&path, &file).unwrap();
-            prop_assert_eq!(read_rules(&path).unwrap(), file);
+            prop_assert_eq!(read_rules(&path, None).unwrap(), file);
         }
 
         #[test]
