@@ -39,15 +39,15 @@ struct Moments {
 
 impl Moments {
     /// Those of each column. Rows are read one after the other, as they lie in memory.
-    fn of(rows: ArrayView2<'_, f32>) -> Vec<Self> {
+    fn of<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<Self> {
         let n_rows = rows.nrows() as f64;
         // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
-        let first = rows.row(0).mapv(f64::from);
+        let first = rows.row(0).mapv(Into::into);
         let none = |_: &f64| Self { mean: 0.0, squares: 0.0, lower: f64::INFINITY, upper: f64::NEG_INFINITY };
         let mut columns: Vec<Self> = first.iter().map(none).collect();
         for row in rows.axis_iter(Axis(0)) {
             for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
-                let x = f64::from(x);
+                let x = x.into();
                 column.mean += x - first;
                 (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
             }
@@ -55,7 +55,7 @@ impl Moments {
         columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n_rows);
         for row in rows.axis_iter(Axis(0)) {
             let columns = columns.iter_mut().zip(row);
-            columns.for_each(|(column, &x)| column.squares += (f64::from(x) - column.mean).powi(2));
+            columns.for_each(|(column, &x)| column.squares += (x.into() - column.mean).powi(2));
         }
         columns
     }
@@ -72,7 +72,7 @@ impl Moments {
 
 impl ColumnMoments {
     /// Adds rows, `[n_rows, d_features]`.
-    pub fn push(&mut self, rows: ArrayView2<'_, f32>) -> Result<()> {
+    pub fn push<T: Copy + Into<f64>>(&mut self, rows: ArrayView2<'_, T>) -> Result<()> {
         check_table(rows)?;
         let parts = Moments::of(rows);
         if self.n_rows == 0 {
@@ -140,9 +140,9 @@ mod tests {
     fn no_rows_and_other_columns_are_errors() {
         assert!(ColumnMoments::default().standard_scaler().is_err());
         let mut moments = ColumnMoments::default();
-        assert!(moments.push(Array2::zeros((0, 2)).view()).is_err());
-        moments.push(Array2::zeros((1, 2)).view()).unwrap();
-        assert!(moments.push(Array2::zeros((1, 3)).view()).is_err());
+        assert!(moments.push(Array2::<f64>::zeros((0, 2)).view()).is_err());
+        moments.push(Array2::<f64>::zeros((1, 2)).view()).unwrap();
+        assert!(moments.push(Array2::<f64>::zeros((1, 3)).view()).is_err());
         assert!(moments.push(Array2::from_elem((1, 2), f32::NAN).view()).is_err());
         assert_eq!(moments.n_rows(), 1);
     }

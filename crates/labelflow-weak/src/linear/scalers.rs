@@ -24,12 +24,12 @@ fn check_stored([shifts, widths]: [&[f64]; 2], [shift, width]: [&str; 2]) -> Res
 }
 
 /// (x − shift) / width of each column.
-fn scaled(features: ArrayView2<'_, f32>, shifts: &[f64], widths: &[f64]) -> Result<Array2<f32>> {
+fn scaled<T: Copy + Into<f64>>(features: ArrayView2<'_, T>, shifts: &[f64], widths: &[f64]) -> Result<Array2<f32>> {
     check_columns(features, shifts.len())?;
-    let mut scaled = features.to_owned();
-    for mut row in scaled.axis_iter_mut(Axis(0)) {
-        let columns = row.iter_mut().zip(shifts).zip(widths);
-        columns.for_each(|((x, shift), width)| *x = ((f64::from(*x) - shift) / width) as f32);
+    let mut scaled = Array2::zeros(features.dim());
+    for (mut scaled, row) in scaled.axis_iter_mut(Axis(0)).zip(features.axis_iter(Axis(0))) {
+        let columns = scaled.iter_mut().zip(row).zip(shifts).zip(widths);
+        columns.for_each(|(((z, &x), shift), width)| *z = ((x.into() - shift) / width) as f32);
     }
     Ok(scaled)
 }
@@ -62,14 +62,14 @@ macro_rules! column_scaler {
             }
 
             /// Measures `features`, `[n_rows, d_features]`.
-            pub fn fit(features: ArrayView2<'_, f32>) -> Result<Self> {
+            pub fn fit<T: Copy + Into<f64>>(features: ArrayView2<'_, T>) -> Result<Self> {
                 let mut moments = ColumnMoments::default();
                 moments.push(features)?;
                 moments.$measured()
             }
 
             /// Scales `features`, `[n_rows, d_features]`, by what was measured in the fit.
-            pub fn transform(&self, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+            pub fn transform<T: Copy + Into<f64>>(&self, features: ArrayView2<'_, T>) -> Result<Array2<f32>> {
                 scaled(features, &self.$shift, &self.$width)
             }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn bad_tables_are_errors() {
-        assert!(StandardScaler::fit(Array2::zeros((0, 2)).view()).is_err());
+        assert!(StandardScaler::fit(Array2::<f64>::zeros((0, 2)).view()).is_err());
         assert!(StandardScaler::fit(array![[f32::NAN]].view()).is_err());
         let scaler = StandardScaler::fit(array![[1.0, 2.0]].view()).unwrap();
         let error = scaler.transform(array![[1.0]].view()).unwrap_err();

@@ -139,7 +139,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
                 let scaler = settings.scaling.fit(&features)?;
                 let mut objective = (self.objective)(&features, &signals, &device)?;
                 objective.penalties.splice(0..0, constraints);
-                let scaled = scale(scaler.as_ref(), features.values())?;
+                let scaled = scale(scaler.as_ref(), &features)?;
                 drop((features, signals));
                 let features = to_tensor(scaled.view(), &device);
                 drop(scaled);

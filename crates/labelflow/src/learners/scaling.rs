@@ -2,7 +2,7 @@
 
 use labelflow_weak::linear::{ColumnMoments, RangeScaler, StandardScaler};
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -90,10 +90,10 @@ impl Scaler {
     }
 }
 
-pub(crate) fn scale(scaler: Option<&Scaler>, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+pub(crate) fn scale(scaler: Option<&Scaler>, features: &Features) -> Result<Array2<f32>> {
     Ok(match scaler {
-        Some(Scaler::Standard(scaler)) => scaler.transform(features)?,
-        Some(Scaler::Range(scaler)) => scaler.transform(features)?,
-        None => features.to_owned(),
+        Some(Scaler::Standard(scaler)) => scaler.transform(features.values())?,
+        Some(Scaler::Range(scaler)) => scaler.transform(features.values())?,
+        None => features.rounded(),
     })
 }
