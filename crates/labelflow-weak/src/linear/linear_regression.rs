@@ -11,7 +11,7 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use crate::linear::StandardScaler;
+use crate::linear::{ColumnLimits, StandardScaler};
 use crate::numerics::Cholesky;
 use crate::rows::check_columns;
 use crate::{Error, Result, ensure};
@@ -97,6 +97,9 @@ fn products(
 
 fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut z = features.to_owned();
+    for &ColumnLimits { column, lower, upper } in scaler.limits() {
+        z.column_mut(column).mapv_inplace(|x| x.clamp(lower, upper));
+    }
     for mut row in z.axis_iter_mut(Axis(0)) {
         let columns = row.iter_mut().zip(scaler.mean()).zip(scaler.std());
         columns.for_each(|((z, mean), std)| *z = (*z - mean) / std);

@@ -21,6 +21,8 @@ use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::{Features, is_single};
+use labelflow_weak::votes::WeakSignals;
+use labelflow_weak::warnings::{FeatureTally, FeatureWarning};
 use ndarray::Axis;
 
 use super::dealt_rows::DealtRows;
@@ -36,6 +38,8 @@ pub(crate) struct FitRows<'a> {
     pub(crate) feature_names: &'a [String],
     /// Of the settings and the rows, computed when it is asked for.
     pub(crate) digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>>,
+    /// What looks wrong in the features.
+    pub(crate) warnings: Vec<FeatureWarning>,
     place: Place<'a>,
 }
 
@@ -70,6 +74,7 @@ impl<'a> FitRows<'a> {
     pub(crate) fn in_memory<L: FlowLearner + 'a>(
         learner: &L,
         features: &'a Features,
+        signals: Option<&WeakSignals>,
         hash_labels: impl FnOnce(&mut Sha256) + 'a,
     ) -> Result<Self> {
         learner.check_settings()?;
@@ -82,8 +87,10 @@ impl<'a> FitRows<'a> {
             hash_labels(&mut hash);
             hash.hex()
         });
-        let place = Place::Memory(features);
-        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), place })
+        let mut tally = FeatureTally::new(features.names(), signals.map_or(&[], WeakSignals::labelers));
+        tally.add(features.values(), signals.map(WeakSignals::view))?;
+        let (warnings, place) = (tally.warnings(), Place::Memory(features));
+        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), warnings, place })
     }
 
     /// Visits all rows of a source once, after deciding how many of them are in memory at a time.
@@ -104,15 +111,16 @@ impl<'a> FitRows<'a> {
         let mut hash = Sha256::default();
         hash.update(as_text(learner) + &demands.beside_settings);
         hash.update(format!("{plan:?} {layout:?}"));
-        let mut moments = ColumnMoments::default();
+        let mut tally = FeatureTally::new(source.feature_names(), source.labelers());
         let mut is_single = true;
         source.visit(&mut |rows| {
             layout.check(&rows)?;
             is_single &= hash_rows(&mut hash, &rows);
-            moments.push(rows.features.view())?;
+            tally.add(rows.features.view(), rows.signals.view(layout.n_classes))?;
             let features = Features::with_names(rows.features, source.feature_names().to_vec())?;
             visit(&features, &rows.signals)
         })?;
+        let moments = tally.moments().clone();
         if moments.n_rows() != source.n_rows() {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
@@ -120,7 +128,7 @@ impl<'a> FitRows<'a> {
         let form = RowBytes { layout, is_single };
         let place = Place::Source(PartedRows { source, form, plan, moments });
         let digest = LazyCell::new(Box::new(|| hash.hex()) as Box<_>);
-        Ok(Self { feature_names: source.feature_names(), digest, place })
+        Ok(Self { feature_names: source.feature_names(), digest, warnings: tally.warnings(), place })
     }
 
     /// The rows of a source.
