@@ -258,6 +258,9 @@ mod tests {
         let rows = Array2::from_shape_fn((40, 1), |(row, _)| row as f64 * 1e300);
         let error = StandardScaler::fit(rows.view()).unwrap_err().to_string();
         assert!(error.starts_with("features, column 0: expected numbers whose squares"), "{error}");
+        let mut moments = ColumnMoments::default();
+        moments.push(rows.view()).unwrap();
+        assert_eq!(moments.outliers(), []);
     }
 
     proptest! {

@@ -129,8 +129,10 @@ impl ExtremeCells {
             .collect();
         spreads.push(spread);
         spreads.reverse();
-        let flattens =
-            |&n: &usize| spreads[n].squares > 0.0 && spreads[n - 1].deviation() >= FLATTENED * spreads[n].deviation();
+        let flattens = |&n: &usize| {
+            let Spread { squares, .. } = spreads[n];
+            squares > 0.0 && squares.is_finite() && spreads[n - 1].deviation() >= FLATTENED * spreads[n].deviation()
+        };
         let n_outliers = (1..=most.min(cells.len())).rev().find(flattens)?;
         cells.truncate(n_outliers);
         Some(Rest { spread: spreads[n_outliers], outliers: cells })

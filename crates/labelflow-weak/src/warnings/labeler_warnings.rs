@@ -243,7 +243,7 @@ impl LabelerTally {
             true => self.about_votes(),
             false => identifiers,
         };
-        warnings.extend(bounds.into_iter().flat_map(|bounds| self.about_bounds(bounds)));
+        warnings.extend(bounds.into_iter().flat_map(|bounds| self.bounds_warnings(bounds)));
         warnings
     }
 
@@ -304,7 +304,8 @@ impl LabelerTally {
         })
     }
 
-    fn about_bounds(&self, bounds: &Bounds) -> Vec<LabelerWarning> {
+    /// What looks wrong in bounds alone.
+    pub fn bounds_warnings(&self, bounds: &Bounds) -> Vec<LabelerWarning> {
         let n_classes = self.classes.len();
         let limit = (n_classes - 1) as f64 / n_classes as f64;
         let empty = |signal: &usize| bounds.values().row(*signal).iter().all(|&bound| bound >= limit);

@@ -16,13 +16,13 @@ use crate::rules::RuleWarning;
 #[non_exhaustive]
 pub enum DataWarning {
     /// In features.
-    #[error("features: {0}")]
+    #[error(transparent)]
     Features(FeatureWarning),
     /// In votes, or in bounds on the errors of labelers.
-    #[error("{0}")]
+    #[error(transparent)]
     Labelers(LabelerWarning),
     /// In rules.
-    #[error("rules: {0}")]
+    #[error(transparent)]
     Rules(RuleWarning),
 }
 

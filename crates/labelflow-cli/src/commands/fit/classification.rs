@@ -65,7 +65,7 @@ fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
     let features = read_features(path)?;
     let signals = read_signals(signals_path, &options)?;
     if let Some(doubt) = convention_doubt(&signals) {
-        output::note(&format!("{}: {doubt}", signals_path.display()));
+        output::warn_text(signals_path.display(), "abstain-convention", &doubt);
     }
     let bounds = settings.bounds().resolve(&signals)?;
     let dataset = WeakDataset::new(features, signals, bounds)

@@ -114,7 +114,7 @@ fn read_votes(
     };
     let votes = VoteStream::read(votes, options, most)?;
     if let Some(doubt) = votes.convention_doubt() {
-        output::note(&format!("{}: {doubt}", path.display()));
+        output::warn_text(path.display(), "abstain-convention", &doubt);
     }
     let bounds = match (is_auto, votes.patterns()) {
         (false, _) => bounds.resolve(&votes.silent_row()?)?,
