@@ -1,15 +1,17 @@
 //! Statistics of signals and labels, and warnings about them.
 
 use labelflow::Bounds;
+use labelflow::WeakSignals;
 use labelflow::label_models::AnyLabelModel;
 use labelflow::rows::Truth;
+use labelflow::warnings::{FeatureTally, LabelerTally};
 use pyo3::prelude::*;
 
-use crate::arrays::{Matrix, Numpy};
+use crate::arrays::{Matrix, Numbers, Numpy, table};
 use crate::background;
 use crate::error::{exception, settings};
 use crate::label_model::soft_labels;
-use crate::signals::RawSignals;
+use crate::signals::{RawSignals, read_bounds};
 
 /// Statistics of each labeler, as JSON; with the true class of each row, also its accuracy.
 #[pyfunction]
@@ -42,4 +44,40 @@ pub(crate) fn label_warnings(signals: &RawSignals, labels: Matrix<f64>, config: 
     let labels = soft_labels(labels)?;
     let warnings = labelflow::label_models::label_warnings(&signals.0, &labels, model.as_ref()).map_err(exception)?;
     Ok(warnings.iter().map(ToString::to_string).collect())
+}
+
+/// Warnings about features, and about the signals of their rows if there are any.
+#[pyfunction]
+pub(crate) fn data_warnings(
+    features: Numbers,
+    feature_names: Option<Vec<String>>,
+    signals: Option<&RawSignals>,
+    n_jobs: Option<usize>,
+) -> PyResult<Vec<String>> {
+    let features = table(features, feature_names)?;
+    let signals = signals.map(|signals| signals.0.clone());
+    background::run(n_jobs, move |_| {
+        let signals = signals.as_deref();
+        let mut tally = FeatureTally::new(features.names(), signals.map_or(&[], WeakSignals::labelers));
+        tally.add(features.values(), signals.map(WeakSignals::view))?;
+        let mut texts: Vec<String> = tally.warnings().iter().map(ToString::to_string).collect();
+        if let Some(signals) = signals {
+            texts.extend(labelers(signals).warnings(None).iter().map(ToString::to_string));
+        }
+        Ok(texts)
+    })
+}
+
+/// Warnings about bounds on the errors of labelers.
+#[pyfunction]
+pub(crate) fn bounds_warnings(signals: &RawSignals, bounds: Matrix<f64>) -> PyResult<Vec<String>> {
+    let bounds = read_bounds(bounds)?;
+    let warnings = labelers(&signals.0).bounds_warnings(&bounds);
+    Ok(warnings.iter().map(ToString::to_string).collect())
+}
+
+fn labelers(signals: &WeakSignals) -> LabelerTally {
+    let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
+    tally.add(signals.view());
+    tally
 }

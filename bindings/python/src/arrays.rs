@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use labelflow::{Features, Result};
-use ndarray::{Array, Dimension, Ix1, Ix2, Ix3};
+use ndarray::{Array, Array2, Dimension, Ix1, Ix2, Ix3};
 use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray};
 use pyo3::prelude::*;
 
@@ -42,8 +42,22 @@ impl<T> From<Vec<T>> for Vector<T> {
     }
 }
 
+/// A table of numbers in single or double precision.
+pub(crate) struct Numbers(pub(crate) Array2<f64>);
+
+impl<'py> FromPyObject<'_, 'py> for Numbers {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(match PyReadonlyArray::<f32, Ix2>::extract(array) {
+            Ok(single) => single.as_array().mapv(f64::from),
+            Err(_) => PyReadonlyArray::<f64, Ix2>::extract(array)?.as_array().to_owned(),
+        }))
+    }
+}
+
 /// Features, with the names of the columns if they have any.
-pub(crate) fn table(features: Matrix<f32>, names: Option<Vec<String>>) -> PyResult<Features> {
+pub(crate) fn table(features: Numbers, names: Option<Vec<String>>) -> PyResult<Features> {
     match names {
         Some(names) => Features::with_names(features.0, names),
         None => Features::new(features.0),
@@ -55,7 +69,7 @@ pub(crate) fn table(features: Matrix<f32>, names: Option<Vec<String>>) -> PyResu
 pub(crate) fn on_rows<M: Send + Sync + 'static, T: Send + 'static>(
     n_jobs: Option<usize>,
     model: &Arc<M>,
-    features: Matrix<f32>,
+    features: Numbers,
     predict: impl FnOnce(&M, &Features) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let (model, features) = (model.clone(), table(features, None)?);

@@ -11,7 +11,7 @@ use labelflow::{Features, Result, WeakDataset};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::arrays::{Cube, Matrix, Numpy, on_rows, table};
+use crate::arrays::{Cube, Matrix, Numbers, Numpy, on_rows, table};
 use crate::background;
 use crate::error::{FormatError, exception, settings};
 use crate::label_model::soft_labels;
@@ -44,7 +44,7 @@ impl Fitted {
 #[pyfunction]
 pub(crate) fn fit_adversarial_labels(
     config: &str,
-    features: Matrix<f32>,
+    features: Numbers,
     signals: &RawSignals,
     bounds: Matrix<f64>,
     n_jobs: Option<usize>,
@@ -62,7 +62,7 @@ pub(crate) fn fit_adversarial_labels(
 #[pyfunction]
 pub(crate) fn fit_generalized_expectation(
     config: &str,
-    features: Matrix<f32>,
+    features: Numbers,
     signals: &RawSignals,
     reference: Cube<f64>,
     n_jobs: Option<usize>,
@@ -77,7 +77,7 @@ pub(crate) fn fit_generalized_expectation(
 #[pyfunction]
 pub(crate) fn fit_end_model(
     config: &str,
-    features: Matrix<f32>,
+    features: Numbers,
     labels: Matrix<f64>,
     n_jobs: Option<usize>,
 ) -> PyResult<FeatureClassifier> {
@@ -103,7 +103,7 @@ fn trained(
 #[pymethods]
 impl FeatureClassifier {
     /// The probability of each class for each row.
-    fn predict_proba(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
+    fn predict_proba(&self, features: Numbers, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
         let labels = on_rows(n_jobs, &self.0, features, Fitted::predict_proba)?;
         Ok(Numpy(labels.values().to_owned()))
     }

@@ -10,7 +10,7 @@ use labelflow::{LabelFlowClassifier, WeakDataset};
 use ndarray::Array2;
 use pyo3::prelude::*;
 
-use crate::arrays::{Cube, Matrix, Numpy, on_rows, table};
+use crate::arrays::{Cube, Matrix, Numbers, Numpy, on_rows, table};
 use crate::error::{exception, named, settings};
 use crate::observer::run_watched;
 use crate::signals::{RawSignals, read_bounds};
@@ -40,7 +40,7 @@ pub(crate) fn preset_training(preset: &str, n_rows: usize) -> PyResult<String> {
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_label_flow(
     config: &str,
-    features: Matrix<f32>,
+    features: Numbers,
     feature_names: Option<Vec<String>>,
     signals: &RawSignals,
     bounds: Matrix<f64>,
@@ -59,14 +59,14 @@ pub(crate) fn fit_label_flow(
 
 trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     /// Probabilities of the classes, and the rows so far from the training rows that nothing is known of them.
-    fn predict_proba(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<(Matrix<f64>, Vec<usize>)> {
+    fn predict_proba(&self, features: Numbers, n_jobs: Option<usize>) -> PyResult<(Matrix<f64>, Vec<usize>)> {
         let predict = FittedLabelFlowClassifier::predict_proba_with_lost;
         let (labels, lost) = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((Numpy(labels.values().to_owned()), lost))
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`.
-    fn sample(&self, features: Matrix<f32>, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Cube<f32>> {
+    fn sample(&self, features: Numbers, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Cube<f32>> {
         let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
         samples.map(Numpy)
     }
@@ -74,7 +74,7 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     /// The same model, calibrated on labelled rows: with a method, its probabilities; with a level, its prediction sets.
     fn calibrated(
         &self,
-        features: Matrix<f32>,
+        features: Numbers,
         labels: Vec<usize>,
         method: Option<&str>,
         level: Option<f64>,
@@ -96,7 +96,7 @@ trained_model! { FlowClassifier: FittedLabelFlowClassifier,
     }
 
     /// Whether each row may have each class, `[n_rows, n_classes]`.
-    fn predict_sets(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<Matrix<bool>> {
+    fn predict_sets(&self, features: Numbers, n_jobs: Option<usize>) -> PyResult<Matrix<bool>> {
         let sets = on_rows(n_jobs, &self.0, features, FittedLabelFlowClassifier::predict_sets)?;
         let shape = (sets.len(), self.0.classes().len());
         let members = Array2::from_shape_fn(shape, |(row, class)| sets[row].contains(&class));

@@ -8,7 +8,7 @@ use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use ndarray::Array2;
 use pyo3::prelude::*;
 
-use crate::arrays::{Matrix, Numpy, Vector, on_rows};
+use crate::arrays::{Matrix, Numbers, Numpy, Vector, on_rows};
 use crate::error::settings;
 use crate::observer::run_watched;
 use crate::rules::RawRules;
@@ -37,7 +37,7 @@ pub(crate) fn fit_label_flow_regressor(
 
 trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     /// The mean and the standard deviation of each row's label.
-    fn predict(&self, features: Matrix<f32>, n_jobs: Option<usize>) -> PyResult<(Vector<f64>, Vector<f64>)> {
+    fn predict(&self, features: Numbers, n_jobs: Option<usize>) -> PyResult<(Vector<f64>, Vector<f64>)> {
         let predict = FittedLabelFlowRegressor::predict_distribution;
         let labels = on_rows(n_jobs, &self.0, features, predict)?;
         Ok((labels.mean().into(), labels.std().into()))
@@ -46,7 +46,7 @@ trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     /// Quantiles of each row's label, `[n_rows, n_levels]`.
     fn predict_quantiles(
         &self,
-        features: Matrix<f32>,
+        features: Numbers,
         levels: Vec<f64>,
         n_jobs: Option<usize>,
     ) -> PyResult<Matrix<f64>> {
@@ -61,7 +61,7 @@ trained_model! { FlowRegressor: FittedLabelFlowRegressor,
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows]`.
-    fn sample(&self, features: Matrix<f32>, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
+    fn sample(&self, features: Numbers, n_samples: usize, n_jobs: Option<usize>) -> PyResult<Matrix<f64>> {
         let samples = on_rows(n_jobs, &self.0, features, move |model, x| model.sample(x, n_samples));
         samples.map(Numpy)
     }

@@ -6,7 +6,7 @@ use labelflow::rows::LabelRange;
 use labelflow::rules::{Claim, Region, Rule, RuleDataset};
 use pyo3::prelude::*;
 
-use crate::arrays::{Matrix, table};
+use crate::arrays::{Numbers, table};
 use crate::background;
 use crate::error::{exception, settings};
 
@@ -20,7 +20,7 @@ impl RawRules {
     /// From features, a JSON list of the names (or null), regions and claims of rules, and the ends of the label range if they are known.
     #[new]
     fn new(
-        features: Matrix<f32>,
+        features: Numbers,
         feature_names: Option<Vec<String>>,
         rules: &str,
         label_range: Option<(f64, f64)>,

@@ -38,8 +38,11 @@ impl From<()> for Outcome {
 /// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    output::set_strict(cli.strict);
     device_memory::silence();
-    match device_memory::guarded(|| cli.command.run()) {
+    // What was warned of late, as while training, is an error too.
+    let run = || cli.command.run().and_then(|outcome| output::refuse_warnings().map(|()| outcome));
+    match device_memory::guarded(run) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Missed) => ExitCode::from(1),
         // The reader of a pipe has seen enough: not an error.

@@ -15,7 +15,7 @@ fn made(folder: &Path) -> PlantedGaussian {
     planted
 }
 
-fn whole(folder: &Path) -> Array2<f32> {
+fn whole(folder: &Path) -> Array2<f64> {
     let files = TableParts::open(folder, &KeyColumn::Row).unwrap().files().to_vec();
     let parts: Vec<_> = files.iter().map(|file| read_features(file, &KeyColumn::Row).unwrap().value).collect();
     let views: Vec<_> = parts.iter().map(|part| part.values()).collect();

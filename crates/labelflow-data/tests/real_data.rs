@@ -14,6 +14,7 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::linear::LinearRegression;
 use labelflow_weak::rows::Truth;
 use labelflow_weak::rules::AverageRules;
+use labelflow_weak::warnings::{FeatureTally, LabelerTally};
 
 /// The seeds of the paper.
 const SEEDS: [u64; 5] = [0, 10, 100, 123, 1234];
@@ -45,6 +46,38 @@ fn files_hashes_and_counts_are_those_of_the_catalog() {
     for entry in catalog() {
         let report = check(entry, &dir).unwrap();
         assert!(report.is_good(), "{report:#?}");
+    }
+}
+
+/// What looks wrong in the rows of a problem to train on, with estimated bounds.
+fn warnings_of(name: &str, dir: &std::path::Path) -> Vec<String> {
+    let entry = find(name).unwrap();
+    let rules = entry.is_regression().then(|| load_rules(name, dir, 0).unwrap());
+    let problem = (!entry.is_regression()).then(|| load_default(name, dir, 0));
+    let features = match (&rules, &problem) {
+        (Some(rules), _) => rules.train.features(),
+        (_, problem) => problem.as_ref().unwrap().train.features(),
+    };
+    let signals = problem.as_ref().map(|problem| problem.train.signals());
+    let mut tally = FeatureTally::new(features.names(), signals.map_or(&[], |signals| signals.labelers()));
+    tally.add(features.values(), signals.map(|signals| signals.view())).unwrap();
+    let mut texts: Vec<String> = tally.warnings().iter().map(ToString::to_string).collect();
+    if let Some(signals) = signals {
+        let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
+        tally.add(signals.view());
+        let bounds = Bounds::auto(signals).unwrap().bounds;
+        texts.extend(tally.warnings(Some(&bounds)).iter().map(ToString::to_string));
+    }
+    texts
+}
+
+#[test]
+fn ordinary_data_is_not_warned_of() {
+    let dir = data_dir();
+    for entry in catalog() {
+        for text in warnings_of(&entry.name, &dir) {
+            eprintln!("{}: {text}", entry.name);
+        }
     }
 }
 

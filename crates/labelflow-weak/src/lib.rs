@@ -10,6 +10,7 @@
 //! | [`calibration`] | probabilities that hold, and prediction sets with a promised coverage |
 //! | [`linear`] | linear and logistic regression, and scalers of features |
 //! | [`numerics`] | solvers, sums over rows in parallel, seeded streams |
+//! | [`warnings`] | what looks wrong in data: columns that cannot help, labelers that contradict each other, bounds that say nothing |
 //! | [`settings`] | checks that many settings have in common |
 //!
 //! True labels have types of their own, [`Truth`](rows::Truth) and [`TrueValues`](rows::TrueValues): only evaluation, calibration and
@@ -39,6 +40,7 @@ pub mod rules;
 pub mod settings;
 mod stop_reason;
 pub mod votes;
+pub mod warnings;
 
 pub(crate) use error::ensure;
 pub use error::{Error, Result};

@@ -66,6 +66,7 @@ from ._labeling_functions.labeling_function import (
     labeling_function,
 )
 from ._messages.errors import NotFittedError
+from ._messages.warnings import DataWarning
 from ._point_cloud_completer import PointCloudCompleter
 
 # Pickles of labelflow 0.1 name the modules in which their classes were then.
@@ -97,6 +98,7 @@ __all__ = [
     "ConfigError",
     "ConstrainedLabels",
     "DataError",
+    "DataWarning",
     "DataProgramming",
     "DawidSkene",
     "DeviceError",

@@ -41,20 +41,20 @@ class RawSignals:
 
 class FlowClassifier:
     def predict_proba(
-        self, features: NDArray[np.float32], n_jobs: int | None
+        self, features: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None
     ) -> tuple[NDArray[np.float64], list[int]]: ...
     def sample(
-        self, features: NDArray[np.float32], n_samples: int, n_jobs: int | None
+        self, features: NDArray[np.float32] | NDArray[np.float64], n_samples: int, n_jobs: int | None
     ) -> NDArray[np.float32]: ...
     def calibrated(
         self,
-        features: NDArray[np.float32],
+        features: NDArray[np.float32] | NDArray[np.float64],
         labels: list[int],
         method: str | None,
         level: float | None,
         n_jobs: int | None,
     ) -> FlowClassifier: ...
-    def predict_sets(self, features: NDArray[np.float32], n_jobs: int | None) -> NDArray[np.bool_]: ...
+    def predict_sets(self, features: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None) -> NDArray[np.bool_]: ...
     @property
     def certainty(self) -> str: ...
     def save(self, folder: str | PathLike[str]) -> None: ...
@@ -77,7 +77,7 @@ class FlowClassifier:
 class RawRules:
     def __init__(
         self,
-        features: NDArray[np.float32],
+        features: NDArray[np.float32] | NDArray[np.float64],
         feature_names: list[str] | None,
         rules: str,
         label_range: tuple[float, float] | None,
@@ -88,13 +88,13 @@ class RawRules:
 
 class FlowRegressor:
     def predict(
-        self, features: NDArray[np.float32], n_jobs: int | None
+        self, features: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def predict_quantiles(
-        self, features: NDArray[np.float32], levels: list[float], n_jobs: int | None
+        self, features: NDArray[np.float32] | NDArray[np.float64], levels: list[float], n_jobs: int | None
     ) -> NDArray[np.float64]: ...
     def sample(
-        self, features: NDArray[np.float32], n_samples: int, n_jobs: int | None
+        self, features: NDArray[np.float32] | NDArray[np.float64], n_samples: int, n_jobs: int | None
     ) -> NDArray[np.float64]: ...
     def save(self, folder: str | PathLike[str]) -> None: ...
     @staticmethod
@@ -161,7 +161,7 @@ class LabelModel:
     def classes(self) -> list[str]: ...
 
 class FeatureClassifier:
-    def predict_proba(self, features: NDArray[np.float32], n_jobs: int | None) -> NDArray[np.float64]: ...
+    def predict_proba(self, features: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]: ...
     def to_json(self) -> str: ...
     @staticmethod
     def from_json(text: str) -> FeatureClassifier: ...
@@ -171,7 +171,7 @@ def end_model_preset(name: str) -> str: ...
 def preset_training(preset: str, n_rows: int) -> str: ...
 def fit_label_flow(
     config: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.float32] | NDArray[np.float64],
     feature_names: list[str] | None,
     signals: RawSignals,
     bounds: NDArray[np.float64],
@@ -214,21 +214,21 @@ def fit_label_model(
 ) -> LabelModel: ...
 def fit_adversarial_labels(
     config: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.float32] | NDArray[np.float64],
     signals: RawSignals,
     bounds: NDArray[np.float64],
     n_jobs: int | None,
 ) -> FeatureClassifier: ...
 def fit_generalized_expectation(
     config: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.float32] | NDArray[np.float64],
     signals: RawSignals,
     reference: NDArray[np.float64],
     n_jobs: int | None,
 ) -> FeatureClassifier: ...
 def fit_end_model(
     config: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.float32] | NDArray[np.float64],
     labels: NDArray[np.float64],
     n_jobs: int | None,
 ) -> FeatureClassifier: ...
@@ -236,4 +236,11 @@ def analyze(signals: RawSignals, labels: list[int] | None) -> str: ...
 def auto_bounds(
     signals: RawSignals, n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...
+def data_warnings(
+    features: NDArray[np.float32] | NDArray[np.float64],
+    feature_names: list[str] | None,
+    signals: RawSignals | None,
+    n_jobs: int | None,
+) -> list[str]: ...
+def bounds_warnings(signals: RawSignals, bounds: NDArray[np.float64]) -> list[str]: ...
 def label_warnings(signals: RawSignals, labels: NDArray[np.float64], config: str | None) -> list[str]: ...

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -254,3 +255,29 @@ def test_a_likelihood_weight_that_moves(planted):
     deviation = {name: m.sample(planted.X, 30).std(axis=0).mean() for name, m in
                  {"spread": spread, "paper": quick().fit(planted.X, planted.votes)}.items()}
     assert deviation["spread"] > deviation["paper"]
+
+
+def test_data_that_looks_wrong_is_warned_of(planted):
+    far = planted.X.astype(np.float64)
+    far[7, 1] = 3e38
+    votes = planted.votes.copy()
+    model = quick()
+    with pytest.warns(labelflow.DataWarning, match="the column 'x1' is 3e38 in row 7"):
+        model.fit(far, votes)
+    # One cell does not flatten the column.
+    assert np.mean(model.predict(planted.X) == quick().fit(planted.X, votes).predict(planted.X)) > 0.95
+    with pytest.warns(labelflow.DataWarning, match="every column is constant"):
+        quick().fit(np.full_like(planted.X, 5), votes)
+    with pytest.warns(labelflow.DataWarning, match="kept by any labels"):
+        LabelFlowClassifier(max_epochs=1, bounds=1).fit(planted.X, votes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", labelflow.DataWarning)
+        LabelFlowClassifier(max_epochs=1, bounds=0.3).fit(planted.X, votes)
+        with pytest.raises(labelflow.DataWarning, match="agree on 0.0 %"):
+            quick().fit(planted.X, np.column_stack([votes, np.where(votes < 0, -1, 1 - votes)[:, :1]]))
+
+
+def test_a_far_zero_changes_nothing(planted):
+    labels = quick().fit(planted.X, planted.votes).predict(planted.X)
+    far = planted.X.astype(np.float64) + 1e9
+    assert np.mean(quick().fit(far, planted.votes).predict(far) == labels) > 0.95

@@ -22,7 +22,7 @@ VOTES = np.repeat((X[:, :1] > 0).astype(int), 3, axis=1)
         (X[:, :0], VOTES, "0 feature"),
         (np.where(X > 0.9, np.nan, X), VOTES, "Input X contains NaN .first in row"),
         (np.where(X > 0.9, np.inf, X), VOTES, "Input X contains infinity"),
-        (X * 1e300, VOTES, "too large for dtype"),
+        (X * 1e300, VOTES, "expected numbers whose squares"),
         (X.astype(complex), VOTES, "Complex data not supported"),
         (X, VOTES[..., None, None], "signals: expected votes"),
         (X, VOTES * 1.0 - 1.0, "these look like votes"),

@@ -41,7 +41,7 @@ pub(crate) struct AnalyzeArgs {
 #[serde(untagged)]
 enum Report<'a> {
     Labelers(&'a [LabelerReport]),
-    WithPairs { labelers: &'a [LabelerReport], pairs: &'a [LabelerPair] },
+    WithPairs { labelers: &'a [LabelerReport], pairs: &'a [LabelerPair], warnings: Vec<output::Warning> },
 }
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
@@ -51,17 +51,20 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
     let input =
         VoteInput::read(&args.signals, &[], |n_signals, n_classes| model.bytes_per_pattern(n_signals, n_classes))?;
+    input.warn_of_labelers(None)?;
     let pairs = args.pairs.then(|| input.counted_for("--pairs").map(labeler_pairs_of_counts));
     let pairs = pairs.transpose()?;
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
     let labelled = labeler.label(args.labels.as_deref(), None)?;
+    labelled.warnings.iter().for_each(|warning| output::warn(labeler.name(), warning));
+    output::refuse_warnings()?;
     let labelers = LabelerReport::of_tally(&labelled.tally);
     let classes = labeler.fitted.classes();
     if let Some(path) = &args.csv {
         write_csv(path, &labelers, classes)?;
     }
     let report = match &pairs {
-        Some(pairs) => Report::WithPairs { labelers: &labelers, pairs },
+        Some(pairs) => Report::WithPairs { labelers: &labelers, pairs, warnings: output::warnings() },
         None => Report::Labelers(&labelers),
     };
     output::show(args.json.as_deref(), &report, || {
@@ -71,11 +74,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         }
         let (n_rows, n_uncovered) = (labelled.tally.n_rows(), labelled.tally.n_uncovered());
         output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))
-    })?;
-    for warning in &labelled.warnings {
-        output::note(&format!("warning: {}: {warning}", labeler.name()));
-    }
-    Ok(())
+    })
 }
 
 fn pairs_table(pairs: &[LabelerPair]) -> String {

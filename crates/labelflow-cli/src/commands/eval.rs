@@ -1,11 +1,12 @@
 //! `labelflow eval`: how good a model is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use labelflow::evaluation::{ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics};
 use labelflow_data::inputs::{read_labels, read_values};
+use serde::Serialize;
 
 use super::predict::{Model, classes, values};
 use crate::experiments::metric::Metric;
@@ -43,16 +44,30 @@ pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
             let labels = classes(&model, &args.features, &args.key)?;
             let truth = truth.in_order_of(&labels.keys)?;
             let metrics = classification_metrics(&labels.value, &truth).with_context(context)?;
-            output::show(json, &metrics, || metrics.print())
+            show(json, metrics)
         }
         Model::Regressor(model) => {
             let truth = read_values(&args.labels, &args.key.column())?;
             let labels = values(&model, &args.features, &args.key)?;
             let truth = truth.in_order_of(&labels.keys)?;
             let metrics = regression_metrics(&labels.value, &truth).with_context(context)?;
-            output::show(json, &metrics, || metrics.print())
+            show(json, metrics)
         }
     }
+}
+
+/// What machines read.
+#[derive(Serialize)]
+struct Report<M> {
+    #[serde(flatten)]
+    metrics: M,
+    warnings: Vec<output::Warning>,
+}
+
+fn show(json: Option<&Path>, metrics: impl Metrics + Serialize) -> anyhow::Result<()> {
+    output::refuse_warnings()?;
+    let report = Report { metrics, warnings: output::warnings() };
+    output::show(json, &report, || report.metrics.print())
 }
 
 /// How good a model is, by true labels.

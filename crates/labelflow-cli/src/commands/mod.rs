@@ -23,6 +23,9 @@ use crate::Outcome;
 #[derive(Debug, Parser)]
 #[command(name = "labelflow", version, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// Make warnings errors, before anything is trained or written
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -51,7 +51,7 @@ impl BoundsSetting {
     /// Estimated bounds, after doubts about them were said.
     pub(crate) fn note_auto(auto: AutoBounds) -> Bounds {
         for warning in &auto.warnings {
-            output::note(&format!("bounds: {warning}"));
+            output::warn_text("bounds", "estimated-bounds", warning);
         }
         auto.bounds
     }

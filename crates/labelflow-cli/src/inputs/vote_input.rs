@@ -11,10 +11,11 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use labelflow::WeakSignals;
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
+use labelflow::warnings::LabelerTally;
+use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
     AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SignalsOptions, TaskVotesOptions, convention_doubt,
     read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels,
@@ -92,9 +93,24 @@ impl VoteInput {
             Rows::Memory { signals, .. } => convention_doubt(signals),
         };
         if let Some(doubt) = doubt {
-            output::note(&format!("{}: {doubt}", input.path.display()));
+            output::warn_text(input.path.display(), "abstain-convention", &doubt);
         }
         Ok(input)
+    }
+
+    /// Warns of labelers that look wrong, and of bounds on their errors if there are any.
+    pub(crate) fn warn_of_labelers(&self, bounds: Option<&Bounds>) -> anyhow::Result<()> {
+        let example = self.example()?;
+        let mut tally = LabelerTally::new(example.labelers(), example.classes());
+        match self.patterns() {
+            Some(counted) => tally.add_counted(counted),
+            None => self.visit(|signals| {
+                tally.add(signals.view());
+                Ok(())
+            })?,
+        }
+        tally.warnings(bounds).iter().for_each(|warning| output::warn(self.place(), warning));
+        Ok(())
     }
 
     fn of(path: &Path, rows: Rows) -> Self {

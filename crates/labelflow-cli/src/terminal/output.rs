@@ -1,7 +1,10 @@
 //! What is printed, and what is written for machines.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use comfy_table::{Cell, CellAlignment, Table, presets};
@@ -19,6 +22,61 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 pub(crate) fn note(text: &str) {
     // When nobody can hear it, that is no reason to fail.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Whether warnings are errors.
+static IS_STRICT: AtomicBool = AtomicBool::new(false);
+/// What was warned of so far.
+static WARNINGS: Mutex<Vec<Warning>> = Mutex::new(Vec::new());
+
+/// Something that looks wrong, as machines read it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Warning {
+    /// Its kind and its numbers.
+    #[serde(flatten)]
+    about: serde_json::Value,
+    /// The file it is about, or what else.
+    place: String,
+    text: String,
+}
+
+/// Makes warnings errors.
+pub(crate) fn set_strict(is_strict: bool) {
+    IS_STRICT.store(is_strict, Ordering::Relaxed);
+}
+
+/// Whether warnings are errors.
+pub(crate) fn is_strict() -> bool {
+    IS_STRICT.load(Ordering::Relaxed)
+}
+
+/// Warns of something that looks wrong, on standard error; [`refuse_warnings`] makes it an error where that is asked for.
+pub(crate) fn warn(place: impl Display, warning: &(impl Serialize + Display)) {
+    let about = serde_json::to_value(warning).expect("warnings can be written as JSON");
+    push_warning(Warning { about, place: place.to_string(), text: warning.to_string() });
+}
+
+/// Warns of something of which no more is known than its kind and a text.
+pub(crate) fn warn_text(place: impl Display, kind: &str, text: &str) {
+    let about = serde_json::json!({ "kind": kind });
+    push_warning(Warning { about, place: place.to_string(), text: text.to_owned() });
+}
+
+fn push_warning(warning: Warning) {
+    note(&format!("warning: {}: {}", warning.place, warning.text));
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+}
+
+/// All warnings so far.
+pub(crate) fn warnings() -> Vec<Warning> {
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// With `--strict`, an error if there was a warning: called before anything is trained or written.
+pub(crate) fn refuse_warnings() -> anyhow::Result<()> {
+    let n_warnings = warnings().len();
+    anyhow::ensure!(!is_strict() || n_warnings == 0, "--strict: expected no warnings, found {n_warnings} (see above)");
+    Ok(())
 }
 
 /// Says why a command failed: every cause once, though some errors quote their cause themselves.
@@ -74,6 +132,15 @@ pub(crate) fn show(
         write_json(path, value)?;
     }
     if json == Some(Path::new("-")) { Ok(()) } else { print() }
+}
+
+/// Prints a line beside a result that may be written as JSON: to standard error if the JSON is on standard output.
+pub(crate) fn print_beside(json: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    if json == Some(Path::new("-")) {
+        note(text);
+        return Ok(());
+    }
+    print(text)
 }
 
 /// Writes lines to a file, atomically, or to standard output.

@@ -66,7 +66,7 @@ impl Observer for Progress {
     }
 
     fn warn(&mut self, warning: &str) {
-        self.bar.suspend(|| output::note(&format!("warning: {warning}")));
+        self.bar.suspend(|| output::warn_text("training", "training", warning));
     }
 }
 

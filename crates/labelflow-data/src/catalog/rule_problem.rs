@@ -110,8 +110,7 @@ pub fn measure_rules(table: &ValueTable, features: &[&str]) -> Result<Vec<Rule>>
     let mut rules = Vec::with_capacity(2 * features.len());
     for &feature in features {
         let column = table.features.column(feature)?;
-        let threshold =
-            mean(table.features.values().column(column).iter().map(|&x| f64::from(x))).expect("a table has rows");
+        let threshold = mean(table.features.values().column(column).iter().copied()).expect("a table has rows");
         // The claims are not known before the regions are.
         let unknown = Claim::mean(f64::NAN);
         for rule in Rule::on_both_sides(feature, threshold, unknown, unknown) {

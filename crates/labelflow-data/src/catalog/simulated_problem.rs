@@ -11,7 +11,7 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::linear::{LogisticRegression, StandardScaler};
 use labelflow_weak::rows::{Features, Truth, WeakDataset};
 use labelflow_weak::votes::WeakSignals;
-use ndarray::{Array3, ArrayView2, Axis, s};
+use ndarray::{Array2, Array3, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Split;
@@ -176,13 +176,13 @@ pub(crate) fn simulate_parts(
     let labels = simulation.truth.labels();
     let fit = |&column: &usize| {
         let values = single_column(&simulation.features, column);
-        LogisticRegression::default().fit(values, labels, n_classes)
+        LogisticRegression::default().fit(values.view(), labels, n_classes)
     };
     let labelers = columns.iter().map(fit).collect::<Result<Vec<_>, _>>()?;
     let evaluated = |part: LabelledTable| -> Result<EvaluatedRows> {
         let mut q = Array3::zeros((part.features.n_rows(), columns.len(), n_classes));
         for (signal, (labeler, &column)) in labelers.iter().zip(columns).enumerate() {
-            let labels = labeler.predict_proba(single_column(&part.features, column))?;
+            let labels = labeler.predict_proba(single_column(&part.features, column).view())?;
             q.index_axis_mut(Axis(1), signal).assign(&labels.values().mapv(|p| p as f32));
         }
         let names = columns.iter().map(|&column| part.features.names()[column].clone());
@@ -203,8 +203,8 @@ fn check_columns(features: &Features, columns: &[usize]) -> Result<()> {
     Err(Error::config("signal columns", expected, found))
 }
 
-fn single_column(features: &Features, column: usize) -> ArrayView2<'_, f32> {
-    features.values().slice_move(s![.., column..column + 1])
+fn single_column(features: &Features, column: usize) -> Array2<f32> {
+    features.values().slice(s![.., column..column + 1]).mapv(|value| value as f32)
 }
 
 #[cfg(test)]
@@ -223,10 +223,10 @@ mod tests {
         let problem = problem(0, BoundsFrom::Simulation);
         let simulation = problem.simulation.as_ref().unwrap();
         let parts = [problem.train.features().values(), simulation.features.values()];
-        let n_rows = (parts[0].nrows() + parts[1].nrows()) as f32;
+        let n_rows = (parts[0].nrows() + parts[1].nrows()) as f64;
         for column in 0..30 {
-            let sum: f32 = parts.iter().map(|part| part.column(column).sum()).sum();
-            let squares: f32 = parts.iter().map(|part| part.column(column).mapv(|x| x * x).sum()).sum();
+            let sum: f64 = parts.iter().map(|part| part.column(column).sum()).sum();
+            let squares: f64 = parts.iter().map(|part| part.column(column).mapv(|x| x * x).sum()).sum();
             assert_abs_diff_eq!(sum / n_rows, 0.0, epsilon = 1e-4);
             assert_abs_diff_eq!(squares / n_rows, 1.0, epsilon = 1e-3);
         }

@@ -119,7 +119,7 @@ impl FeatureReader<'_> {
         let Some(batch) = self.reader.next()? else { return Ok(None) };
         let (n_rows, parts) = (batch.n_rows(), self.parts);
         let file = &parts.table.files()[batch.file];
-        let mut values = number_table::<f32>(&batch.arrays, file, &parts.names)?;
+        let mut values = number_table::<f64>(&batch.arrays, file, &parts.names)?;
         let is_good = |row: &usize| values.row(*row).iter().all(|value| value.is_finite());
         let good: Vec<usize> = (0..n_rows).filter(is_good).collect();
         if good.len() < n_rows {
@@ -144,7 +144,7 @@ impl FeatureReader<'_> {
         self.first_bad.as_ref()
     }
 
-    fn note_bad(&mut self, batch: &RowBatch, values: &Array2<f32>, good: &[usize]) -> Result<()> {
+    fn note_bad(&mut self, batch: &RowBatch, values: &Array2<f64>, good: &[usize]) -> Result<()> {
         self.n_bad += (values.nrows() - good.len()) as u64;
         if self.first_bad.is_some() {
             return Ok(());

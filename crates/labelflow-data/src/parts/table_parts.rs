@@ -1,7 +1,7 @@
 //! A table in one or several Parquet files: which files, and that they belong together.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,11 @@ impl TableParts {
         let part = ParquetFile::open(&file)?;
         if self.files.is_empty() {
             self.columns = part.names().to_vec();
+            let mut known = HashSet::new();
+            if let Some(name) = self.columns.iter().find(|name| !known.insert(*name)) {
+                return Err(Error::content(&file, "column names that differ", format!("'{name}' twice"))
+                    .with_hint("columns are matched by name: give each its own"));
+            }
         }
         self.check_columns(&file, part.names())?;
         let first_row = self.n_rows();

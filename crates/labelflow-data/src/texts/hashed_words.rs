@@ -87,7 +87,7 @@ mod tests {
         assert_abs_diff_eq!(row.dot(&row), 1.0, epsilon = 1e-6);
         let column = |word: &str| (fnv1a(word) % 512) as usize;
         let ratio = row[column("call")] / row[column("now")];
-        assert_abs_diff_eq!(ratio, 4f32.ln() / 2f32.ln(), epsilon = 1e-5);
+        assert_abs_diff_eq!(ratio, 4f64.ln() / 2f64.ln(), epsilon = 1e-5);
         assert!(features.values()[[1, column("don't")]] > 0.0);
         assert!(features.values()[[1, column("é")]] > 0.0);
     }

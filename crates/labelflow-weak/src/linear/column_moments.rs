@@ -7,7 +7,8 @@
 
 use ndarray::{ArrayView2, Axis};
 
-use crate::linear::{RangeScaler, StandardScaler};
+use super::extreme_cells::{Cell, ExtremeCells, Rest, Spread};
+use crate::linear::{ColumnLimits, RangeScaler, StandardScaler};
 use crate::rows::{check_columns, check_table};
 use crate::{Error, Result, ensure};
 
@@ -27,6 +28,18 @@ use crate::{Error, Result, ensure};
 pub struct ColumnMoments {
     n_rows: u64,
     columns: Vec<Moments>,
+    extremes: Vec<ExtremeCells>,
+}
+
+/// A cell so far from the others of its column that scalers leave it out, see [`ColumnMoments::outliers`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlier {
+    /// The place of the column.
+    pub column: usize,
+    /// The row, counted from 0.
+    pub row: u64,
+    /// What the cell holds.
+    pub value: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,15 +52,15 @@ struct Moments {
 
 impl Moments {
     /// Those of each column. Rows are read one after the other, as they lie in memory.
-    fn of(rows: ArrayView2<'_, f32>) -> Vec<Self> {
+    fn of<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<Self> {
         let n_rows = rows.nrows() as f64;
         // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
-        let first = rows.row(0).mapv(f64::from);
+        let first = rows.row(0).mapv(Into::into);
         let none = |_: &f64| Self { mean: 0.0, squares: 0.0, lower: f64::INFINITY, upper: f64::NEG_INFINITY };
         let mut columns: Vec<Self> = first.iter().map(none).collect();
         for row in rows.axis_iter(Axis(0)) {
             for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
-                let x = f64::from(x);
+                let x = x.into();
                 column.mean += x - first;
                 (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
             }
@@ -55,7 +68,7 @@ impl Moments {
         columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n_rows);
         for row in rows.axis_iter(Axis(0)) {
             let columns = columns.iter_mut().zip(row);
-            columns.for_each(|(column, &x)| column.squares += (f64::from(x) - column.mean).powi(2));
+            columns.for_each(|(column, &x)| column.squares += (x.into() - column.mean).powi(2));
         }
         columns
     }
@@ -72,7 +85,7 @@ impl Moments {
 
 impl ColumnMoments {
     /// Adds rows, `[n_rows, d_features]`.
-    pub fn push(&mut self, rows: ArrayView2<'_, f32>) -> Result<()> {
+    pub fn push<T: Copy + Into<f64>>(&mut self, rows: ArrayView2<'_, T>) -> Result<()> {
         check_table(rows)?;
         let parts = Moments::of(rows);
         if self.n_rows == 0 {
@@ -83,6 +96,10 @@ impl ColumnMoments {
             let columns = self.columns.iter_mut().zip(parts);
             columns.for_each(|(column, part)| column.add(n_rows, part, n_other));
         }
+        self.extremes.resize(rows.ncols(), ExtremeCells::default());
+        for (row, cells) in (self.n_rows..).zip(rows.axis_iter(Axis(0))) {
+            self.extremes.iter_mut().zip(cells).for_each(|(column, &x)| column.add(row, x.into()));
+        }
         self.n_rows += rows.nrows() as u64;
         Ok(())
     }
@@ -92,30 +109,85 @@ impl ColumnMoments {
         self.n_rows
     }
 
-    /// Mean 0 and deviation 1 on these rows.
+    /// Mean 0 and deviation 1 on these rows; outliers are left out, and become the most extreme of the others.
     pub fn standard_scaler(&self) -> Result<StandardScaler> {
-        self.check_any()?;
-        let std = |column: &Moments| one_for_zero((column.squares / self.n_rows as f64).sqrt());
-        let mean = self.columns.iter().map(|column| column.mean).collect();
-        StandardScaler::new(mean, self.columns.iter().map(std).collect())
+        let n_rows = self.n_rows as f64;
+        let (mean, std, limits) = self
+            .scaling(|column| (column.mean, (column.squares / n_rows).sqrt()), |rest| (rest.mean, rest.deviation()))?;
+        StandardScaler::new(mean, std)?.with_limits(limits)
     }
 
-    /// From 0 to 1 on these rows.
+    /// From 0 to 1 on these rows; outliers are left out, and become 0 or 1.
     pub fn range_scaler(&self) -> Result<RangeScaler> {
-        self.check_any()?;
-        let width = |column: &Moments| one_for_zero(column.upper - column.lower);
-        let lower = self.columns.iter().map(|column| column.lower).collect();
-        RangeScaler::new(lower, self.columns.iter().map(width).collect())
+        let (lower, width, limits) = self.scaling(
+            |column| (column.lower, column.upper - column.lower),
+            |rest| (rest.lower, rest.upper - rest.lower),
+        )?;
+        RangeScaler::new(lower, width)?.with_limits(limits)
     }
 
-    fn check_any(&self) -> Result<()> {
-        ensure(self.n_rows > 0, || Error::data("features", "at least one row", "none"))
+    /// The cells that scalers leave out, at most 16 in a column: without the nearest of them alone the rest of the column would be less
+    /// than a twentieth as wide.
+    pub fn outliers(&self) -> Vec<Outlier> {
+        let of_column = |(column, extremes): (usize, &ExtremeCells)| {
+            let cells = extremes.rest(self.n_rows).map(|rest| rest.outliers).unwrap_or_default();
+            cells.into_iter().map(move |Cell { row, value }| Outlier { column, row, value })
+        };
+        self.extremes.iter().enumerate().flat_map(of_column).collect()
     }
-}
 
-/// What a column is divided by; a constant one stays as it is.
-fn one_for_zero(width: f64) -> f64 {
-    if width == 0.0 { 1.0 } else { width }
+    /// What is subtracted from columns and what they are divided by, and the limits of those with outliers.
+    fn scaling(
+        &self,
+        of_all: impl Fn(&Moments) -> (f64, f64),
+        of_rest: impl Fn(&Spread) -> (f64, f64),
+    ) -> Result<(Vec<f64>, Vec<f64>, Vec<ColumnLimits>)> {
+        ensure(self.n_rows > 0, || Error::data("features", "at least one row", "none"))?;
+        let (mut shifts, mut widths, mut limits) = (Vec::new(), Vec::new(), Vec::new());
+        for (column, (moments, extremes)) in self.columns.iter().zip(&self.extremes).enumerate() {
+            let (shift, width) = match extremes.rest(self.n_rows) {
+                None => of_all(moments),
+                Some(Rest { spread, .. }) => {
+                    limits.push(ColumnLimits { column, lower: spread.lower, upper: spread.upper });
+                    of_rest(&spread)
+                }
+            };
+            ensure(shift.is_finite() && width.is_finite(), || {
+                let found = format!("{:e} to {:e}", moments.lower, moments.upper);
+                Error::data(
+                    format!("features, column {column}"),
+                    "numbers whose squares are no larger than 1e308",
+                    found,
+                )
+                .with_hint("take another unit")
+            })?;
+            shifts.push(shift);
+            // What a column is divided by; a constant one stays as it is.
+            widths.push(if width == 0.0 { 1.0 } else { width });
+        }
+        Ok((shifts, widths, limits))
+    }
+
+    /// The smallest and the largest value of a column.
+    pub(crate) fn range(&self, column: usize) -> [f64; 2] {
+        [self.columns[column].lower, self.columns[column].upper]
+    }
+
+    /// The mean and the variance of a column.
+    pub(crate) fn mean_and_variance(&self, column: usize) -> [f64; 2] {
+        let moments = &self.columns[column];
+        [moments.mean, moments.squares / self.n_rows as f64]
+    }
+
+    /// The value of most cells of a column, if more than half of them are equal by enough to tell.
+    pub(crate) fn most_common(&self, column: usize) -> Option<f64> {
+        self.extremes[column].most_common(self.n_rows)
+    }
+
+    /// Whether nearly all cells of a column are equal.
+    pub(crate) fn is_nearly_constant(&self, column: usize) -> bool {
+        self.extremes[column].is_nearly_constant(self.n_rows)
+    }
 }
 
 #[cfg(test)]
@@ -140,11 +212,55 @@ mod tests {
     fn no_rows_and_other_columns_are_errors() {
         assert!(ColumnMoments::default().standard_scaler().is_err());
         let mut moments = ColumnMoments::default();
-        assert!(moments.push(Array2::zeros((0, 2)).view()).is_err());
-        moments.push(Array2::zeros((1, 2)).view()).unwrap();
-        assert!(moments.push(Array2::zeros((1, 3)).view()).is_err());
+        assert!(moments.push(Array2::<f64>::zeros((0, 2)).view()).is_err());
+        moments.push(Array2::<f64>::zeros((1, 2)).view()).unwrap();
+        assert!(moments.push(Array2::<f64>::zeros((1, 3)).view()).is_err());
         assert!(moments.push(Array2::from_elem((1, 2), f32::NAN).view()).is_err());
         assert_eq!(moments.n_rows(), 1);
+    }
+
+    #[test]
+    fn a_cell_that_would_flatten_its_column_is_left_out_the_same_in_memory_and_in_parts() {
+        let mut rows = Array2::from_shape_fn((300, 2), |(row, column)| ((row * (37 + column)) % 100) as f64);
+        let ordinary = StandardScaler::fit(rows.view()).unwrap();
+        rows[[17, 1]] = 3e38;
+        let scaler = StandardScaler::fit(rows.view()).unwrap();
+        assert_eq!((scaler.mean()[0], scaler.std()[0]), (ordinary.mean()[0], ordinary.std()[0]));
+        assert!(
+            (scaler.mean()[1] - ordinary.mean()[1]).abs() < 0.5
+                && (scaler.std()[1] / ordinary.std()[1] - 1.0).abs() < 0.01
+        );
+        let scaled = scaler.transform(rows.view()).unwrap();
+        let largest = scaled.column(1).iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        assert_eq!(scaled[[17, 1]], largest);
+        assert!(largest < 2.0);
+        for chunk in [1, 7, 299] {
+            let mut moments = ColumnMoments::default();
+            rows.axis_chunks_iter(Axis(0), chunk).for_each(|part| moments.push(part).unwrap());
+            let outlier = Outlier { column: 1, row: 17, value: 3e38 };
+            assert_eq!(moments.outliers(), [outlier]);
+            let of_parts = moments.standard_scaler().unwrap();
+            assert_eq!((of_parts.mean()[1], of_parts.std()[1]), (scaler.mean()[1], scaler.std()[1]));
+            assert_eq!(moments.range_scaler().unwrap().transform(rows.view()).unwrap()[[17, 1]], 1.0);
+        }
+    }
+
+    #[test]
+    fn a_shift_far_from_zero_changes_nothing() {
+        let rows = Array2::from_shape_fn((200, 1), |(row, _)| (row * 37 % 100) as f64 / 64.0);
+        let scale = |rows: Array2<f64>| StandardScaler::fit(rows.view()).unwrap().transform(rows.view()).unwrap();
+        let (near, far) = (scale(rows.clone()), scale(rows + 1e9));
+        assert!(near.iter().zip(&far).all(|(near, far)| (near - far).abs() < 1e-5));
+    }
+
+    #[test]
+    fn numbers_without_squares_are_an_error() {
+        let rows = Array2::from_shape_fn((40, 1), |(row, _)| row as f64 * 1e300);
+        let error = StandardScaler::fit(rows.view()).unwrap_err().to_string();
+        assert!(error.starts_with("features, column 0: expected numbers whose squares"), "{error}");
+        let mut moments = ColumnMoments::default();
+        moments.push(rows.view()).unwrap();
+        assert_eq!(moments.outliers(), []);
     }
 
     proptest! {

@@ -11,7 +11,7 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use crate::linear::StandardScaler;
+use crate::linear::{ColumnLimits, StandardScaler};
 use crate::numerics::Cholesky;
 use crate::rows::check_columns;
 use crate::{Error, Result, ensure};
@@ -49,7 +49,7 @@ pub struct FittedLinearRegression {
 impl LinearRegression {
     /// Fits one weight per column of `features`, `[n_rows, d_features]`, and an intercept to the `labels` of the rows.
     /// Features are standardised first, so their units do not matter.
-    pub fn fit(&self, features: ArrayView2<'_, f32>, labels: &[f64]) -> Result<FittedLinearRegression> {
+    pub fn fit(&self, features: ArrayView2<'_, f64>, labels: &[f64]) -> Result<FittedLinearRegression> {
         ensure(labels.len() == features.nrows(), || {
             Error::data("labels", format!("{} values, one per row", features.nrows()), labels.len())
         })?;
@@ -79,7 +79,7 @@ impl LinearRegression {
 /// Zᵀ Z / n and Zᵀ y / n, summed chunk after chunk so that memory stays small.
 fn products(
     scaler: &StandardScaler,
-    features: ArrayView2<'_, f32>,
+    features: ArrayView2<'_, f64>,
     labels: &Array1<f64>,
 ) -> (Array2<f64>, Array1<f64>) {
     let d_features = features.ncols();
@@ -95,8 +95,11 @@ fn products(
     (gram / n_rows, products / n_rows)
 }
 
-fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f32>) -> Array2<f64> {
-    let mut z = features.mapv(f64::from);
+fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f64>) -> Array2<f64> {
+    let mut z = features.to_owned();
+    for &ColumnLimits { column, lower, upper } in scaler.limits() {
+        z.column_mut(column).mapv_inplace(|x| x.clamp(lower, upper));
+    }
     for mut row in z.axis_iter_mut(Axis(0)) {
         let columns = row.iter_mut().zip(scaler.mean()).zip(scaler.std());
         columns.for_each(|((z, mean), std)| *z = (*z - mean) / std);
@@ -106,7 +109,7 @@ fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f32>) -> Array
 
 impl FittedLinearRegression {
     /// The prediction for each row of `features`, `[n_rows, d_features]`.
-    pub fn predict(&self, features: ArrayView2<'_, f32>) -> Result<Vec<f64>> {
+    pub fn predict(&self, features: ArrayView2<'_, f64>) -> Result<Vec<f64>> {
         check_columns(features, self.weights.len())?;
         let weights = Array1::from(self.weights.clone());
         let predict = |rows| (standardised(&self.scaler, rows).dot(&weights) + self.intercept).to_vec();
@@ -173,7 +176,7 @@ mod tests {
         let features = array![[1.0], [2.0]];
         assert!(LinearRegression.fit(features.view(), &[1.0]).is_err());
         assert!(LinearRegression.fit(features.view(), &[1.0, f64::NAN]).is_err());
-        assert!(LinearRegression.fit(array![[f32::NAN]].view(), &[1.0]).is_err());
+        assert!(LinearRegression.fit(array![[f64::NAN]].view(), &[1.0]).is_err());
         assert!(LinearRegression.fit(Array2::zeros((0, 1)).view(), &[]).is_err());
         let fitted = LinearRegression.fit(features.view(), &[1.0, 2.0]).unwrap();
         assert!(fitted.predict(array![[1.0, 2.0]].view()).is_err());
@@ -182,7 +185,7 @@ mod tests {
     proptest! {
         #[test]
         fn residuals_are_orthogonal_to_every_column(
-            rows in proptest::collection::vec([-10.0f32..10.0, -1.0f32..1.0, 0.0f32..1e3], 5..40),
+            rows in proptest::collection::vec([-10.0..10.0, -1.0..1.0, 0.0..1e3], 5..40),
             noise in proptest::collection::vec(-5.0f64..5.0, 40),
         ) {
             let features = Array2::from(rows);

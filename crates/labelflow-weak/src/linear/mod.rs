@@ -1,13 +1,14 @@
 //! Linear models of features, and scalers.
 
 mod column_moments;
+mod extreme_cells;
 mod learning_rate;
 mod linear_regression;
 mod logistic_regression;
 mod scalers;
 
-pub use column_moments::ColumnMoments;
+pub use column_moments::{ColumnMoments, Outlier};
 pub use learning_rate::LearningRateSchedule;
 pub use linear_regression::{FittedLinearRegression, LinearRegression};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
-pub use scalers::{RangeScaler, StandardScaler};
+pub use scalers::{ColumnLimits, RangeScaler, StandardScaler};

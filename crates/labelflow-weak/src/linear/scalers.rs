@@ -23,13 +23,45 @@ fn check_stored([shifts, widths]: [&[f64]; 2], [shift, width]: [&str; 2]) -> Res
     })
 }
 
+/// The ends of a column, beyond which values are taken for the nearest end: those of a column with outliers, without them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnLimits {
+    /// The place of the column.
+    pub column: usize,
+    /// Smaller values are taken for this.
+    pub lower: f64,
+    /// Larger values are taken for this.
+    pub upper: f64,
+}
+
+impl ColumnLimits {
+    fn check(&self, d_features: usize) -> Result<()> {
+        let Self { column, lower, upper } = *self;
+        let usable = column < d_features && lower.is_finite() && upper.is_finite() && lower <= upper;
+        ensure(usable, || {
+            let expected = format!("limits of one of {d_features} columns, the lower one first");
+            Error::data("stored scaler", expected, format!("column {column}, {lower} to {upper}"))
+        })
+    }
+}
+
 /// (x − shift) / width of each column.
-fn scaled(features: ArrayView2<'_, f32>, shifts: &[f64], widths: &[f64]) -> Result<Array2<f32>> {
+fn scaled<T: Copy + Into<f64>>(
+    features: ArrayView2<'_, T>,
+    shifts: &[f64],
+    widths: &[f64],
+    limits: &[ColumnLimits],
+) -> Result<Array2<f32>> {
     check_columns(features, shifts.len())?;
-    let mut scaled = features.to_owned();
-    for mut row in scaled.axis_iter_mut(Axis(0)) {
-        let columns = row.iter_mut().zip(shifts).zip(widths);
-        columns.for_each(|((x, shift), width)| *x = ((f64::from(*x) - shift) / width) as f32);
+    let mut scaled = Array2::zeros(features.dim());
+    for (mut scaled, row) in scaled.axis_iter_mut(Axis(0)).zip(features.axis_iter(Axis(0))) {
+        let columns = scaled.iter_mut().zip(row).zip(shifts).zip(widths);
+        columns.for_each(|(((z, &x), shift), width)| *z = ((x.into() - shift) / width) as f32);
+    }
+    for &ColumnLimits { column, lower, upper } in limits {
+        let cells = scaled.column_mut(column).into_iter().zip(features.column(column));
+        cells.for_each(|(z, &x)| *z = ((x.into().clamp(lower, upper) - shifts[column]) / widths[column]) as f32);
     }
     Ok(scaled)
 }
@@ -45,6 +77,8 @@ macro_rules! column_scaler {
         pub struct $Scaler {
             $shift: Vec<f64>,
             $width: Vec<f64>,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            limits: Vec<ColumnLimits>,
         }
 
         checked_when_read!($Scaler);
@@ -52,25 +86,33 @@ macro_rules! column_scaler {
         impl $Scaler {
             /// A scaler whose numbers are known.
             pub fn new($shift: Vec<f64>, $width: Vec<f64>) -> Result<Self> {
-                let scaler = Self { $shift, $width };
+                let scaler = Self { $shift, $width, limits: Vec::new() };
+                scaler.check()?;
+                Ok(scaler)
+            }
+
+            /// The same with limits of some columns.
+            pub fn with_limits(self, limits: Vec<ColumnLimits>) -> Result<Self> {
+                let scaler = Self { limits, ..self };
                 scaler.check()?;
                 Ok(scaler)
             }
 
             fn check(&self) -> Result<()> {
-                check_stored([&self.$shift, &self.$width], [$shifts, $widths])
+                check_stored([&self.$shift, &self.$width], [$shifts, $widths])?;
+                self.limits.iter().try_for_each(|limits| limits.check(self.$shift.len()))
             }
 
             /// Measures `features`, `[n_rows, d_features]`.
-            pub fn fit(features: ArrayView2<'_, f32>) -> Result<Self> {
+            pub fn fit<T: Copy + Into<f64>>(features: ArrayView2<'_, T>) -> Result<Self> {
                 let mut moments = ColumnMoments::default();
                 moments.push(features)?;
                 moments.$measured()
             }
 
             /// Scales `features`, `[n_rows, d_features]`, by what was measured in the fit.
-            pub fn transform(&self, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
-                scaled(features, &self.$shift, &self.$width)
+            pub fn transform<T: Copy + Into<f64>>(&self, features: ArrayView2<'_, T>) -> Result<Array2<f32>> {
+                scaled(features, &self.$shift, &self.$width, &self.limits)
             }
 
             /// The number of columns.
@@ -105,6 +147,11 @@ impl StandardScaler {
     /// The standard deviation of each column, `[d_features]`; 1 for a constant column.
     pub fn std(&self) -> &[f64] {
         &self.std
+    }
+
+    /// Those of columns that had outliers in the fit.
+    pub(crate) fn limits(&self) -> &[ColumnLimits] {
+        &self.limits
     }
 }
 
@@ -150,7 +197,7 @@ mod tests {
 
     #[test]
     fn bad_tables_are_errors() {
-        assert!(StandardScaler::fit(Array2::zeros((0, 2)).view()).is_err());
+        assert!(StandardScaler::fit(Array2::<f64>::zeros((0, 2)).view()).is_err());
         assert!(StandardScaler::fit(array![[f32::NAN]].view()).is_err());
         let scaler = StandardScaler::fit(array![[1.0, 2.0]].view()).unwrap();
         let error = scaler.transform(array![[1.0]].view()).unwrap_err();
@@ -172,6 +219,12 @@ mod tests {
         assert!(parse(r#"{"lower": [0.0], "width": [2.0]}"#).is_ok());
         assert!(parse(r#"{"lower": [0.0], "width": [0.0]}"#).is_err());
         assert!(parse(r#"{"lower": [0.0, 1.0], "width": [2.0]}"#).is_err());
+        let limited = |limits: &str| parse(&format!(r#"{{"lower": [0.0], "width": [2.0], "limits": [{limits}]}}"#));
+        let scaler = limited(r#"{"column": 0, "lower": -1.0, "upper": 3.0}"#).unwrap();
+        assert_eq!(scaler.transform(array![[9.0], [-9.0], [1.0]].view()).unwrap(), array![[1.5], [-0.5], [0.5]]);
+        assert_eq!(serde_json::from_str::<RangeScaler>(&serde_json::to_string(&scaler).unwrap()).unwrap(), scaler);
+        assert!(limited(r#"{"column": 1, "lower": -1.0, "upper": 3.0}"#).is_err());
+        assert!(limited(r#"{"column": 0, "lower": 4.0, "upper": 3.0}"#).is_err());
     }
 
     proptest! {

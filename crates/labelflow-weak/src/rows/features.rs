@@ -10,13 +10,15 @@ const SHOWN_NAMES: usize = 12;
 
 /// A table of finite numbers, `[n_rows, d_features]`, whose columns may have names.
 ///
+/// Numbers are kept in double precision until they are scaled: of 1e9 and 1e9 + 1 single precision would make the same.
+///
 /// ```
 /// use labelflow_weak::rows::Features;
 /// use ndarray::array;
 ///
 /// let features = Features::new(array![[1.0, 2.0], [3.0, 4.0]])?;
 /// assert_eq!(features.names(), ["x0", "x1"]);
-/// assert!(Features::new(array![[f32::NAN]]).is_err());
+/// assert!(Features::new(array![[f64::NAN]]).is_err());
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -24,18 +26,20 @@ pub struct Features {
     names: Vec<String>,
     /// Whether whoever made the table named its columns.
     has_names: bool,
-    values: Array2<f32>,
+    values: Array2<f64>,
 }
 
 impl Features {
     /// Checks the values; columns have no names of their own, and are called `x0`, `x1`, ….
-    pub fn new(values: Array2<f32>) -> Result<Self> {
+    pub fn new<T: Copy + Into<f64> + 'static>(values: Array2<T>) -> Result<Self> {
         let names = (0..values.ncols()).map(|column| format!("x{column}")).collect();
         Ok(Self { has_names: false, ..Self::with_names(values, names)? })
     }
 
     /// Checks the values; `names` are the column names.
-    pub fn with_names(values: Array2<f32>, names: Vec<String>) -> Result<Self> {
+    pub fn with_names<T: Copy + Into<f64> + 'static>(values: Array2<T>, names: Vec<String>) -> Result<Self> {
+        // In place, if they are in double precision already.
+        let values = values.mapv_into_any(Into::into);
         ensure(names.len() == values.ncols(), || {
             Error::data("features", format!("{} column names", values.ncols()), names.len())
         })?;
@@ -51,13 +55,18 @@ impl Features {
     }
 
     /// The numbers, `[n_rows, d_features]`.
-    pub fn values(&self) -> ArrayView2<'_, f32> {
+    pub fn values(&self) -> ArrayView2<'_, f64> {
         self.values.view()
     }
 
     /// The numbers themselves, `[n_rows, d_features]`.
-    pub fn into_values(self) -> Array2<f32> {
+    pub fn into_values(self) -> Array2<f64> {
         self.values
+    }
+
+    /// The numbers in single precision, for learners that take them as they are; infinite where that has no room.
+    pub fn rounded(&self) -> Array2<f32> {
+        self.values.mapv(|value| value as f32)
     }
 
     /// Number of rows.
@@ -105,13 +114,18 @@ impl Features {
     }
 }
 
+/// Whether single precision holds this number exactly.
+pub fn is_single(value: f64) -> bool {
+    f64::from(value as f32) == value
+}
+
 /// Checks that a table without column names has rows, columns and finite numbers.
-pub(crate) fn check_table(features: ArrayView2<'_, f32>) -> Result<()> {
+pub(crate) fn check_table<T: Copy + Into<f64>>(features: ArrayView2<'_, T>) -> Result<()> {
     check_any(features)?;
     check_finite(features, |column| column.to_string())
 }
 
-fn check_any(features: ArrayView2<'_, f32>) -> Result<()> {
+fn check_any<T>(features: ArrayView2<'_, T>) -> Result<()> {
     ensure(!features.is_empty(), || {
         let found = format!("{} rows and {} columns", features.nrows(), features.ncols());
         Error::data("features", "at least one row and one column", found)
@@ -119,15 +133,15 @@ fn check_any(features: ArrayView2<'_, f32>) -> Result<()> {
 }
 
 /// Checks that a table has the columns of the fit and finite numbers.
-pub(crate) fn check_columns(features: ArrayView2<'_, f32>, d_features: usize) -> Result<()> {
+pub(crate) fn check_columns<T: Copy + Into<f64>>(features: ArrayView2<'_, T>, d_features: usize) -> Result<()> {
     ensure(features.ncols() == d_features, || {
         Error::data("features", format!("{d_features} columns, as in the fit"), features.ncols())
     })?;
     check_finite(features, |column| column.to_string())
 }
 
-fn check_finite(features: ArrayView2<'_, f32>, shown: impl Fn(usize) -> String) -> Result<()> {
-    match features.indexed_iter().find(|(_, value)| !value.is_finite()) {
+fn check_finite<T: Copy + Into<f64>>(features: ArrayView2<'_, T>, shown: impl Fn(usize) -> String) -> Result<()> {
+    match features.indexed_iter().map(|(place, &value)| (place, value.into())).find(|(_, value)| !value.is_finite()) {
         None => Ok(()),
         Some(((row, column), value)) => {
             let place = format!("features, row {row}, column {}", shown(column));

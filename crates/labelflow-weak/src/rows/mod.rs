@@ -8,7 +8,7 @@ mod true_values;
 mod truth;
 mod weak_dataset;
 
-pub use features::Features;
+pub use features::{Features, is_single};
 pub(crate) use features::{check_columns, check_table};
 pub use label_range::LabelRange;
 pub use soft_labels::SoftLabels;

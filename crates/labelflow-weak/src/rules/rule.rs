@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::Features;
+use crate::rows::{Features, is_single};
 use crate::{Error, Result};
 
 /// A claim about the labels of the rows in a region.
@@ -86,8 +86,8 @@ impl Region {
     pub fn members(&self, features: &Features) -> Result<Vec<bool>> {
         match self {
             Self::All => Ok(vec![true; features.n_rows()]),
-            Self::AtLeast { feature, threshold } => compare(features, feature, *threshold, f32::ge),
-            Self::Below { feature, threshold } => compare(features, feature, *threshold, f32::lt),
+            Self::AtLeast { feature, threshold } => compare(features, feature, *threshold, f64::ge),
+            Self::Below { feature, threshold } => compare(features, feature, *threshold, f64::lt),
             Self::AllOf(regions) => {
                 let mut members = vec![true; features.n_rows()];
                 for region in regions {
@@ -120,15 +120,17 @@ fn compare(
     features: &Features,
     feature: &str,
     threshold: f64,
-    holds: impl Fn(&f32, &f32) -> bool,
+    holds: impl Fn(&f64, &f64) -> bool,
 ) -> Result<Vec<bool>> {
     if !threshold.is_finite() {
         let place = format!("rule about '{feature}', threshold");
         return Err(Error::data(place, "a finite number", threshold));
     }
     let column = features.column(feature)?;
-    let threshold = threshold as f32;
-    Ok(features.values().column(column).iter().map(|value| holds(value, &threshold)).collect())
+    // 0.1 in single precision is at least 0.1: numbers that single precision holds are compared as those.
+    let single = f64::from(threshold as f32);
+    let threshold_for = |value: f64| if is_single(value) { single } else { threshold };
+    Ok(features.values().column(column).iter().map(|value| holds(value, &threshold_for(*value))).collect())
 }
 
 impl fmt::Display for Region {

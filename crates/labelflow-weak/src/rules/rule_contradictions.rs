@@ -143,7 +143,7 @@ mod tests {
 
     fn check(rules: Vec<Rule>) -> Result<RuleDataset> {
         let Region::Rows(members) = &rules[0].region else { unreachable!("tests give rows") };
-        let features = Features::new(Array2::zeros((members.len(), 1))).unwrap();
+        let features = Features::new(Array2::<f64>::zeros((members.len(), 1))).unwrap();
         RuleDataset::new(features, rules, Some(LabelRange::new(0.0, 10.0).unwrap()))
     }
 
@@ -256,7 +256,7 @@ mod tests {
                 }))
             }).collect::<Vec<_>>();
             prop_assume!(!rules.is_empty());
-            let features = Features::new(Array2::zeros((labels.len(), 1))).unwrap();
+            let features = Features::new(Array2::<f64>::zeros((labels.len(), 1))).unwrap();
             let range = LabelRange::new(shift - 5.0 * scale, shift + 5.0 * scale).unwrap();
             let found = RuleDataset::new(features, rules, Some(range));
             prop_assert!(found.is_ok(), "{}", found.unwrap_err());

@@ -170,7 +170,7 @@ impl GeneralizedExpectation {
     ) -> Result<FittedGeneralizedExpectation> {
         self.check(features, signals, reference)?;
         let scaler = self.scaling.fit(features)?;
-        let scaled = scale(scaler.as_ref(), features.values())?;
+        let scaled = scale(scaler.as_ref(), features)?;
         let problem = Problem::new(self, scaled, signals, reference);
         if problem.groups.is_empty() {
             let found = "no labeler with a known side that it takes";
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn rows_that_are_all_alike_have_the_known_answers() {
-        let features = Features::new(Array2::ones((5, 1))).unwrap();
+        let features = Features::new(Array2::<f64>::ones((5, 1))).unwrap();
         // One side only: the other has no rows, whatever its reference.
         let signals = signals(Array2::ones((5, 1)), 2);
         let weight = |form, r: f64| {
@@ -429,7 +429,7 @@ mod tests {
         for (n_classes, form) in [(2, Full), (2, Half), (3, Full)] {
             let (planted, reference) = planted(n_classes);
             let settings = GeneralizedExpectation { form, ..GeneralizedExpectation::default() };
-            let features = planted.features.values().to_owned();
+            let features = planted.features.rounded();
             let problem = Problem::new(&settings, features, &planted.signals, &reference);
             let n_weights = n_scores(n_classes) * 10;
             let weights: Vec<f64> = (0..n_weights).map(|i| 0.3 * (i as f64).cos()).collect();

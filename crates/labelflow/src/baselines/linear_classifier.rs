@@ -51,7 +51,7 @@ impl LinearClassifier {
 
     pub(crate) fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         check_columns(features, self.d_features)?;
-        let scaled = scale(self.scaler.as_ref(), features.values())?;
+        let scaled = scale(self.scaler.as_ref(), features)?;
         let mut labels = Array2::zeros((features.n_rows(), self.n_classes));
         for (x, mut labels) in scaled.rows().into_iter().zip(labels.axis_iter_mut(Axis(0))) {
             let x = x.to_slice().expect("rows lie side by side");

@@ -178,14 +178,14 @@ impl FittedMultilayerPerceptron {
     /// The probability of each class for each row. A row on which the scores overflow has equally probable classes.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         check_columns(features, self.network.widths[0])?;
-        Ok(SoftLabels::normalized(self.network.predict(features.values(), self.n_classes)))
+        Ok(SoftLabels::normalized(self.network.predict(features.rounded().view(), self.n_classes)))
     }
 }
 
 /// Training in progress, one epoch at a time.
 pub(crate) struct Training<'a> {
     config: &'a MultilayerPerceptron,
-    features: ArrayView2<'a, f32>,
+    features: Array2<f32>,
     n_classes: usize,
     network: Network<f32>,
     state: OptimizerState,
@@ -214,7 +214,7 @@ impl<'a> Training<'a> {
         };
         Self {
             config,
-            features: features.values(),
+            features: features.rounded(),
             n_classes,
             network,
             state,
@@ -264,7 +264,7 @@ impl<'a> Training<'a> {
 
     /// The probabilities that the network gives to the training rows now.
     pub(crate) fn predict(&self) -> Array2<f64> {
-        self.network.predict(self.features, self.n_classes)
+        self.network.predict(self.features.view(), self.n_classes)
     }
 
     /// The network as it is now.
@@ -548,7 +548,7 @@ mod tests {
     #[test]
     fn soft_labels_are_matched() {
         // All rows are alike: the best answer is the mean of their labels.
-        let features = Features::new(Array2::ones((200, 1))).unwrap();
+        let features = Features::new(Array2::<f64>::ones((200, 1))).unwrap();
         for p in [vec![0.3, 0.7], vec![0.5, 0.2, 0.3]] {
             let labels = Array2::from_shape_fn((200, p.len()), |(_, class)| p[class]);
             let fitted = small().fit(&features, &SoftLabels::new(labels).unwrap()).unwrap();
@@ -628,7 +628,7 @@ mod tests {
             "labels: expected 2 rows, as many as the features have, found 10"
         );
         let fitted = small().fit(&features, &labels).unwrap();
-        let wide = Features::new(Array2::zeros((1, 3))).unwrap();
+        let wide = Features::new(Array2::<f64>::zeros((1, 3))).unwrap();
         assert!(fitted.predict_proba(&wide).is_err());
     }
 

@@ -123,7 +123,7 @@ mod tests {
     use crate::constraints::Penalty;
 
     fn dataset(votes: ndarray::Array2<i64>, bound: f64) -> WeakDataset {
-        let features = Features::new(ndarray::Array2::zeros((votes.nrows(), 1))).unwrap();
+        let features = Features::new(ndarray::Array2::<f64>::zeros((votes.nrows(), 1))).unwrap();
         let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
         let bounds = Bounds::constant(bound, &signals).unwrap();
         WeakDataset::new(features, signals, bounds).unwrap()

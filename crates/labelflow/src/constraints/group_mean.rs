@@ -49,8 +49,7 @@ impl Group {
         below: f64,
     ) -> Result<Vec<Self>> {
         let column = features.column(feature)?;
-        let is_above: Vec<bool> =
-            features.values().column(column).iter().map(|&value| f64::from(value) >= threshold).collect();
+        let is_above: Vec<bool> = features.values().column(column).iter().map(|&value| value >= threshold).collect();
         let is_below = is_above.iter().map(|above| !above).collect();
         Ok(vec![
             Self { members: is_above, label, lower: above, upper: above },

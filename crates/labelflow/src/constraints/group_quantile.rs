@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn zero_where_the_quantile_lies_between_its_ends() {
-        let features = Features::new(Array2::zeros((5, 1))).unwrap();
+        let features = Features::new(Array2::<f64>::zeros((5, 1))).unwrap();
         let range = LabelRange::new(0.0, 10.0).unwrap();
         let dataset = |claim: Claim| {
             let rules = vec![Rule::new(Region::All, claim)];

@@ -44,7 +44,7 @@ pub(crate) struct SideCounts {
 
 impl SideCounts {
     /// Adds rows, `[n_rows, d_features]`.
-    pub(crate) fn add(&mut self, features: ArrayView2<'_, f32>) {
+    pub(crate) fn add(&mut self, features: ArrayView2<'_, f64>) {
         let column = features.column(self.column);
         let above = column.iter().filter(|&&value| f64::from(value) >= self.threshold).count();
         self.above += above as u64;

@@ -46,7 +46,7 @@ pub(crate) use impl_classifier;
 
 impl Classifier for FittedLogisticRegression {
     fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
-        Ok(self.predict_proba(features.values())?)
+        Ok(self.predict_proba(features.rounded().view())?)
     }
 
     fn d_features(&self) -> usize {

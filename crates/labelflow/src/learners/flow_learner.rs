@@ -136,7 +136,7 @@ impl<L: FlowLearner> FittedFlow<L> {
 
     /// Features as the flow sees them.
     pub(crate) fn scaled(&self, features: &Features) -> Result<Array2<f32>> {
-        scale(self.scaler.as_ref(), self.arranged(features)?.values())
+        scale(self.scaler.as_ref(), &*self.arranged(features)?)
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, d_labels]`, as the flow gives them.
@@ -150,7 +150,7 @@ impl<L: FlowLearner> FittedFlow<L> {
     /// What a row takes as the flow's condition with an intermediate result, and as cells, as an array, scaled and as a tensor.
     pub(crate) fn condition_bytes(&self) -> usize {
         let [n_networks, d_hidden, _] = self.flow.bank.second.weight.dims();
-        2 * n_networks * d_hidden * size_of::<f32>() + self.feature_names.len() * (2 * 8 + 3 * 4)
+        2 * n_networks * d_hidden * size_of::<f32>() + self.feature_names.len() * (3 * 8 + 2 * 4)
     }
 }
 

@@ -8,6 +8,7 @@ use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
+use labelflow_weak::warnings::{DataWarning, LabelerTally};
 use ndarray::{Array2, Array3, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,7 @@ impl LabelFlowClassifier {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a WeakDataset) -> Result<PreparedFit<'a, Self>> {
         let (signals, config) = (dataset.signals(), self.clone());
-        let rows = FitRows::in_memory(self, dataset.features(), move |hash| {
+        let rows = FitRows::in_memory(self, dataset.features(), Some(signals), move |hash| {
             for row in 0..signals.n_rows() {
                 for signal in 0..signals.n_signals() {
                     for class in 0..signals.n_classes() {
@@ -111,7 +112,10 @@ impl LabelFlowClassifier {
             config.objective(|_, constraint| constraint.build(dataset, device))
         };
         let (labels, n_uncovered) = (Classes::new(signals.classes()), signals.n_uncovered() as u64);
-        Ok(PreparedFit::new(self, rows, labels, n_uncovered, objective))
+        let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
+        tally.add(signals.view());
+        let warnings = tally.warnings(Some(dataset.bounds())).into_iter().map(DataWarning::Labelers);
+        Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
     }
 
     /// Reads all rows of a source once, and decides how many of them are in memory at a time so that training takes at most `memory`
@@ -135,6 +139,7 @@ impl LabelFlowClassifier {
             return Err(Error::data("signals", "votes or probabilities", "none"));
         }
         let mut signals = SignalTotals::new(n_signals, n_classes);
+        let mut tally = LabelerTally::new(source.labelers(), source.classes());
         let mut groups = Whole::groups_of(&self.constraints, source.feature_names())?;
         let of_bounds: Vec<f64> = bounds.values().iter().copied().collect();
         let demands = Demands {
@@ -145,7 +150,10 @@ impl LabelFlowClassifier {
             beside_settings: format!("{of_bounds:?}"),
         };
         let mut visit = |features: &Features, of_rows: &RowSignals| {
-            of_rows.view(n_classes).into_iter().for_each(|rows| signals.add(rows));
+            if let Some(rows) = of_rows.view(n_classes) {
+                signals.add(rows);
+                tally.add(rows);
+            }
             groups.iter_mut().flatten().for_each(|group| group.add(features.values()));
             Ok(())
         };
@@ -154,13 +162,14 @@ impl LabelFlowClassifier {
         if n_uncovered == source.n_rows() {
             return Err(Error::data("signals", "at least one vote", "abstentions only"));
         }
+        let warnings = tally.warnings(Some(&bounds)).into_iter().map(DataWarning::Labelers);
         let whole = Whole { n_rows: source.n_rows(), signals, bounds, groups };
         let config = self.clone();
         let objective = move |features: &Features, signals: &RowSignals, device: &Device| {
             config.objective(|index, constraint| constraint.build_part(index, features, signals, &whole, device))
         };
         let labels = Classes::new(source.classes());
-        Ok(PreparedFit::new(self, rows, labels, n_uncovered, objective))
+        Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
     }
 
     fn objective(&self, build: impl Fn(usize, &ConstraintConfig) -> Result<Penalty>) -> Result<Objective> {

@@ -16,6 +16,7 @@ use burn::tensor::Device;
 use labelflow_flow::{Activation, AffineFlowConfig, AffineMap, Flow, Mode};
 use labelflow_weak::rows::{Features, LabelRange};
 use labelflow_weak::rules::{CheckedRules, Rule, RuleDataset, RuleTally};
+use labelflow_weak::warnings::DataWarning;
 use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +91,7 @@ impl LabelFlowRegressor {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a RuleDataset) -> Result<PreparedFit<'a, Self>> {
         let (range, config) = (dataset.range(), self.clone());
-        let rows = FitRows::in_memory(self, dataset.features(), move |hash| {
+        let rows = FitRows::in_memory(self, dataset.features(), None, move |hash| {
             hash.update(range.lower().to_le_bytes());
             hash.update(range.upper().to_le_bytes());
             for group in dataset.groups() {
@@ -102,9 +103,8 @@ impl LabelFlowRegressor {
             config.objective(&RulePart::of_dataset(dataset), range, device)
         };
         let n_uncovered = dataset.n_uncovered() as u64;
-        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
-        fit.warnings = dataset.warnings().to_vec();
-        Ok(fit)
+        let warnings = dataset.warnings().iter().cloned().map(DataWarning::Rules);
+        Ok(PreparedFit::new(self, rows, Values { range }, n_uncovered, warnings, objective))
     }
 
     /// Reads all rows of a source once, checks the rules as [`RuleDataset::new`] does, and decides how many rows are in memory at a time
@@ -150,9 +150,8 @@ impl LabelFlowRegressor {
             });
             config.objective(&parts.collect::<Vec<_>>(), range, device)
         };
-        let mut fit = PreparedFit::new(self, rows, Values { range }, n_uncovered, objective);
-        fit.warnings = warnings;
-        Ok(fit)
+        let warnings = warnings.into_iter().map(DataWarning::Rules);
+        Ok(PreparedFit::new(self, rows, Values { range }, n_uncovered, warnings, objective))
     }
 
     /// What must hold of labels on the scale where their range is [0, 1]: their range and the rules.

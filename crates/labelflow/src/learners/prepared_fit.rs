@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use labelflow_flow::release_buffers;
 use labelflow_weak::rows::Features;
-use labelflow_weak::rules::RuleWarning;
+use labelflow_weak::warnings::DataWarning;
 
 use crate::constraints::Penalty;
 use crate::learners::{FittedFlow, FlowLearner, FlowSettings, scale, to_tensor};
@@ -48,7 +48,7 @@ pub struct PreparedFit<'a, L: FlowLearner> {
     rows: FitRows<'a>,
     labels: L::Labels,
     n_uncovered: u64,
-    pub(crate) warnings: Vec<RuleWarning>,
+    warnings: Vec<DataWarning>,
     objective: Box<BuildObjective<'a>>,
 }
 
@@ -58,10 +58,13 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         rows: FitRows<'a>,
         labels: L::Labels,
         n_uncovered: u64,
+        beside_features: impl IntoIterator<Item = DataWarning>,
         objective: impl Fn(&Features, &RowSignals, &Device) -> Result<Objective> + 'a,
     ) -> Self {
         let (learner, objective) = (learner.clone(), Box::new(objective));
-        Self { learner, rows, labels, n_uncovered, warnings: Vec::new(), objective }
+        let mut warnings: Vec<DataWarning> = rows.warnings.iter().cloned().map(DataWarning::Features).collect();
+        warnings.extend(beside_features);
+        Self { learner, rows, labels, n_uncovered, warnings, objective }
     }
 
     /// A digest of the settings and the data, and of the memory if rows are read in parts: two runs with the same digest end with the
@@ -75,8 +78,8 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         self.n_uncovered
     }
 
-    /// What the user should know of the rules.
-    pub fn warnings(&self) -> &[RuleWarning] {
+    /// What looks wrong in the data; the fit goes on all the same.
+    pub fn warnings(&self) -> &[DataWarning] {
         &self.warnings
     }
 
@@ -139,7 +142,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
                 let scaler = settings.scaling.fit(&features)?;
                 let mut objective = (self.objective)(&features, &signals, &device)?;
                 objective.penalties.splice(0..0, constraints);
-                let scaled = scale(scaler.as_ref(), features.values())?;
+                let scaled = scale(scaler.as_ref(), &features)?;
                 drop((features, signals));
                 let features = to_tensor(scaled.view(), &device);
                 drop(scaled);

@@ -46,7 +46,7 @@ pub(crate) fn rows_at_once<B: Bijection>(flow: &Flow<B>) -> usize {
 }
 
 /// The noise of rows, `[n_samples, n_rows, d_labels]` one after another.
-fn noise(features: ArrayView2<'_, f32>, n_samples: usize, d_labels: usize, seed: u64) -> Vec<f32> {
+fn noise(features: ArrayView2<'_, f64>, n_samples: usize, d_labels: usize, seed: u64) -> Vec<f32> {
     let n_rows = features.nrows();
     let mut noise = vec![0.0; n_samples * n_rows * d_labels];
     for (row, features) in features.axis_iter(Axis(0)).enumerate() {
@@ -62,13 +62,13 @@ fn noise(features: ArrayView2<'_, f32>, n_samples: usize, d_labels: usize, seed:
     noise
 }
 
-/// The 64-bit FNV-1a hash of a row's values.
-fn hash_of_row(features: ArrayView1<'_, f32>) -> u64 {
+/// The 64-bit FNV-1a hash of a row's values in single precision, as models of all versions draw their noise.
+fn hash_of_row(features: ArrayView1<'_, f64>) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    features.iter().fold(OFFSET, |hash, value| {
+    features.iter().fold(OFFSET, |hash, &value| {
         // Adding zero makes −0 and 0 the same.
-        (hash ^ u64::from((value + 0.0).to_bits())).wrapping_mul(PRIME)
+        (hash ^ u64::from((value as f32 + 0.0).to_bits())).wrapping_mul(PRIME)
     })
 }
 

@@ -1,8 +1,8 @@
 //! What is done to features before a learner sees them.
 
-use labelflow_weak::linear::{ColumnMoments, RangeScaler, StandardScaler};
+use labelflow_weak::linear::{ColumnLimits, ColumnMoments, RangeScaler, StandardScaler};
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -58,6 +58,8 @@ struct Stored {
     std: Option<Vec<f64>>,
     lower: Option<Vec<f64>>,
     width: Option<Vec<f64>>,
+    #[serde(default)]
+    limits: Vec<ColumnLimits>,
 }
 
 impl TryFrom<Stored> for Scaler {
@@ -65,11 +67,11 @@ impl TryFrom<Stored> for Scaler {
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
         match stored {
-            Stored { mean: Some(mean), std: Some(std), lower: None, width: None } => {
-                Ok(Self::Standard(StandardScaler::new(mean, std)?))
+            Stored { mean: Some(mean), std: Some(std), lower: None, width: None, limits } => {
+                Ok(Self::Standard(StandardScaler::new(mean, std)?.with_limits(limits)?))
             }
-            Stored { mean: None, std: None, lower: Some(lower), width: Some(width) } => {
-                Ok(Self::Range(RangeScaler::new(lower, width)?))
+            Stored { mean: None, std: None, lower: Some(lower), width: Some(width), limits } => {
+                Ok(Self::Range(RangeScaler::new(lower, width)?.with_limits(limits)?))
             }
             _ => Err(Self::Error::data(
                 "stored scaler",
@@ -90,10 +92,10 @@ impl Scaler {
     }
 }
 
-pub(crate) fn scale(scaler: Option<&Scaler>, features: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+pub(crate) fn scale(scaler: Option<&Scaler>, features: &Features) -> Result<Array2<f32>> {
     Ok(match scaler {
-        Some(Scaler::Standard(scaler)) => scaler.transform(features)?,
-        Some(Scaler::Range(scaler)) => scaler.transform(features)?,
-        None => features.to_owned(),
+        Some(Scaler::Standard(scaler)) => scaler.transform(features.values())?,
+        Some(Scaler::Range(scaler)) => scaler.transform(features.values())?,
+        None => features.rounded(),
     })
 }

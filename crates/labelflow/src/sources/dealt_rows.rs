@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rand::{Rng, RngExt};
 
-use crate::sources::{RowLayout, RowSource, SourceRows};
+use crate::sources::{GatheredRows, RowBytes, RowSource, SourceRows};
 use crate::{Error, Result};
 
 const WRITING: &str = "writing rows in random order";
@@ -27,7 +27,7 @@ pub(crate) struct DealtRows {
     file: File,
     /// The folder that it is in, for errors.
     folder: PathBuf,
-    layout: RowLayout,
+    form: RowBytes,
     chunks: Vec<Chunk>,
     sizes: Vec<u64>,
 }
@@ -44,24 +44,24 @@ impl DealtRows {
     /// Reads all rows of a source and writes them into a folder, `chunk_rows` at a time.
     pub(crate) fn deal(
         source: &dyn RowSource,
+        form: RowBytes,
         n_blocks: usize,
         chunk_rows: usize,
         rng: &mut impl Rng,
         folder: &Path,
     ) -> Result<Self> {
-        let layout = RowLayout::of(source);
         let file = tempfile::tempfile_in(folder).map_err(Error::io(folder, WRITING))?;
         let sizes = block_sizes(source.n_rows(), n_blocks);
         let mut dealer = Dealer::new(&sizes);
-        let mut dealt = Self { file, folder: folder.to_owned(), layout, chunks: Vec::new(), sizes };
-        let mut bytes = Vec::with_capacity(chunk_rows * layout.bytes());
+        let mut dealt = Self { file, folder: folder.to_owned(), form, chunks: Vec::new(), sizes };
+        let mut bytes = Vec::with_capacity(chunk_rows * form.len());
         let mut blocks = Vec::with_capacity(chunk_rows);
         source.visit(&mut |rows| {
-            for row in 0..layout.check(&rows)? {
+            for row in 0..form.layout.check(&rows)? {
                 let Some(block) = dealer.next(rng) else {
                     return Err(changed(source.n_rows(), "more"));
                 };
-                layout.write(&rows, row, &mut bytes);
+                form.write(&rows, row, &mut bytes);
                 blocks.push(block);
                 if blocks.len() == chunk_rows {
                     dealt.write_chunk(&bytes, &blocks)?;
@@ -86,7 +86,7 @@ impl DealtRows {
         sorted.sort_by_key(|&row| blocks[row as usize]);
         let start = |block: u32| sorted.partition_point(|&row| blocks[row as usize] < block) as u32;
         let starts: Vec<u32> = (0..=self.sizes.len() as u32).map(start).collect();
-        let width = self.layout.bytes();
+        let width = self.form.len();
         let mut writer = BufWriter::new(&self.file);
         let written = sorted
             .iter()
@@ -106,23 +106,23 @@ impl DealtRows {
 
     /// The rows of blocks, one block after the other.
     pub(crate) fn read(&self, blocks: &[usize]) -> Result<SourceRows> {
-        let width = self.layout.bytes();
+        let width = self.form.len();
         let n_rows: usize = blocks.iter().map(|&block| self.n_rows_of(block)).sum();
-        let mut bytes = vec![0; n_rows * width];
-        let mut left = &mut bytes[..];
+        let mut rows = GatheredRows::new(self.form.layout, n_rows);
+        let mut bytes = Vec::new();
         let mut file = &self.file;
         for &block in blocks {
             for chunk in &self.chunks {
                 let (start, end) = (chunk.starts[block], chunk.starts[block + 1]);
-                let (run, rest) = left.split_at_mut((end - start) as usize * width);
-                left = rest;
+                bytes.resize((end - start) as usize * width, 0);
                 let place = (chunk.first_row + u64::from(start)) * width as u64;
                 file.seek(SeekFrom::Start(place))
-                    .and_then(|_| file.read_exact(run))
+                    .and_then(|_| file.read_exact(&mut bytes))
                     .map_err(Error::io(&self.folder, "reading rows in random order"))?;
+                rows.push_bytes(self.form, &bytes);
             }
         }
-        Ok(self.layout.read(&bytes))
+        Ok(rows.finish())
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
     use ndarray::{Array2, s};
 
     use super::*;
-    use crate::sources::{RowSignals, SignalForm};
+    use crate::sources::{RowLayout, RowSignals, SignalForm};
     use crate::training::stream;
 
     /// One feature, the number of the row, and one vote.
@@ -224,7 +224,7 @@ mod tests {
         }
 
         fn visit(&self, visit: &mut dyn FnMut(SourceRows) -> Result<()>) -> Result<()> {
-            let rows = Array2::from_shape_fn((self.n_rows as usize, 1), |(row, _)| row as f32);
+            let rows = Array2::from_shape_fn((self.n_rows as usize, 1), |(row, _)| row as f64);
             for start in (0..rows.nrows()).step_by(7) {
                 let features = rows.slice(s![start..(start + 7).min(rows.nrows()), ..]).to_owned();
                 let signals = RowSignals::Votes(features.mapv(|row| row as u8 % 3));
@@ -234,11 +234,15 @@ mod tests {
         }
     }
 
+    fn form_of(source: &dyn RowSource) -> RowBytes {
+        RowBytes { layout: RowLayout::of(source), is_single: true }
+    }
+
     fn blocks(n_rows: u64, n_blocks: usize, chunk_rows: usize, seed: u64) -> Vec<Vec<u32>> {
         let folder = tempfile::tempdir().unwrap();
         let rng = &mut stream(seed, "test", 0);
         let source = Numbered::new(n_rows);
-        let dealt = DealtRows::deal(&source, n_blocks, chunk_rows, rng, folder.path()).unwrap();
+        let dealt = DealtRows::deal(&source, form_of(&source), n_blocks, chunk_rows, rng, folder.path()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name");
         let read = |block: usize| {
             let rows = dealt.read(&[block]).unwrap();

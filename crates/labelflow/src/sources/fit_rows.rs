@@ -20,13 +20,16 @@ use burn::tensor::{Device, Tensor};
 use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::linear::ColumnMoments;
-use labelflow_weak::rows::Features;
+use labelflow_weak::rows::{Features, is_single};
+use labelflow_weak::votes::WeakSignals;
+use labelflow_weak::warnings::{FeatureTally, FeatureWarning};
+use ndarray::Axis;
 
 use super::dealt_rows::DealtRows;
 use super::window_pass::{WindowPass, totals_of};
 use super::window_plan::WindowPlan;
 use crate::learners::{FlowLearner, FlowSettings, Scaler, scale, to_tensor};
-use crate::sources::{RowLayout, RowSignals, RowSource, SourceRows, read_all};
+use crate::sources::{RowBytes, RowLayout, RowSignals, RowSource, SourceRows, read_all};
 use crate::training::{BatchSize, Course, Objective, Report, Start, bytes_per_row, run_epochs, stream};
 use crate::{Error, Result};
 
@@ -35,6 +38,8 @@ pub(crate) struct FitRows<'a> {
     pub(crate) feature_names: &'a [String],
     /// Of the settings and the rows, computed when it is asked for.
     pub(crate) digest: LazyCell<String, Box<dyn FnOnce() -> String + 'a>>,
+    /// What looks wrong in the features.
+    pub(crate) warnings: Vec<FeatureWarning>,
     place: Place<'a>,
 }
 
@@ -69,6 +74,7 @@ impl<'a> FitRows<'a> {
     pub(crate) fn in_memory<L: FlowLearner + 'a>(
         learner: &L,
         features: &'a Features,
+        signals: Option<&WeakSignals>,
         hash_labels: impl FnOnce(&mut Sha256) + 'a,
     ) -> Result<Self> {
         learner.check_settings()?;
@@ -77,12 +83,14 @@ impl<'a> FitRows<'a> {
         let digest: Box<dyn FnOnce() -> String + 'a> = Box::new(move || {
             let mut hash = Sha256::default();
             hash.update(settings);
-            features.values().iter().for_each(|value| hash.update(value.to_le_bytes()));
+            hash_numbers(&mut hash, features.values());
             hash_labels(&mut hash);
             hash.hex()
         });
-        let place = Place::Memory(features);
-        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), place })
+        let mut tally = FeatureTally::new(features.names(), signals.map_or(&[], WeakSignals::labelers));
+        tally.add(features.values(), signals.map(WeakSignals::view))?;
+        let (warnings, place) = (tally.warnings(), Place::Memory(features));
+        Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), warnings, place })
     }
 
     /// Visits all rows of a source once, after deciding how many of them are in memory at a time.
@@ -103,24 +111,24 @@ impl<'a> FitRows<'a> {
         let mut hash = Sha256::default();
         hash.update(as_text(learner) + &demands.beside_settings);
         hash.update(format!("{plan:?} {layout:?}"));
-        let mut moments = ColumnMoments::default();
+        let mut tally = FeatureTally::new(source.feature_names(), source.labelers());
+        let mut is_single = true;
         source.visit(&mut |rows| {
-            let n_rows = layout.check(&rows)?;
-            let mut bytes = Vec::with_capacity(n_rows * layout.bytes());
-            (0..n_rows).for_each(|row| layout.write(&rows, row, &mut bytes));
-            hash.update(&bytes);
-            drop(bytes);
-            moments.push(rows.features.view())?;
+            layout.check(&rows)?;
+            is_single &= hash_rows(&mut hash, &rows);
+            tally.add(rows.features.view(), rows.signals.view(layout.n_classes))?;
             let features = Features::with_names(rows.features, source.feature_names().to_vec())?;
             visit(&features, &rows.signals)
         })?;
+        let moments = tally.moments().clone();
         if moments.n_rows() != source.n_rows() {
             let expected = format!("{} rows", source.n_rows());
             return Err(Error::data("features", expected, moments.n_rows()));
         }
-        let place = Place::Source(PartedRows { source, layout, plan, moments });
+        let form = RowBytes { layout, is_single };
+        let place = Place::Source(PartedRows { source, form, plan, moments });
         let digest = LazyCell::new(Box::new(|| hash.hex()) as Box<_>);
-        Ok(Self { feature_names: source.feature_names(), digest, place })
+        Ok(Self { feature_names: source.feature_names(), digest, warnings: tally.warnings(), place })
     }
 
     /// The rows of a source.
@@ -157,6 +165,37 @@ fn check_enough(n_rows: u64) -> Result<()> {
     }
 }
 
+/// Adds numbers to a digest, in single precision where that holds them, and says whether it holds all.
+fn hash_numbers<'a>(hash: &mut Sha256, numbers: impl IntoIterator<Item = &'a f64>) -> bool {
+    let mut are_single = true;
+    for &number in numbers {
+        match is_single(number) {
+            true => hash.update((number as f32).to_le_bytes()),
+            false => {
+                are_single = false;
+                hash.update(number.to_le_bytes());
+            }
+        }
+    }
+    are_single
+}
+
+/// Adds rows to a digest, and says whether single precision holds all features.
+fn hash_rows(hash: &mut Sha256, rows: &SourceRows) -> bool {
+    let mut are_single = true;
+    for (row, features) in rows.features.axis_iter(Axis(0)).enumerate() {
+        are_single &= hash_numbers(hash, features);
+        match &rows.signals {
+            RowSignals::None => {}
+            RowSignals::Votes(votes) => votes.row(row).iter().for_each(|vote| hash.update([*vote])),
+            RowSignals::Probabilities(p) => {
+                p.index_axis(Axis(0), row).iter().for_each(|p| hash.update(p.to_le_bytes()));
+            }
+        }
+    }
+    are_single
+}
+
 fn as_text(learner: &impl FlowLearner) -> String {
     toml::to_string(learner).expect("settings can be written as TOML")
 }
@@ -164,7 +203,7 @@ fn as_text(learner: &impl FlowLearner) -> String {
 /// Rows of a source after the first pass.
 pub(crate) struct PartedRows<'a> {
     source: &'a dyn RowSource,
-    layout: RowLayout,
+    form: RowBytes,
     pub(crate) plan: WindowPlan,
     moments: ColumnMoments,
 }
@@ -184,7 +223,7 @@ impl PartedRows<'_> {
     pub(crate) fn disk_bytes(&self) -> u64 {
         match self.plan.n_windows {
             1 => 0,
-            _ => self.source.n_rows() * self.layout.bytes() as u64,
+            _ => self.source.n_rows() * self.form.len() as u64,
         }
     }
 
@@ -201,12 +240,12 @@ impl PartedRows<'_> {
         let plan = &self.plan;
         let rng = &mut stream(seed, "blocks", 0);
         let (n_blocks, chunk_rows) = (plan.n_blocks(), plan.chunk_rows);
-        let dealt = DealtRows::deal(self.source, n_blocks, chunk_rows, rng, folder)?;
+        let dealt = DealtRows::deal(self.source, self.form, n_blocks, chunk_rows, rng, folder)?;
         let load = |rows: SourceRows| -> Result<(Tensor<2>, Objective)> {
             let names = self.source.feature_names().to_vec();
             let features = Features::with_names(rows.features, names)?;
             let objective = (learner.objective)(&features, &rows.signals)?;
-            let scaled = scale(scaler.as_ref(), features.values())?;
+            let scaled = scale(scaler.as_ref(), &features)?;
             drop(features);
             Ok((to_tensor(scaled.view(), &learner.device), objective))
         };

@@ -7,5 +7,5 @@ mod window_pass;
 mod window_plan;
 
 pub(crate) use fit_rows::{Demands, FitRows, PartLearner, Window};
-pub(crate) use row_source::{RowLayout, read_all};
+pub(crate) use row_source::{GatheredRows, RowBytes, RowLayout, read_all};
 pub use row_source::{RowSignals, RowSource, SignalForm, SourceRows};

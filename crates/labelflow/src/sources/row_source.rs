@@ -1,7 +1,7 @@
 //! Rows to train on that need not be in memory.
 
 use labelflow_weak::votes::SignalView;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Axis};
 
 use crate::{Error, Result};
 
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceRows {
     /// `[n_rows, d_features]`
-    pub features: Array2<f32>,
+    pub features: Array2<f64>,
     /// What labelers say of them.
     pub signals: RowSignals,
 }
@@ -96,7 +96,7 @@ impl RowLayout {
         }
     }
 
-    /// Bytes of a row.
+    /// Bytes of a row whose features are in single precision.
     pub(crate) fn bytes(&self) -> usize {
         self.d_features * size_of::<f32>() + self.signal_bytes()
     }
@@ -118,62 +118,124 @@ impl RowLayout {
         }
         Ok(n_rows)
     }
+}
 
-    /// Writes a row as bytes.
+/// How rows are written as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowBytes {
+    pub(crate) layout: RowLayout,
+    /// Whether features are in single precision: that holds all of them.
+    pub(crate) is_single: bool,
+}
+
+impl RowBytes {
+    fn of_features(&self) -> usize {
+        let of_each = if self.is_single { size_of::<f32>() } else { size_of::<f64>() };
+        self.layout.d_features * of_each
+    }
+
+    /// Bytes of a row.
+    pub(crate) fn len(&self) -> usize {
+        self.of_features() + self.layout.signal_bytes()
+    }
+
+    /// Writes a row.
     pub(crate) fn write(&self, rows: &SourceRows, row: usize, bytes: &mut Vec<u8>) {
-        let mut push = |value: f32| bytes.extend_from_slice(&value.to_le_bytes());
-        rows.features.row(row).iter().for_each(|&value| push(value));
+        for &value in rows.features.row(row) {
+            match self.is_single {
+                true => bytes.extend_from_slice(&(value as f32).to_le_bytes()),
+                false => bytes.extend_from_slice(&value.to_le_bytes()),
+            }
+        }
         match &rows.signals {
             RowSignals::None => {}
             RowSignals::Votes(votes) => bytes.extend(votes.row(row)),
             RowSignals::Probabilities(p) => {
-                p.index_axis(ndarray::Axis(0), row).iter().for_each(|&value| push(value));
+                let p = p.index_axis(Axis(0), row);
+                p.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+            }
+        }
+    }
+}
+
+/// Rows that come one after the other.
+pub(crate) struct GatheredRows {
+    layout: RowLayout,
+    features: Vec<f64>,
+    votes: Vec<u8>,
+    p: Vec<f32>,
+}
+
+impl GatheredRows {
+    /// None yet of `n_rows`.
+    pub(crate) fn new(layout: RowLayout, n_rows: usize) -> Self {
+        let of_form = |form, width: usize| if layout.form == form { n_rows * width } else { 0 };
+        Self {
+            layout,
+            features: Vec::with_capacity(n_rows * layout.d_features),
+            votes: Vec::with_capacity(of_form(SignalForm::Votes, layout.n_signals)),
+            p: Vec::with_capacity(of_form(SignalForm::Probabilities, layout.n_signals * layout.n_classes)),
+        }
+    }
+
+    /// Adds rows of this layout.
+    pub(crate) fn push(&mut self, rows: &SourceRows) {
+        self.features.extend(&rows.features);
+        match &rows.signals {
+            RowSignals::None => {}
+            RowSignals::Votes(votes) => self.votes.extend(votes),
+            RowSignals::Probabilities(p) => self.p.extend(p),
+        }
+    }
+
+    /// Adds rows that [`RowBytes::write`] wrote, row after row.
+    pub(crate) fn push_bytes(&mut self, form: RowBytes, bytes: &[u8]) {
+        for row in bytes.chunks_exact(form.len()) {
+            let (of_features, of_signals) = row.split_at(form.of_features());
+            match form.is_single {
+                true => self.features.extend(numbers(of_features, f32::from_le_bytes).map(f64::from)),
+                false => self.features.extend(numbers(of_features, f64::from_le_bytes)),
+            }
+            match self.layout.form {
+                SignalForm::None => {}
+                SignalForm::Votes => self.votes.extend_from_slice(of_signals),
+                SignalForm::Probabilities => self.p.extend(numbers(of_signals, f32::from_le_bytes)),
             }
         }
     }
 
-    /// Reads rows from bytes that [`write`](Self::write) wrote, row after row.
-    pub(crate) fn read(&self, bytes: &[u8]) -> SourceRows {
+    pub(crate) fn finish(self) -> SourceRows {
         const WHOLE: &str = "whole rows";
-        let n_rows = bytes.len() / self.bytes();
-        let n_features = self.d_features * size_of::<f32>();
-        fn numbers(bytes: &[u8]) -> impl Iterator<Item = f32> {
-            bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes)
-        }
-        let mut features = Vec::with_capacity(n_rows * self.d_features);
-        let (mut votes, mut p) = (Vec::new(), Vec::new());
-        for row in bytes.chunks_exact(self.bytes()) {
-            let (of_features, of_signals) = row.split_at(n_features);
-            features.extend(numbers(of_features));
-            match self.form {
-                SignalForm::None => {}
-                SignalForm::Votes => votes.extend_from_slice(of_signals),
-                SignalForm::Probabilities => p.extend(numbers(of_signals)),
-            }
-        }
-        let (n_signals, n_classes) = (self.n_signals, self.n_classes);
-        let signals = match self.form {
+        let RowLayout { d_features, n_signals, n_classes, form } = self.layout;
+        let n_rows = self.features.len() / d_features;
+        let signals = match form {
             SignalForm::None => RowSignals::None,
-            SignalForm::Votes => RowSignals::Votes(Array2::from_shape_vec((n_rows, n_signals), votes).expect(WHOLE)),
+            SignalForm::Votes => {
+                RowSignals::Votes(Array2::from_shape_vec((n_rows, n_signals), self.votes).expect(WHOLE))
+            }
             SignalForm::Probabilities => {
-                RowSignals::Probabilities(Array3::from_shape_vec((n_rows, n_signals, n_classes), p).expect(WHOLE))
+                RowSignals::Probabilities(Array3::from_shape_vec((n_rows, n_signals, n_classes), self.p).expect(WHOLE))
             }
         };
-        let shape = (n_rows, self.d_features);
-        SourceRows { features: Array2::from_shape_vec(shape, features).expect(WHOLE), signals }
+        let features = Array2::from_shape_vec((n_rows, d_features), self.features).expect(WHOLE);
+        SourceRows { features, signals }
     }
+}
+
+fn numbers<T, const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> impl Iterator<Item = T> {
+    bytes.as_chunks().0.iter().copied().map(read)
 }
 
 /// All rows of a source.
 pub(crate) fn read_all(source: &dyn RowSource) -> Result<SourceRows> {
     let layout = RowLayout::of(source);
-    let mut bytes = Vec::with_capacity(source.n_rows() as usize * layout.bytes());
+    let mut all = GatheredRows::new(layout, source.n_rows() as usize);
     source.visit(&mut |rows| {
-        let n_rows = layout.check(&rows)?;
-        (0..n_rows).for_each(|row| layout.write(&rows, row, &mut bytes));
+        layout.check(&rows)?;
+        all.push(&rows);
         Ok(())
     })?;
-    Ok(layout.read(&bytes))
+    Ok(all.finish())
 }
 
 #[cfg(test)]
@@ -184,7 +246,7 @@ mod tests {
 
     #[test]
     fn rows_are_read_as_they_were_written() {
-        let features = array![[1.5, -2.0], [3.0, f32::MIN_POSITIVE], [0.0, 1e30]];
+        let single = array![[1.5, -2.0], [3.0, f64::from(f32::MIN_POSITIVE)], [0.0, f64::from(1e30f32)]];
         for (signals, form) in [
             (RowSignals::None, SignalForm::None),
             (RowSignals::Votes(array![[0, 1], [255, 0], [1, 1]]), SignalForm::Votes),
@@ -196,17 +258,21 @@ mod tests {
             ),
         ] {
             let layout = RowLayout { d_features: 2, n_signals: 2, n_classes: 2, form };
-            let rows = SourceRows { features: features.clone(), signals };
-            assert_eq!(layout.check(&rows).unwrap(), 3);
-            let mut bytes = Vec::new();
-            (0..3).for_each(|row| layout.write(&rows, row, &mut bytes));
-            assert_eq!(bytes.len(), 3 * layout.bytes());
-            assert_eq!(layout.read(&bytes), rows);
-            let narrow = SourceRows { features: features.slice(s![.., ..1]).to_owned(), signals: rows.signals.clone() };
-            assert!(layout.check(&narrow).is_err());
-            assert!(
-                layout.check(&SourceRows { signals: RowSignals::None, ..rows }).is_err() || form == SignalForm::None
-            );
+            for (features, is_single) in [(single.clone(), true), (&single + 1e9, false)] {
+                let rows = SourceRows { features, signals: signals.clone() };
+                assert_eq!(layout.check(&rows).unwrap(), 3);
+                let form = RowBytes { layout, is_single };
+                let mut bytes = Vec::new();
+                (0..3).for_each(|row| form.write(&rows, row, &mut bytes));
+                assert_eq!(bytes.len(), 3 * form.len());
+                let mut read = GatheredRows::new(layout, 3);
+                read.push_bytes(form, &bytes);
+                assert_eq!(read.finish(), rows);
+            }
+            let rows = SourceRows { features: single.slice(s![.., ..1]).to_owned(), signals };
+            assert!(layout.check(&rows).is_err());
+            let silent = SourceRows { features: single.clone(), signals: RowSignals::None };
+            assert!(layout.check(&silent).is_err() || form == SignalForm::None);
         }
     }
 }

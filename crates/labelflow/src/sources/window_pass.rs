@@ -289,7 +289,7 @@ mod tests {
         let votes = Array2::from_shape_fn((N_ROWS, 3), |(row, signal)| vote(row, signal));
         let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
         let bounds = Bounds::constant(0.1, &signals).unwrap();
-        let features = Array2::from_shape_fn((N_ROWS, 1), |(row, _)| (row % 4) as f32);
+        let features = Array2::from_shape_fn((N_ROWS, 1), |(row, _)| (row % 4) as f64);
         let features = Features::new(features).unwrap();
         let constraints = [
             ConstraintConfig::ErrorBound { weight: 1.0 },

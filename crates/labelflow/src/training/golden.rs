@@ -76,7 +76,7 @@ impl Golden {
         let signals = Array3::from_shape_vec((n_rows, n_signals, n_classes), as_f32("signals"));
         let signals = WeakSignals::from_probabilities(signals.unwrap()).unwrap();
         let bounds = Array2::from_shape_vec((n_signals, n_classes), self.values("bounds")).unwrap();
-        let features = Features::new(Array2::zeros((n_rows, 1))).unwrap();
+        let features = Features::new(Array2::<f64>::zeros((n_rows, 1))).unwrap();
         let dataset = WeakDataset::new(features, signals, Bounds::new(bounds).unwrap()).unwrap();
         let penalties = ConstraintConfig::classification()
             .iter()

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._inputs.features import number_type
 from .arrow import choose_columns, is_list, list_lengths, pyarrow
 
 
 class BatchFeatures:
-    """Reads the rows of a batch as a matrix of float32, and says which of them are not finite numbers.
+    """Reads the rows of a batch as a matrix, and says which of them are not finite numbers.
 
     Parameters
     ----------
@@ -34,6 +35,7 @@ class BatchFeatures:
         self.names = names or (None if self._list else self.columns)
         for name in self.columns:
             _check_numeric(name, schema.field(name).type)
+        self._dtype = number_type(_kind(schema.field(name).type) for name in self.columns)
 
     def read(self, batch: Any) -> tuple[np.ndarray, np.ndarray, Callable[[int], str]]:
         """The matrix, whether each row is bad, and the reason for a bad row."""
@@ -44,11 +46,9 @@ class BatchFeatures:
         return matrix, bad, lambda row: self._reason(batch, matrix, lengths, row)
 
     def _columns(self, batch: Any) -> np.ndarray:
-        matrix = np.empty((batch.num_rows, self._n_features), dtype=np.float32)
-        # A number that is too large becomes infinite, and is reported as that.
-        with np.errstate(over="ignore"):
-            for place, name in enumerate(self.columns):
-                matrix[:, place] = _numbers(batch.column(name))
+        matrix = np.empty((batch.num_rows, self._n_features), dtype=self._dtype)
+        for place, name in enumerate(self.columns):
+            matrix[:, place] = _numbers(batch.column(name))
         return matrix
 
     def _lists(self, batch: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -58,10 +58,9 @@ class BatchFeatures:
         if self._n_features is None:
             self._n_features = int(lengths[lengths >= 0][0]) if (lengths >= 0).any() else 0
         fits = lengths == self._n_features
-        matrix = np.full((batch.num_rows, self._n_features), np.nan, dtype=np.float32)
+        matrix = np.full((batch.num_rows, self._n_features), np.nan, dtype=self._dtype)
         whole = lists if fits.all() else lists.filter(pyarrow().array(fits))
-        with np.errstate(over="ignore"):
-            matrix[fits] = _numbers(whole.flatten()).reshape(-1, self._n_features)
+        matrix[fits] = _numbers(whole.flatten()).reshape(-1, self._n_features)
         return matrix, lengths
 
     def _reason(self, batch: Any, matrix: np.ndarray, lengths: np.ndarray | None, row: int) -> str:
@@ -75,7 +74,14 @@ class BatchFeatures:
         else:
             value = batch.column(self.columns[place])[row].as_py()
         found = "none" if value is None else f"{float(value):g}"
-        return f"feature {name}: expected a finite number that fits in float32, found {found}"
+        return f"feature {name}: expected a finite number, found {found}"
+
+
+def _kind(kind: Any) -> Any:
+    """The type of a column's numbers as numpy has it."""
+    types = pyarrow().types
+    kind = kind.value_type if is_list(kind) else kind
+    return kind.to_pandas_dtype() if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else np.float64
 
 
 def _check_numeric(name: str, kind: Any) -> None:

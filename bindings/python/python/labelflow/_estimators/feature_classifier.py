@@ -13,6 +13,8 @@ from .._inputs.features import check_rows, read_features, set_features
 from .._inputs.frames import check_same_order
 from .._inputs.settings import threads_of
 from .._inputs.signals import Signals, as_signals
+from .._labelflow import data_warnings
+from .._messages.warnings import warn_of_data
 from .estimator import Estimator
 
 
@@ -51,7 +53,10 @@ class FeatureClassifier(BatchPrediction, Estimator):
         given = as_signals(y if signals is None else signals, self.abstain, self.classes)
         check_rows(len(features), f"{len(given)} rows of signals", len(given))
         given._raw.check_any_vote()
-        model = self._train(features, names, given, threads_of(self.n_jobs))
+        n_jobs = threads_of(self.n_jobs)
+        raw = given._raw.named(None, [str(value) for value in given.classes_.tolist()])
+        warn_of_data(data_warnings(features, names, raw, n_jobs))
+        model = self._train(features, names, given, n_jobs)
         # Attributes are set only after training: an interrupted fit leaves the model as it was.
         self._set_model(model)
         self.classes_ = given.classes_

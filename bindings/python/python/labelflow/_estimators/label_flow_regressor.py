@@ -18,7 +18,7 @@ from .._inputs.settings import like, threads_of
 from .._inputs.frames import check_same_order
 from .._inputs.values import measured_range, measured_rules, r2, read_values
 from .._labelflow import FlowRegressor, RawRules
-from .._messages.warnings import warn_of_all
+from .._messages.warnings import warn_of_all, warn_of_data
 from .flow import LabelFlow
 
 #: The quantiles that a stream of predictions has, as on the command line.
@@ -145,6 +145,7 @@ class LabelFlowRegressor(LabelFlow, BatchPrediction):
         config = json.dumps(self._config(len(features)))
         stated = json.dumps(read_rules(given, features.shape[1], names))
         raw = RawRules(features, names, stated, label_range, n_jobs)
+        warn_of_data(_labelflow.data_warnings(features, names, None, n_jobs))
         warn_of_all("rules", raw.warnings)
         model = self._watched(lambda observer: _labelflow.fit_label_flow_regressor(config, raw, observer, n_jobs))
         # Attributes are set only after training: an interrupted fit leaves the model as it was.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._labelflow import auto_bounds
-from .._messages.warnings import warn, warn_of_all
+from .._labelflow import auto_bounds, bounds_warnings
+from .._messages.warnings import warn, warn_of_all, warn_of_data
 from .signals import Signals
 
 
@@ -31,7 +31,9 @@ def read_bounds(bounds: Any, signals: Signals, n_jobs: int | None) -> np.ndarray
             f"bounds: expected a number, one for each of {n_labelers} labelers, or one for each of "
             f"{n_labelers} labelers and {n_classes} classes, found shape {values.shape}"
         )
-    return np.ascontiguousarray(np.broadcast_to(values, (n_labelers, n_classes)))
+    values = np.ascontiguousarray(np.broadcast_to(values, (n_labelers, n_classes)))
+    warn_of_data(bounds_warnings(signals._raw, values))
+    return values
 
 
 def _by_name(bounds: dict[Any, Any], signals: Signals) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Features: scikit-learn's checks, and conversion to float32."""
+"""Features: scikit-learn's checks, and conversion to numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from . import frames
 
 
 def read_features(X: Any, *, min_rows: int = 1) -> tuple[np.ndarray, list[str] | None]:
-    """The numbers of `X` as a C-contiguous float32 array, and its column names if it has any."""
+    """The numbers of `X` as a C-contiguous array, and its column names if it has any: float32 where that holds them, else float64."""
     if X is None:
         raise ValueError("Expected array-like features X, found None.")
     if frames.is_sparse(X):
@@ -29,11 +30,12 @@ def read_features(X: Any, *, min_rows: int = 1) -> tuple[np.ndarray, list[str] |
     if values.dtype.kind not in "buif":
         values = values.astype(np.float64)
     _check_finite(values)
-    with np.errstate(over="ignore"):
-        numbers = np.ascontiguousarray(values, dtype=np.float32)
-    if values.dtype != np.float32 and not np.isfinite(numbers).all():
-        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
-    return numbers, names
+    return np.ascontiguousarray(values, dtype=number_type([values.dtype])), names
+
+
+def number_type(kinds: Iterable[Any]) -> type[np.floating[Any]]:
+    """The type of numbers of these kinds: float32 if that holds all of them exactly, else float64."""
+    return np.float32 if all(np.can_cast(kind, np.float32) for kind in kinds) else np.float64
 
 
 def _check_shape(values: np.ndarray, min_rows: int) -> None:

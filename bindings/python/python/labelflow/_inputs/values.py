@@ -38,9 +38,10 @@ def measured_rules(features: np.ndarray, values: np.ndarray) -> list[MeanRule]:
     """For each feature, the mean label at or above the feature's mean, and below it."""
     rules = []
     for place, column in enumerate(features.T):
-        # Features are kept in single precision, so thresholds are compared in it.
-        threshold = np.float32(column.mean(dtype=np.float64))
-        is_above = column >= threshold
+        threshold = column.mean(dtype=np.float64)
+        # As the rules are read: numbers that single precision holds are compared in it.
+        single = column.astype(np.float32)
+        is_above = np.where(single == column, single >= np.float32(threshold), column >= threshold)
         above, below = (
             float(values[side].mean()) if side.any() else None for side in (is_above, ~is_above)
         )

@@ -59,6 +59,9 @@ pub(crate) struct FitArgs {
     /// Stop training after this many minutes and save the model as it is then [default: no limit]
     #[arg(long, value_name = "MINUTES")]
     pub(crate) max_minutes: Option<f64>,
+    /// Also write what was trained, and all warnings, as JSON ('-' for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }

@@ -67,7 +67,7 @@ fn read(plan: &FitPlan<'_>) -> anyhow::Result<Rows> {
     let Keyed { value: features, keys } = read_features(path, &options.key)?;
     let signals = read_signals(signals_path, &options)?.in_order_of(&keys)?;
     if let Some(doubt) = convention_doubt(&signals) {
-        output::note(&format!("{}: {doubt}", signals_path.display()));
+        output::warn_text(signals_path.display(), "abstain-convention", &doubt);
     }
     let bounds = settings.bounds().resolve(&signals)?;
     let dataset = WeakDataset::new(features, signals, bounds)

@@ -60,7 +60,7 @@ impl PartsSource {
         let path = settings.signals.as_deref().unwrap_or(features_path);
         let (features, signals) = tables(settings, features_path)?;
         if let Some(doubt) = signals.table().check_same_rows(features.table())? {
-            output::note(&format!("warning: {doubt}"));
+            output::warn_text(path.display(), "row-order", &doubt);
         }
         let n_columns = features.names().len() + signals.labelers().len();
         let left = settings.memory().left_to_work(n_columns, 1)?;
@@ -115,7 +115,7 @@ fn read_votes(
     };
     let votes = VoteStream::read(votes, options, most)?;
     if let Some(doubt) = votes.convention_doubt() {
-        output::note(&format!("{}: {doubt}", path.display()));
+        output::warn_text(path.display(), "abstain-convention", &doubt);
     }
     let bounds = match (is_auto, votes.patterns()) {
         (false, _) => bounds.resolve(&votes.silent_row()?)?,

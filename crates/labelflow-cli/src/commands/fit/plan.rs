@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use labelflow::TrainConfig;
 use labelflow::storage::ModelTask;
 use labelflow::training::{BatchSize, DeviceKind, Preset};
+use labelflow::warnings::DataWarning;
 use labelflow_data::inputs::{KeyColumn, Keyed, RowKeys, Rows};
 use labelflow_data::parts::TableParts;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use super::origin::Repetition;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
 use crate::inputs::memory_size::MemorySize;
+use crate::terminal::output;
 
 const CLASSES: &[ModelTask] = &[ModelTask::Classification];
 const VALUES: &[ModelTask] = &[ModelTask::Regression];
@@ -195,6 +197,17 @@ impl<'a> FitPlan<'a> {
     ) -> anyhow::Result<Option<T>> {
         let Some(path) = &self.settings.labels_for_eval else { return Ok(None) };
         Ok(Some(read(path, &self.settings.key_column())?.in_order_of(rows)?))
+    }
+
+    /// Warns of what looks wrong in the data.
+    pub(super) fn warn(&self, warning: &DataWarning) {
+        let FitSettings { features, signals, rules, .. } = &self.settings;
+        let file = match warning {
+            DataWarning::Labelers(_) => signals.as_ref().or(features.as_ref()),
+            DataWarning::Rules(_) => rules.as_ref(),
+            _ => features.as_ref(),
+        };
+        output::warn(file.map_or_else(String::new, |file| file.display().to_string()), warning);
     }
 
     /// Changes the settings that flows of all tasks have to what flags say.

@@ -13,7 +13,6 @@ use super::parts::PartsSource;
 use super::plan::{FitPlan, SharedSettings, required};
 use super::training::train_flow;
 use crate::Outcome;
-use crate::terminal::output;
 
 /// What is trained on.
 enum Rows {
@@ -56,9 +55,6 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             (fit.with_context(place)?, None)
         }
     };
-    for warning in fit.warnings() {
-        output::note(&format!("{}: {warning}", rules.display()));
-    }
     let metrics = judged.as_ref().map(|(features, truth)| {
         |model: &FittedLabelFlowRegressor| Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
     });

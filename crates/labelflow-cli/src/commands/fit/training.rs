@@ -8,6 +8,8 @@ use labelflow::learners::{FitOptions, FittedFlow, FlowLearner, PreparedFit};
 use labelflow::storage::{Checkpoint, ModelRecord, SavedModel};
 use labelflow::training::{CheckpointFile, EpochEvent, Observer, Report, StopReason};
 
+use serde::Serialize;
+
 use super::evaluations::{Evaluations, Judge};
 use super::origin::Origin;
 use super::plan::FitPlan;
@@ -29,6 +31,9 @@ pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     speaks: &str,
     metrics: Option<impl Fn(&FittedFlow<L>) -> labelflow::Result<M>>,
 ) -> anyhow::Result<Outcome> {
+    for warning in fit.warnings() {
+        plan.warn(warning);
+    }
     if fit.n_uncovered() > 0 {
         output::note(&format!("{} of {n_rows} rows {speaks}: only their features are used", fit.n_uncovered()));
     }
@@ -61,9 +66,21 @@ pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     };
     let (model, outcome) = training.run(plan)?;
     if let Some(metrics) = metrics {
-        metrics(&model)?.print()?;
+        let metrics = metrics(&model)?;
+        if plan.args.json.as_deref() != Some(Path::new("-")) {
+            metrics.print()?;
+        }
     }
     Ok(outcome)
+}
+
+/// What machines read.
+#[derive(Serialize)]
+struct Trained<'a> {
+    model: &'a Path,
+    n_epochs: usize,
+    stop: StopReason,
+    warnings: Vec<output::Warning>,
 }
 
 /// Trains from a checkpoint, if there is one, watched by an observer.
@@ -87,23 +104,25 @@ impl<M> Training<'_, M> {
         {
             bail!("the data or the settings are no longer those of the model to repeat");
         }
+        output::refuse_warnings()?;
         let (origin, folder) = (Origin::of(plan, &self.digest)?, &plan.out);
         // Before training: better to know at once that there is no place for its result.
         let _claim = ClaimedFolder::open(folder)?;
         let model = self.train_and_save(plan, &origin)?;
         let report = (self.report)(&model);
-        output::print(&format!(
-            "{}: trained for {} epochs ({})",
-            folder.display(),
-            report.history.len(),
-            why_ended(report.stop)
-        ))?;
+        let json = plan.args.json.as_deref();
+        let n_epochs = report.history.len();
+        let trained = Trained { model: folder, n_epochs, stop: report.stop, warnings: output::warnings() };
+        output::show(json, &trained, || {
+            output::print(&format!("{}: trained for {n_epochs} epochs ({})", folder.display(), why_ended(report.stop)))
+        })?;
         let Some(repeated) = &plan.repeated else { return Ok((model, Outcome::Done)) };
         let is_same = ModelRecord::read(folder)?.weights_sha256 == repeated.record.weights_sha256;
-        output::print(match is_same {
+        let text = match is_same {
             true => "the same weights, to the last bit",
             false => "other weights than those of the model that was repeated",
-        })?;
+        };
+        output::print_beside(json, text)?;
         Ok((model, if is_same { Outcome::Done } else { Outcome::Missed }))
     }
 

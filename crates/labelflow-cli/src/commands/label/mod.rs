@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use labelflow::evaluation::ClassificationMetrics;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers, LabelWarning};
+use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow::labelers::LabelerErrors;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
@@ -33,7 +33,7 @@ struct Report {
     n_uncovered: usize,
     classes: Vec<ClassReport>,
     labelers: Vec<LabelerReport>,
-    warnings: Vec<WarningReport>,
+    warnings: Vec<output::Warning>,
     /// Only with true labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<ClassificationMetrics>,
@@ -45,13 +45,6 @@ struct ClassReport {
     name: String,
     balance: f64,
     votes: f64,
-}
-
-#[derive(Serialize)]
-struct WarningReport {
-    #[serde(flatten)]
-    warning: LabelWarning,
-    text: String,
 }
 
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
@@ -68,6 +61,11 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     let input = &labeler.input;
     let counted = args.write_counts.is_some().then(|| input.counted_for("--write-counts"));
     let counted = counted.transpose()?;
+    if output::is_strict() {
+        // Before labels are written.
+        warn(&labeler, &labeler.label(args.labels_for_eval.as_deref(), None)?);
+        output::refuse_warnings()?;
+    }
     let labelled = labeler.label(args.labels_for_eval.as_deref(), Some(&args.out))?;
     if let Some(path) = &args.save {
         labeler.fitted.save(path)?;
@@ -76,13 +74,16 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
         write_counts(path, counted)?;
     }
     let (n_written, rows) = (labelled.n_written, input.row_word());
+    warn(&labeler, &labelled);
     let report = Report::new(&labeler, labelled);
     output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
-    for warning in &report.warnings {
-        output::note(&format!("warning: {}: {}", report.model, warning.text));
-    }
     output::note(&format!("{n_written} {rows} labelled in {}", args.out.display()));
     Ok(())
+}
+
+/// Warns of labels that look wrong.
+fn warn(labeler: &VoteLabeler, labelled: &Labelled) {
+    labelled.warnings.iter().for_each(|warning| output::warn(labeler.name(), warning));
 }
 
 /// A label model fitted to the votes.
@@ -96,6 +97,7 @@ fn fit(args: &LabelArgs) -> anyhow::Result<VoteLabeler> {
     let model = model_for(settings, args, Some(example.n_classes()))?;
     let known = known_of_labelers(args, &example)?;
     drop(example);
+    input.warn_of_labelers(known.bounds.as_ref())?;
     VoteLabeler::fit(input, model, &known)
 }
 
@@ -104,23 +106,23 @@ fn load(args: &LabelArgs, path: &Path) -> anyhow::Result<VoteLabeler> {
     let saved = SavedLabelModel::load(path)?;
     let bytes = |n_signals: usize, n_classes: usize| 2 * n_signals + 16 * n_classes;
     let input = VoteInput::read(&args.signals, saved.classes(), bytes)?;
+    input.warn_of_labelers(None)?;
     Ok(VoteLabeler::saved(input, saved, path))
 }
 
 impl Report {
     fn new(labeler: &VoteLabeler, labelled: Labelled) -> Self {
-        let Labelled { tally, metrics, warnings, .. } = labelled;
+        let Labelled { tally, metrics, .. } = labelled;
         let classes = labeler.fitted.classes().iter().zip(tally.label_balance());
         let class =
             |((name, balance), votes): ((&String, f64), f64)| ClassReport { name: name.clone(), balance, votes };
-        let warning = |warning: LabelWarning| WarningReport { text: warning.to_string(), warning };
         Self {
             model: labeler.name(),
             n_rows: tally.n_rows(),
             n_uncovered: tally.n_uncovered(),
             classes: classes.zip(tally.vote_shares()).map(class).collect(),
             labelers: LabelerReport::of_tally(&tally),
-            warnings: warnings.into_iter().map(warning).collect(),
+            warnings: output::warnings(),
             metrics,
         }
     }

@@ -65,6 +65,11 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             let signals = reader.as_mut().map(|reader| reader(rows.n_rows)).transpose()?;
             let labelled = Labelled::of(&model, rows, names, signals.as_deref()).with_context(place)?;
             counts.add_lost(rows, &labelled.lost);
+            if output::is_strict() && counts.n_lost > 0 {
+                // Before labels are written.
+                warn_of_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
+                output::refuse_warnings()?;
+            }
             if counts.n_lost > 0 && counts.n_lost + counts.n_bad == n_rows {
                 return Err(FittedLabelFlowClassifier::all_rows_lost()).with_context(place);
             }
@@ -89,7 +94,7 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             label(&mut |rows| out.push_rows(rows))
         }),
     }?;
-    note_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
+    warn_of_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
     if votes.is_some() {
         output::note(&format!(
             "{n_overruled} of {} rows have a label that most of their labelers did not vote for",
@@ -99,14 +104,14 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
     Ok(counts)
 }
 
-/// Says that nothing is known of some rows, if there are any.
-fn note_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
+/// Warns that nothing is known of some rows, if there are any.
+fn warn_of_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
     if let Some(first) = first {
-        output::note(&format!(
-            "{}: {n_lost} of {n_rows} rows, the first of them row {first}, are so far from the training rows that nothing is known of \
-             them; their classes are equally probable",
-            features.display(),
-        ));
+        let text = format!(
+            "{n_lost} of {n_rows} rows, the first of them row {first}, are so far from the training rows that nothing is known of them; \
+             their classes are equally probable"
+        );
+        output::warn_text(features.display(), "lost-rows", &text);
     }
 }
 
@@ -130,7 +135,8 @@ impl Votes {
         };
         let parts = VoteParts::open(path, &options.key)?;
         if let Some(doubt) = parts.table().check_same_rows(features.table())? {
-            output::note(&format!("warning: {doubt}"));
+            output::warn_text(path.display(), "row-order", &doubt);
+            output::refuse_warnings()?;
         }
         // Their meaning is all that is needed, not their patterns.
         Ok(Self::Parts(Box::new(VoteStream::read(parts, &options, |_, _| 0)?)))
@@ -355,7 +361,7 @@ pub(crate) fn classes(
     let (value, lost) =
         model.predict_proba_with_lost(&rows.value).with_context(|| format!("{}", features.display()))?;
     let first = lost.first().map(|&row| row as u64);
-    note_lost(features, lost.len() as u64, first, value.n_rows() as u64);
+    warn_of_lost(features, lost.len() as u64, first, value.n_rows() as u64);
     Ok(Keyed { value, keys: rows.keys })
 }
 

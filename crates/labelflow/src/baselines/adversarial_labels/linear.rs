@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn game<'a>(settings: &'a LinearAdversary, dataset: &WeakDataset) -> Game<'a> {
-        Game::new(settings, dataset.features().values().to_owned(), dataset)
+        Game::new(settings, dataset.features().rounded(), dataset)
     }
 
     #[test]

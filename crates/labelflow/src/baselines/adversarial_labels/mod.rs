@@ -102,7 +102,7 @@ impl AdversarialLabels {
 
     fn fit_linear(&self, dataset: &WeakDataset) -> Result<FittedAdversarialLabels> {
         let scaler = self.scaling.fit(dataset.features())?;
-        let scaled = scale(scaler.as_ref(), dataset.features().values())?;
+        let scaled = scale(scaler.as_ref(), dataset.features())?;
         let (weights, stop) = self.linear.fit(scaled, dataset)?;
         let d_features = dataset.features().d_features();
         let classifier = LinearClassifier { n_classes: 2, d_features, scaler, weights };
@@ -115,7 +115,7 @@ impl AdversarialLabels {
         precisions: Option<ArrayView2<'_, f64>>,
     ) -> Result<FittedAdversarialLabels> {
         let scaler = self.scaling.fit(dataset.features())?;
-        let scaled = Features::new(scale(scaler.as_ref(), dataset.features().values())?)?;
+        let scaled = Features::new(scale(scaler.as_ref(), dataset.features())?)?;
         let perceptron = self.network.fit(&scaled, dataset, precisions)?;
         Ok(FittedAdversarialLabels(Form::Network { scaler, perceptron }))
     }
@@ -151,7 +151,7 @@ impl FittedAdversarialLabels {
             Form::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
             Form::Network { scaler: Some(scaler), perceptron } => {
                 check_columns(features, scaler.d_features())?;
-                let scaled = scale(Some(scaler), features.values())?;
+                let scaled = scale(Some(scaler), features)?;
                 perceptron.predict_proba(&Features::new(scaled)?)
             }
         }

@@ -1,0 +1,516 @@
+//! Labelers that say nothing, or what cannot be; and bounds that cannot hold, or hold of all labels.
+//!
+//! ```text
+//! identifier    at least 10 classes, and more than half as many as votes
+//! contradict    correlation of two labelers' votes ≤ −0.5 on at least 30 common rows (see labeler_pairs.rs)
+//! cannot hold   Σ over common rows |q[a][·][c] − q[b][·][c]|  >  n_a b[a][c] + n_b b[b][c] + 5 % of the common rows
+//! says nothing  b[a][c] ≥ (C − 1) / C for all classes c: labels of 1 / C each keep such bounds, whatever is voted
+//! ```
+//!
+//! The third is so for any labels y, since |q_a − q_b| ≤ |q_a − y| + |y − q_b|.
+
+use serde::Serialize;
+
+use super::listed;
+use crate::labelers::Bounds;
+use crate::votes::{ABSTAIN, CountedVotes, SignalView, cast_votes};
+
+/// Fewer rows tell nothing.
+const LEAST_ROWS: u64 = 20;
+/// Labelers times classes of which each two are compared; of more, none.
+const MOST_CELLS: usize = 512;
+/// After so many rows, no more pairs are counted.
+const PAIR_ROWS: u64 = 200_000;
+const LEAST_COMMON: u64 = 30;
+const CONTRADICTION: f64 = -0.5;
+const SLACK: f64 = 0.05;
+/// A labeler with this many classes may be an identifier.
+const IDENTIFIER_CLASSES: usize = 10;
+/// A class with fewer votes cannot be learned.
+const LEAST_VOTES: u64 = 5;
+
+/// What looks wrong in votes or bounds. Shown, it is a sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LabelerWarning {
+    /// A labeler with nearly as many classes as votes.
+    #[error(
+        "the labeler '{labeler}' votes for {n_classes} classes in {n_votes} votes, so that it looks like an identifier: \
+         leave it out of the signals"
+    )]
+    IdentifierLabeler {
+        /// Its name.
+        labeler: String,
+        /// Number of classes that it votes for.
+        n_classes: usize,
+        /// Number of its votes.
+        n_votes: u64,
+    },
+    /// Labelers that abstain on all rows.
+    #[error("{} on no row and cannot help: leave {} out", vote(.labelers), if .labelers.len() == 1 { "it" } else { "them" })]
+    SilentLabelers {
+        /// Their names.
+        labelers: Vec<String>,
+    },
+    /// A labeler that says the same on all rows.
+    #[error(
+        "the labeler '{labeler}' votes for '{class}' on every row, so that it tells no row from another: leave it out"
+    )]
+    ConstantLabeler {
+        /// Its name.
+        labeler: String,
+        /// The name of the class.
+        class: String,
+    },
+    /// Two labelers that agree less often than by chance.
+    #[error(
+        "the labelers '{first}' and '{second}' agree on {:.1} % of {n_both} common rows, and would on {:.1} % by chance: the classes of \
+         one of them may be swapped; check its votes, or leave it out",
+        100.0 * .agreement, 100.0 * .chance
+    )]
+    ContradictoryLabelers {
+        /// The name of the first.
+        first: String,
+        /// The name of the second.
+        second: String,
+        /// Number of rows on which both vote.
+        n_both: u64,
+        /// The share of them on which they agree.
+        agreement: f64,
+        /// The share on which they would by chance.
+        chance: f64,
+    },
+    /// Classes with hardly any votes.
+    #[error("hardly a vote (fewer than 5) is for {}: no row may be labelled so; add labelers of it, or leave it out", listed(.classes))]
+    RareClasses {
+        /// Their names.
+        classes: Vec<String>,
+    },
+    /// Bounds that no labels keep.
+    #[error(
+        "bounds: '{first}' and '{second}' disagree about '{class}' on {n_disagree} of {n_both} common rows, more than their bounds \
+         {first_bound:.3} and {second_bound:.3} allow{}: no labels keep both, so raise the bounds, or let them be estimated",
+        more_pairs(*.n_pairs)
+    )]
+    ImpossibleBounds {
+        /// The name of the first labeler.
+        first: String,
+        /// The name of the second.
+        second: String,
+        /// The name of the class.
+        class: String,
+        /// Number of rows on which one of them votes for it, and the other for another class.
+        n_disagree: u64,
+        /// Number of rows on which both vote.
+        n_both: u64,
+        /// How often the first may err about the class.
+        first_bound: f64,
+        /// How often the second may.
+        second_bound: f64,
+        /// Number of pairs of labelers of which this is so; these are the farthest off.
+        n_pairs: usize,
+    },
+    /// Bounds that all labels keep.
+    #[error(
+        "bounds: {} kept by any labels, so that nothing follows from {}: give bounds well below {limit:.3}, or let them be estimated",
+        that_of(.labelers, *.n_labelers), if .labelers.len() == *.n_labelers { "any vote" } else { "their votes" }
+    )]
+    EmptyBounds {
+        /// The labelers whose bounds say nothing.
+        labelers: Vec<String>,
+        /// Number of all labelers.
+        n_labelers: usize,
+        /// What bounds must be below to say something.
+        limit: f64,
+    },
+}
+
+fn vote(labelers: &[String]) -> String {
+    match labelers {
+        [labeler] => format!("the labeler '{labeler}' votes"),
+        _ => format!("{} labelers ({}) vote", labelers.len(), listed(labelers)),
+    }
+}
+
+fn more_pairs(n_pairs: usize) -> String {
+    if n_pairs == 1 { String::new() } else { format!(" (as do {} more pairs of labelers)", n_pairs - 1) }
+}
+
+fn that_of(labelers: &[String], n_labelers: usize) -> String {
+    match labelers {
+        _ if labelers.len() == n_labelers => "all of them are".to_owned(),
+        [labeler] => format!("that of '{labeler}' is"),
+        _ => format!("those of {} labelers ({}) are", labelers.len(), listed(labelers)),
+    }
+}
+
+/// What warnings must know of votes, from one pass over rows that need not be in memory. Probabilities are rounded to votes.
+///
+/// ```
+/// use labelflow_weak::votes::{Votes, WeakSignals};
+/// use labelflow_weak::warnings::LabelerTally;
+/// use ndarray::Array2;
+///
+/// let votes = Array2::from_shape_fn((40, 2), |(row, labeler)| (row as i64 + labeler as i64) % 2);
+/// let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None)?)?;
+/// let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
+/// tally.add(signals.view());
+/// assert!(tally.warnings(None)[0].to_string().contains("agree on 0.0 % of 40 common rows"));
+/// # Ok::<(), labelflow_weak::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LabelerTally {
+    labelers: Vec<String>,
+    classes: Vec<String>,
+    n_rows: u64,
+    /// Votes of each labeler for each class.
+    n_votes: Vec<u64>,
+    /// Rows on which one labeler votes for one class and a later one for another; none where there are too many.
+    joint: Option<Vec<u64>>,
+    /// Whether all signals were votes.
+    are_votes: bool,
+}
+
+/// What two labelers do on the rows on which both vote.
+struct Pair {
+    first: usize,
+    second: usize,
+    n_both: u64,
+    n_agree: u64,
+    /// Votes of each for each class.
+    votes: [Vec<u64>; 2],
+    /// Agreements on each class.
+    agreements: Vec<u64>,
+}
+
+impl LabelerTally {
+    /// Of no rows yet.
+    pub fn new(labelers: &[String], classes: &[String]) -> Self {
+        let n_cells = labelers.len() * classes.len();
+        Self {
+            labelers: labelers.to_vec(),
+            classes: classes.to_vec(),
+            n_rows: 0,
+            n_votes: vec![0; n_cells],
+            joint: (n_cells <= MOST_CELLS).then(|| vec![0; n_cells * n_cells]),
+            are_votes: true,
+        }
+    }
+
+    /// Adds rows.
+    pub fn add(&mut self, signals: SignalView<'_>) {
+        let mut votes = vec![ABSTAIN; self.labelers.len()];
+        for row in 0..signals.n_rows() {
+            match signals {
+                SignalView::Votes { bytes, .. } => {
+                    votes.iter_mut().zip(bytes.row(row)).for_each(|(to, from)| *to = *from)
+                }
+                SignalView::Probabilities(_) => {
+                    self.are_votes = false;
+                    round_row(signals, row, self.classes.len(), &mut votes);
+                }
+            }
+            self.add_row(&votes, 1);
+        }
+    }
+
+    /// Adds distinct rows with their counts.
+    pub fn add_counted(&mut self, counted: &CountedVotes) {
+        counted.iter().for_each(|(votes, count)| self.add_row(votes, count));
+    }
+
+    fn add_row(&mut self, votes: &[u8], count: u64) {
+        let n_classes = self.classes.len();
+        let n_cells = self.n_votes.len();
+        let count_pairs = self.n_rows < PAIR_ROWS;
+        self.n_rows += count;
+        for (signal, class) in cast_votes(votes) {
+            let cell = signal * n_classes + class;
+            self.n_votes[cell] += count;
+            let Some(joint) = self.joint.as_mut().filter(|_| count_pairs) else { continue };
+            for (other, class) in cast_votes(&votes[signal + 1..]) {
+                joint[cell * n_cells + (signal + 1 + other) * n_classes + class] += count;
+            }
+        }
+    }
+
+    /// What looks wrong, with bounds on the errors of the labelers if there are any.
+    pub fn warnings(&self, bounds: Option<&Bounds>) -> Vec<LabelerWarning> {
+        let identifiers = self.identifiers();
+        // Identifiers bring classes of their own: whatever else is odd follows from that.
+        let mut warnings = match identifiers.is_empty() {
+            true => self.about_votes(),
+            false => identifiers,
+        };
+        warnings.extend(bounds.into_iter().flat_map(|bounds| self.bounds_warnings(bounds)));
+        warnings
+    }
+
+    fn votes_of(&self, signal: usize) -> &[u64] {
+        &self.n_votes[signal * self.classes.len()..][..self.classes.len()]
+    }
+
+    fn n_votes_of(&self, signal: usize) -> u64 {
+        self.votes_of(signal).iter().sum()
+    }
+
+    fn identifiers(&self) -> Vec<LabelerWarning> {
+        let warning = |(signal, labeler): (usize, &String)| {
+            let (n_votes, votes) = (self.n_votes_of(signal), self.votes_of(signal));
+            let n_classes = votes.iter().filter(|&&n| n > 0).count();
+            let is_identifier = n_classes >= IDENTIFIER_CLASSES && 2 * n_classes as u64 > n_votes;
+            is_identifier.then(|| LabelerWarning::IdentifierLabeler { labeler: labeler.clone(), n_classes, n_votes })
+        };
+        self.labelers.iter().enumerate().filter_map(warning).collect()
+    }
+
+    fn about_votes(&self) -> Vec<LabelerWarning> {
+        let mut warnings = Vec::new();
+        let silent = (0..self.labelers.len()).filter(|&signal| self.n_votes_of(signal) == 0);
+        let labelers: Vec<String> = silent.map(|signal| self.labelers[signal].clone()).collect();
+        if !labelers.is_empty() {
+            warnings.push(LabelerWarning::SilentLabelers { labelers });
+        }
+        if self.n_rows < LEAST_ROWS {
+            return warnings;
+        }
+        for (signal, labeler) in self.labelers.iter().enumerate() {
+            if let Some(class) = self.votes_of(signal).iter().position(|&n| n == self.n_rows) {
+                let (labeler, class) = (labeler.clone(), self.classes[class].clone());
+                warnings.push(LabelerWarning::ConstantLabeler { labeler, class });
+            }
+        }
+        warnings.extend(self.pairs().filter_map(|pair| self.contradiction(&pair)));
+        let votes_for =
+            |class: usize| -> u64 { (0..self.labelers.len()).map(|signal| self.votes_of(signal)[class]).sum() };
+        let rare = (0..self.classes.len()).filter(|&class| votes_for(class) < LEAST_VOTES);
+        let classes: Vec<String> = rare.map(|class| self.classes[class].clone()).collect();
+        // Of few rows, every class may have few votes.
+        if !classes.is_empty() && self.n_rows >= LEAST_VOTES * LEAST_ROWS {
+            warnings.push(LabelerWarning::RareClasses { classes });
+        }
+        warnings
+    }
+
+    fn contradiction(&self, pair: &Pair) -> Option<LabelerWarning> {
+        let contradict = pair.n_both >= LEAST_COMMON && pair.correlation().is_some_and(|found| found <= CONTRADICTION);
+        contradict.then(|| LabelerWarning::ContradictoryLabelers {
+            first: self.labelers[pair.first].clone(),
+            second: self.labelers[pair.second].clone(),
+            n_both: pair.n_both,
+            agreement: pair.n_agree as f64 / pair.n_both as f64,
+            chance: pair.chance(),
+        })
+    }
+
+    /// What looks wrong in bounds alone.
+    pub fn bounds_warnings(&self, bounds: &Bounds) -> Vec<LabelerWarning> {
+        let n_classes = self.classes.len();
+        let limit = (n_classes - 1) as f64 / n_classes as f64;
+        let empty = |signal: &usize| bounds.values().row(*signal).iter().all(|&bound| bound >= limit);
+        let labelers: Vec<String> =
+            (0..self.labelers.len()).filter(empty).map(|signal| self.labelers[signal].clone()).collect();
+        let n_labelers = self.labelers.len();
+        let mut warnings = Vec::new();
+        if !labelers.is_empty() {
+            warnings.push(LabelerWarning::EmptyBounds { labelers, n_labelers, limit });
+        }
+        if self.are_votes {
+            warnings.extend(self.impossible_bounds(bounds));
+        }
+        warnings
+    }
+
+    /// The pair of labelers that is farthest from what its bounds allow.
+    fn impossible_bounds(&self, bounds: &Bounds) -> Option<LabelerWarning> {
+        let bounds = bounds.values();
+        let mut n_pairs = 0;
+        let mut farthest: Option<(f64, LabelerWarning)> = None;
+        for pair in self.pairs().filter(|pair| pair.n_both > 0) {
+            let [first, second] = [pair.first, pair.second];
+            let n_votes = [first, second].map(|signal| self.n_votes_of(signal) as f64);
+            let mut is_counted = false;
+            for class in 0..self.classes.len() {
+                let [first_bound, second_bound] = [first, second].map(|signal| bounds[[signal, class]]);
+                let n_disagree = pair.votes[0][class] + pair.votes[1][class] - 2 * pair.agreements[class];
+                let allowed = first_bound * n_votes[0] + second_bound * n_votes[1];
+                let excess = (n_disagree as f64 - allowed) / pair.n_both as f64;
+                if excess <= SLACK {
+                    continue;
+                }
+                n_pairs += usize::from(!is_counted);
+                is_counted = true;
+                if farthest.as_ref().is_none_or(|(most, _)| excess > *most) {
+                    let warning = LabelerWarning::ImpossibleBounds {
+                        first: self.labelers[first].clone(),
+                        second: self.labelers[second].clone(),
+                        class: self.classes[class].clone(),
+                        n_disagree,
+                        n_both: pair.n_both,
+                        first_bound,
+                        second_bound,
+                        n_pairs: 0,
+                    };
+                    farthest = Some((excess, warning));
+                }
+            }
+        }
+        let (_, mut warning) = farthest?;
+        if let LabelerWarning::ImpossibleBounds { n_pairs: n, .. } = &mut warning {
+            *n = n_pairs;
+        }
+        Some(warning)
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = Pair> {
+        let n_labelers = if self.joint.is_some() { self.labelers.len() } else { 0 };
+        (0..n_labelers).flat_map(move |first| (first + 1..n_labelers).map(move |second| self.pair(first, second)))
+    }
+
+    fn pair(&self, first: usize, second: usize) -> Pair {
+        let (n_classes, n_cells) = (self.classes.len(), self.n_votes.len());
+        let joint = self.joint.as_deref().expect("pairs are asked for where they are counted");
+        let none = || vec![0; n_classes];
+        let mut pair = Pair { first, second, n_both: 0, n_agree: 0, votes: [none(), none()], agreements: none() };
+        for of_first in 0..n_classes {
+            let row = &joint[(first * n_classes + of_first) * n_cells + second * n_classes..][..n_classes];
+            for (of_second, &count) in row.iter().enumerate() {
+                pair.n_both += count;
+                pair.votes[0][of_first] += count;
+                pair.votes[1][of_second] += count;
+            }
+            pair.agreements[of_first] = row[of_first];
+            pair.n_agree += row[of_first];
+        }
+        pair
+    }
+}
+
+impl Pair {
+    /// Σ a(c) b(c) of the shares of two labelers' votes.
+    fn product(&self, one: usize, other: usize) -> f64 {
+        let n_both = self.n_both as f64;
+        self.votes[one].iter().zip(&self.votes[other]).map(|(&a, &b)| a as f64 / n_both * (b as f64 / n_both)).sum()
+    }
+
+    /// How often they would agree by chance.
+    fn chance(&self) -> f64 {
+        self.product(0, 1)
+    }
+
+    /// The correlation of their votes; nothing if one of them votes for one class only.
+    fn correlation(&self) -> Option<f64> {
+        let scale = ((1.0 - self.product(0, 0)) * (1.0 - self.product(1, 1))).sqrt();
+        (scale > 1e-9).then(|| (self.n_agree as f64 / self.n_both as f64 - self.chance()) / scale)
+    }
+}
+
+/// The most probable class of each labeler on a row.
+fn round_row(signals: SignalView<'_>, row: usize, n_classes: usize, votes: &mut [u8]) {
+    let mut largest = vec![f32::NEG_INFINITY; votes.len()];
+    votes.fill(ABSTAIN);
+    signals.for_each_given(row, |cell, class, p| {
+        let signal = cell / n_classes;
+        if p > largest[signal] {
+            (largest[signal], votes[signal]) = (p, class as u8);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::votes::{Votes, WeakSignals};
+
+    const N_ROWS: usize = 200;
+
+    fn signals(n_signals: usize, n_classes: usize, vote: impl Fn(usize, usize) -> i64) -> WeakSignals {
+        let votes = Array2::from_shape_fn((N_ROWS, n_signals), |(row, signal)| vote(row, signal));
+        WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(n_classes)).unwrap()).unwrap()
+    }
+
+    fn warnings(signals: &WeakSignals, bounds: Option<f64>) -> Vec<LabelerWarning> {
+        let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
+        tally.add(signals.view());
+        let bounds = bounds.map(|bound| Bounds::constant(bound, signals).unwrap());
+        let warnings = tally.warnings(bounds.as_ref());
+        let mut counted = LabelerTally::new(signals.labelers(), signals.classes());
+        counted.add_counted(&CountedVotes::of(signals));
+        assert_eq!(counted.warnings(bounds.as_ref()), warnings);
+        warnings
+    }
+
+    /// Votes of three labelers that are right on four rows in five.
+    fn ordinary(row: usize, signal: usize) -> i64 {
+        let truth = row % 2;
+        (if (row / 2 + signal * 37) % 5 == 0 { 1 - truth } else { truth }) as i64
+    }
+
+    #[test]
+    fn ordinary_labelers_and_bounds_are_quiet() {
+        assert_eq!(warnings(&signals(3, 2, ordinary), Some(0.2)), []);
+        // Keyword rules, each about one class.
+        let rules = signals(4, 2, |row, signal| if (row + signal * 3) % 7 < 2 { signal as i64 % 2 } else { -1 });
+        assert_eq!(warnings(&rules, None), []);
+    }
+
+    #[test]
+    fn labelers_that_contradict_each_other_and_bounds_that_cannot_hold_are_named() {
+        let swapped =
+            signals(3, 2, |row, signal| if signal == 2 { 1 - ordinary(row, 0) } else { ordinary(row, signal) });
+        let found = warnings(&swapped, Some(0.0));
+        assert!(
+            found[0]
+                .to_string()
+                .starts_with("the labelers 'labeler0' and 'labeler2' agree on 0.0 % of 200 common rows"),
+            "{found:?}"
+        );
+        let last = found.last().unwrap().to_string();
+        assert!(
+            last.starts_with("bounds: 'labeler0' and 'labeler2' disagree about '0' on 200 of 200 common rows"),
+            "{last}"
+        );
+        assert!(last.contains("(as do 2 more pairs of labelers)"), "{last}");
+        // Each may err on half of the rows.
+        assert!(
+            !warnings(&swapped, Some(0.49))
+                .iter()
+                .any(|warning| matches!(warning, LabelerWarning::ImpossibleBounds { .. }))
+        );
+    }
+
+    #[test]
+    fn bounds_that_any_labels_keep_say_nothing() {
+        for (bound, n_empty) in [(1.0, Some(3)), (0.5, Some(3)), (0.49, None)] {
+            let found = warnings(&signals(3, 2, ordinary), Some(bound));
+            let empty = found.iter().find_map(|warning| match warning {
+                LabelerWarning::EmptyBounds { labelers, .. } => Some(labelers.len()),
+                _ => None,
+            });
+            assert_eq!(empty, n_empty, "{bound}");
+        }
+    }
+
+    #[test]
+    fn labelers_that_say_nothing_and_classes_without_votes_are_named() {
+        let odd = signals(3, 3, |row, signal| [-1, 1, ordinary(row, 0)][signal]);
+        let texts: Vec<String> = warnings(&odd, None).iter().map(ToString::to_string).collect();
+        let expected = [
+            "the labeler 'labeler0' votes on no row and cannot help: leave it out",
+            "the labeler 'labeler1' votes for '1' on every row, so that it tells no row from another: leave it out",
+            "hardly a vote (fewer than 5) is for '2': no row may be labelled so; add labelers of it, or leave it out",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn an_identifier_is_no_labeler() {
+        let odd = signals(2, N_ROWS, |row, signal| if signal == 1 { row as i64 } else { ordinary(row, 0) });
+        let expected =
+            LabelerWarning::IdentifierLabeler { labeler: "labeler1".to_owned(), n_classes: 200, n_votes: 200 };
+        assert_eq!(warnings(&odd, None), [expected]);
+    }
+}

@@ -1,0 +1,37 @@
+//! What looks wrong in data that can be trained on all the same: which column or labeler, what follows, and what to do.
+
+mod feature_warnings;
+mod labeler_warnings;
+
+use serde::Serialize;
+
+pub use feature_warnings::{FeatureTally, FeatureWarning};
+pub use labeler_warnings::{LabelerTally, LabelerWarning};
+
+use crate::rules::RuleWarning;
+
+/// What looks wrong in the data of a fit. Shown, it is a sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum DataWarning {
+    /// In features.
+    #[error(transparent)]
+    Features(FeatureWarning),
+    /// In votes, or in bounds on the errors of labelers.
+    #[error(transparent)]
+    Labelers(LabelerWarning),
+    /// In rules.
+    #[error(transparent)]
+    Rules(RuleWarning),
+}
+
+/// Names one after the other; of many, some and the number of the others.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect();
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => shown.join(", "),
+        Some(n_more) => format!("{} and {n_more} more", shown.join(", ")),
+    }
+}
