@@ -1,8 +1,16 @@
 //! Flags that several commands share.
 
+use clap::builder::RangedU64ValueParser;
+
 mod signals;
+pub(crate) mod standard_streams;
 
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
+
+/// A count of at least one.
+pub(crate) fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}
 
 /// The values of a flag: those of a type of the library, with their help.
 macro_rules! flag_values {

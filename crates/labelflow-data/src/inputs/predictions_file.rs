@@ -51,8 +51,8 @@ pub struct ClassPredictions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_predictions(path: &Path) -> Result<Predictions> {
-    match Format::of(path)? {
-        Format::Npy | Format::Npz => read_archive(path),
+    match Format::of_input(path)? {
+        (Format::Npy | Format::Npz, _file) => read_archive(path),
         _ => read_table(path, &TableFile::open_named(path)?),
     }
 }

@@ -213,7 +213,7 @@ impl<'file> Table<'file> {
                 rows.collect::<Result<_>>().map(Region::Rows)
             }
             // The name of a file; other texts are names of columns.
-            Some(DeValue::String(name)) if Format::of(Path::new(&**name)).is_ok() => {
+            Some(DeValue::String(name)) if Format::of_extension(Path::new(&**name)).is_ok() => {
                 let mask = self.path.parent().unwrap_or(Path::new("")).join(&**name);
                 let rows = read_one_column(&mask, "0 or 1", |value| value == 0.0 || value == 1.0)?;
                 Ok(Region::Rows(rows.into_iter().map(|value| value == 1.0).collect()))
