@@ -128,10 +128,11 @@ KILLS ?= 300
 kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300, a minute or two)
 	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) cargo nextest run --workspace --success-output immediate -E 'binary(kills)'
 
-# The targets are those of fuzz/Cargo.toml. Inputs that fail are in fuzz/artifacts/TARGET.
+# A target is a reader of crates/labelflow-testing, or `model` or `checkpoint`; FUZZ_TARGETS="csv ply" leaves out others. Inputs that fail
+# are in fuzz/artifacts/TARGET.
 MINUTES ?= 10
-FUZZ_TARGETS ?= $(shell sed -n 's|^path = "targets/\(.*\)\.rs"|\1|p' fuzz/Cargo.toml)
-# Fuzzing saved models compiles the tensor library, which takes long. FUZZ_FEATURES= and FUZZ_TARGETS="csv ply" leave them out.
+FUZZ_TARGETS ?= $$(ls corpus)
+# Fuzzing saved models compiles the tensor library, which takes long. FUZZ_FEATURES= leaves them out.
 FUZZ_FEATURES ?= --features models
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 -max_len=65536 -print_final_stats=1
 .PHONY: fuzz
@@ -139,7 +140,9 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 	cd fuzz && cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) seeds
 	cd fuzz && for target in $(FUZZ_TARGETS); do \
-		cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$target -- -max_total_time=$$(( 60 * $(MINUTES) )) $(FUZZ_LIMITS) || exit 1; done
+		case $$target in model | checkpoint) program=$$target ;; *) program=reader ;; esac; mkdir -p artifacts/$$target; \
+		READER=$$target cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$program corpus/$$target -- \
+			-max_total_time=$$(( 60 * $(MINUTES) )) -artifact_prefix=artifacts/$$target/ $(FUZZ_LIMITS) || exit 1; done
 
 .PHONY: test-devices
 test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine with a GPU)

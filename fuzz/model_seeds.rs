@@ -1,24 +1,17 @@
-//! Small valid models, checkpoints and label models.
+//! Small valid models and checkpoints.
 
 use labelflow::learners::FitOptions;
 use labelflow::training::CheckpointFile;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor, SavedModel, TrainConfig};
-use labelflow_data::inputs::SavedLabelModel;
 use labelflow_data::synthetic::{PlantedGaussian, PlantedRegression};
-use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::Bounds;
-use labelflow_weak::labelers::LabelerErrors;
 use labelflow_weak::rows::WeakDataset;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// The files of each target.
-pub fn all() -> Result<[(&'static str, Vec<Vec<u8>>); 3]> {
-    Ok([
-        ("model", vec![classifier().fit(&dataset()?)?.to_bytes(), regressor()?]),
-        ("checkpoint", vec![checkpoint()?]),
-        ("label_model", label_models()?),
-    ])
+pub fn all() -> Result<[(&'static str, Vec<Vec<u8>>); 2]> {
+    Ok([("model", vec![classifier().fit(&dataset()?)?.to_bytes(), regressor()?]), ("checkpoint", vec![checkpoint()?])])
 }
 
 fn dataset() -> Result<WeakDataset> {
@@ -48,20 +41,4 @@ fn checkpoint() -> Result<Vec<u8>> {
     let options = FitOptions { observer: Some(&mut watcher), ..FitOptions::default() };
     classifier().fit_with(&dataset()?, options)?;
     Ok(std::fs::read(path)?)
-}
-
-fn label_models() -> Result<Vec<Vec<u8>>> {
-    let dataset = dataset()?;
-    let signals = dataset.signals();
-    let known = KnownOfLabelers {
-        errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2)?),
-        bounds: Some(Bounds::constant(0.2, signals)?),
-    };
-    AnyLabelModel::NAMES
-        .iter()
-        .map(|name| {
-            let fitted = AnyLabelModel::from_name(name)?.fit(signals, &known)?;
-            Ok(SavedLabelModel::new(fitted, signals).to_json()?.into_bytes())
-        })
-        .collect()
 }

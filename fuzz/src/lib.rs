@@ -1,4 +1,4 @@
-//! What the fuzz targets share: the readers of the random tests, each as a target of its own.
+//! What the fuzz targets share: the readers of the random tests, and a folder for their files.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -18,12 +18,8 @@ pub fn folder() -> &'static PathBuf {
     })
 }
 
-/// A target that hands its bytes to a reader.
-#[macro_export]
-macro_rules! reader {
-    ($name:literal) => {
-        $crate::fuzz_target!(|bytes: &[u8]| {
-            $crate::Reader::named($name).read($crate::folder(), bytes);
-        });
-    };
+/// The reader that the variable READER names.
+pub fn reader() -> &'static Reader {
+    static READER: OnceLock<&Reader> = OnceLock::new();
+    READER.get_or_init(|| Reader::named(&std::env::var("READER").expect("READER names a reader, as in READER=csv")))
 }

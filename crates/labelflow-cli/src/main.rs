@@ -10,10 +10,11 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::commands::Cli;
-use crate::terminal::{device_memory, output};
+use crate::flags::standard_streams;
+use crate::terminal::{device_memory, output, threads};
 
 /// Tensors of megabytes come and go thousands of times a second. The system's allocator returns each of them to the kernel and asks for it
 /// again: before this line, a quarter of the demo's time was spent in the kernel.
@@ -37,11 +38,21 @@ impl From<()> for Outcome {
 
 /// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut command = Cli::command();
+    let matches = command.get_matches_mut();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit());
     output::set_strict(cli.strict);
     device_memory::silence();
-    // What was warned of late, as while training, is an error too.
-    let run = || cli.command.run().and_then(|outcome| output::refuse_warnings().map(|()| outcome));
+    // A command reads a pipe once, whatever it opens it for.
+    labelflow_files::keep_copies();
+    let run = || {
+        standard_streams::check(&command, &matches)?;
+        threads::start()?;
+        let outcome = cli.command.run()?;
+        // What was warned of late, as while training, is an error too.
+        output::refuse_warnings()?;
+        Ok(outcome)
+    };
     match device_memory::guarded(run) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Missed) => ExitCode::from(1),

@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use labelflow_files::is_standard;
+
 use crate::tables::shown;
 
 /// The result of everything here that can fail.
@@ -45,7 +47,7 @@ pub enum Error {
     /// A file whose content cannot be used.
     #[error(
         "{}{place}{}: expected {expected}, found {found}{}",
-        .path.display(), suffix(.column, ", column '", "'"), suffix(.hint, " (", ")")
+        name(.path, "read"), suffix(.column, ", column '", "'"), suffix(.hint, " (", ")")
     )]
     Content {
         /// The file.
@@ -62,7 +64,7 @@ pub enum Error {
         hint: Option<Box<str>>,
     },
     /// A file that can be read, but whose data contradict themselves or other data.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {source}", name(.path, "read"))]
     Weak {
         /// The file.
         path: Box<Path>,
@@ -73,7 +75,7 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] labelflow_weak::Error),
     /// A file that the system could not read or write.
-    #[error("cannot {action} {}: {source}{}", .path.display(), disk_hint(.source))]
+    #[error("cannot {action} {}: {source}{}", name(.path, action), disk_hint(.source))]
     Io {
         /// What was tried: `read`, `write`, ….
         action: &'static str,
@@ -96,6 +98,15 @@ pub enum Error {
 
 fn suffix(text: &Option<Box<str>>, before: &str, after: &str) -> String {
     text.as_ref().map(|text| format!("{before}{text}{after}")).unwrap_or_default()
+}
+
+/// A file for people.
+fn name(path: &Path, action: &str) -> String {
+    match (is_standard(path), action) {
+        (false, _) => path.display().to_string(),
+        (true, "write") => "standard output".to_owned(),
+        (true, _) => "standard input".to_owned(),
+    }
 }
 
 fn disk_hint(source: &io::Error) -> &'static str {
@@ -189,6 +200,14 @@ mod tests {
             "votes.csv, line 3, column 'rule_a': expected a class from 0 to 2, found '7' \
              (write -1 for an abstention)"
         );
+    }
+
+    #[test]
+    fn standard_streams_have_their_names() {
+        let error = Error::content(Path::new("-"), "one row", "none").at(Place::Line(2)).to_string();
+        assert_eq!(error, "standard input, line 2: expected one row, found none");
+        let error = Error::write(Path::new("-"), io::ErrorKind::BrokenPipe.into()).to_string();
+        assert!(error.starts_with("cannot write standard output: "), "{error}");
     }
 
     #[test]

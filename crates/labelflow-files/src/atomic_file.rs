@@ -4,6 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use crate::is_standard;
+
 /// How the names of temporary files begin and end.
 const PREFIX: &str = ".labelflow-";
 const SUFFIX: &str = ".partial";
@@ -14,7 +16,7 @@ pub type AtomicWriter<'file> = BufWriter<&'file mut File>;
 /// Writes a file so that a crash or a full disk at any moment leaves the old content or the new one, never a part.
 ///
 /// The bytes go to a temporary file in the same folder, reach the disk, and only then take the name `path`.
-/// A link is followed; a path that is not a regular file, such as `/dev/stdout`, is written directly.
+/// A link is followed; a path that is not a regular file, such as `/dev/stdout`, is written directly, and so is standard output for `-`.
 ///
 /// ```
 /// use std::io::Write;
@@ -26,6 +28,9 @@ pub type AtomicWriter<'file> = BufWriter<&'file mut File>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_atomically<T>(path: &Path, write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>) -> io::Result<T> {
+    if is_standard(path) {
+        return write_through(&mut standard_output()?, write);
+    }
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => write_through(&mut File::options().write(true).open(path)?, write),
@@ -53,6 +58,16 @@ pub fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
+}
+
+fn standard_output() -> io::Result<File> {
+    // What was printed before comes first.
+    io::stdout().flush()?;
+    #[cfg(unix)]
+    let handle = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let handle = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
+    Ok(handle.into())
 }
 
 fn write_and_rename<T>(path: &Path, write: impl FnOnce(&mut AtomicWriter<'_>) -> io::Result<T>) -> io::Result<T> {

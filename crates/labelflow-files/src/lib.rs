@@ -3,6 +3,7 @@
 //! | item | for |
 //! |---|---|
 //! | [`write_atomically`], [`replace`], [`remove`] | files that are written whole or not at all |
+//! | [`InputFile`], [`keep_copies`], [`is_standard`] | files that are read, among them pipes, and `-` |
 //! | [`FolderLock`] | folders that one process works in at a time |
 //! | [`Sha256`], [`sha256_hex`] | hashes |
 //! | [`guarded`] | decoders of other people, which may panic |
@@ -10,9 +11,11 @@
 mod atomic_file;
 mod folder_lock;
 mod foreign_decoder;
+mod input_file;
 mod sha256;
 
 pub use atomic_file::{AtomicWriter, remove, replace, sync_folder, write_atomically};
 pub use folder_lock::FolderLock;
 pub use foreign_decoder::guarded;
+pub use input_file::{InputFile, is_standard, keep_copies};
 pub use sha256::{Sha256, sha256_hex};

@@ -1,15 +1,18 @@
 //! Every reader as a function of bytes, with small files that it reads: what random tests mutate and fuzzers start from.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use labelflow_clouds::files::{CloudOptions, read_clouds};
 use labelflow_clouds::shapes::{PartNetOptions, PartTree, read_partnet_shape, read_partnet_split};
 use labelflow_data::catalog::formats::{XlsSheet, read_arff, read_idx};
 use labelflow_data::inputs::{
-    KeyColumn, SignalsOptions, TaskVotesOptions, read_bounds, read_features, read_labels, read_rules, read_signals,
-    read_task_votes, read_truth_of, read_values, read_wrench,
+    KeyColumn, SavedLabelModel, SignalsOptions, TaskVotesOptions, read_bounds, read_counts, read_features, read_labels,
+    read_predictions, read_rules, read_signals, read_task_votes, read_truth_of, read_values, read_wrench,
 };
+use labelflow_data::parts::{BadRows, FeatureParts, ProbabilityStream, TableParts, VoteParts, VoteStream};
 use labelflow_data::texts::{KeywordLabelers, WordVectors, read_texts};
+use labelflow_weak::label_models::FittedLabelModel;
 use labelflow_weak::rows::Features;
 use labelflow_weak::rules::RuleDataset;
 use labelflow_weak::votes::{Votes, WeakSignals};
@@ -51,6 +54,10 @@ pub const READERS: &[Reader] = &[
     Reader { name: "parquet", file: "table.parquet", read: table, valid: valid::parquet },
     Reader { name: "npy", file: "table.npy", read: array_file, valid: valid::npy },
     Reader { name: "npz", file: "table.npz", read: array_file, valid: valid::npz },
+    Reader { name: "pipe", file: "table", read: pipe, valid: valid::pipe },
+    Reader { name: "parts", file: "parts/part-1.parquet", read: parts, valid: valid::parquet },
+    Reader { name: "keys", file: "tables.csv", read: keys, valid: valid::keys },
+    Reader { name: "label_model", file: "model.json", read: label_model, valid: valid::label_models },
     Reader { name: "arff", file: "table.arff", read: arff, valid: valid::arff },
     Reader { name: "xls", file: "book.xls", read: xls, valid: workbook::valid },
     Reader { name: "idx", file: "images.gz", read: idx, valid: valid::idx },
@@ -92,6 +99,7 @@ pub(crate) fn class_names() -> Vec<String> {
 fn table(path: &Path) {
     array_file(path);
     let _ = read_texts(path, "text", &KeyColumn::Row);
+    let _ = read_counts(path, &SignalsOptions::default());
     if let Ok(votes) = read_task_votes(path, &TaskVotesOptions::default()) {
         let _ = read_truth_of(path, &votes.keys, votes.value.classes());
     }
@@ -104,7 +112,64 @@ fn array_file(path: &Path) {
     let _ = read_labels(path, &class_names(), &KeyColumn::Row);
     let _ = read_values(path, &KeyColumn::Row);
     let _ = read_bounds(path, &signals());
+    let _ = read_predictions(path, &KeyColumn::Row);
     clouds(path);
+}
+
+/// What has no extension: its format is in its first bytes.
+fn pipe(path: &Path) {
+    table(path);
+    rules(path);
+}
+
+/// A part alone, and after another one.
+fn parts(path: &Path) {
+    static FIRST: LazyLock<Vec<u8>> = LazyLock::new(|| valid::parquet().remove(0));
+    std::fs::write(path.with_file_name("part-0.parquet"), &*FIRST).unwrap();
+    for place in [path, path.parent().unwrap()] {
+        let Ok(table) = TableParts::open(place, &KeyColumn::Row) else { continue };
+        // A cut file may say that it has more rows than anyone would wait for.
+        let (n_rows, columns) = (table.n_rows().min(1000), table.columns_of_values());
+        let _ = table.names().next_rows(n_rows as usize);
+        let _ = TableParts::open(path, &KeyColumn::of(Some("x0"))).map(|other| other.check_same_rows(&table));
+        let votes = VoteParts::new(table.clone(), columns.clone());
+        let options = SignalsOptions::default();
+        if let Ok(stream) = VoteStream::read(votes.clone(), &options, |_, _| 10) {
+            let _ = stream.visit(|_| Ok::<_, labelflow_data::Error>(()));
+        }
+        if let Ok(Some(stream)) = ProbabilityStream::find(&votes, &options) {
+            let _ = stream.reader(0..n_rows).next_rows(n_rows as usize);
+        }
+        if let Ok(features) = FeatureParts::new(table, columns) {
+            for bad_rows in [BadRows::Fail, BadRows::Abstain, BadRows::Skip] {
+                let mut reader = features.reader(0..n_rows, 2, bad_rows);
+                while let Ok(Some(_)) = reader.next_rows() {}
+            }
+        }
+    }
+}
+
+/// Two tables with an empty line between them, whose rows are matched.
+fn keys(path: &Path) {
+    let bytes = std::fs::read(path).unwrap();
+    let middle = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap_or(bytes.len());
+    let tables = ["features.csv", "labels.csv"].map(|name| path.with_file_name(name));
+    for (table, bytes) in tables.iter().zip([&bytes[..middle], &bytes[middle..]]) {
+        std::fs::write(table, bytes).unwrap();
+    }
+    for key in [KeyColumn::Row, KeyColumn::of(Some("id"))] {
+        if let (Ok(features), Ok(labels)) = (read_features(&tables[0], &key), read_labels(&tables[1], &[], &key)) {
+            let _ = labels.in_order_of(&features.keys);
+        }
+    }
+}
+
+fn label_model(path: &Path) {
+    if let Ok(model) = SavedLabelModel::load(path) {
+        let _ = model.fitted().predict_proba(&signals());
+        let arranged = model.arrange(&signals());
+        let _ = arranged.map(|signals| model.fitted().predict_proba(&signals));
+    }
 }
 
 fn arff(path: &Path) {

@@ -7,7 +7,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use labelflow_clouds::files::{PcdEncoding, PlyEncoding, write_cloud, write_pcd, write_ply};
 use labelflow_clouds::geometry::PointCloud;
-use labelflow_data::inputs::{KeyHead, LabelRows, write_features, write_labels, write_signals};
+use labelflow_data::inputs::{KeyHead, LabelRows, SavedLabelModel, write_features, write_labels, write_signals};
+use labelflow_data::synthetic::PlantedVotes;
+use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow_weak::labelers::{Bounds, LabelerErrors};
 use labelflow_weak::rows::{Features, SoftLabels};
 use ndarray::array;
 
@@ -59,6 +62,34 @@ pub(crate) fn csv() -> Vec<Vec<u8>> {
 pub(crate) fn tsv() -> Vec<Vec<u8>> {
     let tabs = |text: &str| text.replace(',', "\t").into_bytes();
     [TABLES.map(tabs).to_vec(), tables("tsv")].concat()
+}
+
+/// Of each format that is known by its first bytes.
+pub(crate) fn pipe() -> Vec<Vec<u8>> {
+    [csv(), tsv(), parquet(), npy(), npz(), rules_toml()].concat()
+}
+
+pub(crate) fn keys() -> Vec<Vec<u8>> {
+    texts(&[
+        "id,x\nq1,1\nq2,2\n\nid,label\nq2,1\nq1,0\n",
+        "row,x\n1,1\n0,2\n\nrow,label\n0,1\n1,0\n",
+        "row,x\n7,1\n8,2\n\nlabel\n1\n0\n",
+    ])
+}
+
+/// Every label model, fitted to a few votes.
+pub(crate) fn label_models() -> Vec<Vec<u8>> {
+    let planted = PlantedVotes { n_rows: 20, n_signals: 3, ..PlantedVotes::default() }.generate().unwrap();
+    let signals = planted.signals;
+    let known = KnownOfLabelers {
+        errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
+        bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+    };
+    let models = AnyLabelModel::NAMES.iter().map(|name| {
+        let fitted = AnyLabelModel::from_name(name).unwrap().fit(&signals, &known).unwrap();
+        SavedLabelModel::new(fitted, &signals).to_json().unwrap().into_bytes()
+    });
+    models.collect()
 }
 
 pub(crate) fn parquet() -> Vec<Vec<u8>> {

@@ -36,6 +36,11 @@ fn valid_files_are_read() {
     assert_eq!((sheet.text(0, 0), sheet.number(1, 1)), (Some("abc"), Some(1e300)));
     assert!(labelflow_data::inputs::read_rules(&folder.path().join("rules.toml"), None).is_ok());
     assert!(labelflow_data::inputs::read_wrench(folder.path()).is_ok());
+    for bytes in (Reader::named("label_model").valid)() {
+        assert!(labelflow_data::inputs::SavedLabelModel::from_json(str::from_utf8(&bytes).unwrap()).is_ok());
+    }
+    let parts = labelflow_data::parts::TableParts::open(&folder.path().join("parts/part-1.parquet"), &Default::default());
+    assert_eq!(parts.unwrap().n_rows(), 2);
     assert!(labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok());
 }
 

@@ -7,6 +7,16 @@ pub fn check_at_least_one(settings: &[(&str, usize)]) -> Result<()> {
     settings.iter().try_for_each(|&(setting, count)| ensure(count > 0, || Error::config(setting, "at least 1", 0)))
 }
 
+/// The most cells of a table that settings ask for, such as rows times columns. More are a slip of the finger, and would end the program
+/// for want of memory.
+pub const MOST_CELLS: usize = 1 << 28;
+
+/// Checks that a table has at most [`MOST_CELLS`] cells: as many rows as the setting says, of so many columns.
+pub fn check_cells(setting: &str, n_rows: usize, n_columns: usize) -> Result<()> {
+    let most = MOST_CELLS / n_columns.max(1);
+    ensure(n_rows <= most, || Error::config(setting, format!("at most {most}"), n_rows))
+}
+
 /// Checks that numbers are positive and finite.
 pub fn check_positive(settings: &[(&str, f64)]) -> Result<()> {
     check(settings, "a positive number", |value| value > 0.0 && value.is_finite())

@@ -21,6 +21,7 @@ use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::PointCloudCompleter;
 use labelflow_clouds::shapes::ShapeSet;
 use labelflow_data::catalog::{LoadOptions, find};
+use labelflow_data::tables::read_text;
 use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
@@ -119,7 +120,7 @@ impl FlowSettings {
 impl RunFile {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let reading = || format!("reading {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(reading)?;
+        let text = read_text(path)?;
         Ok(Self { text: text.clone(), ..toml::from_str(&text).with_context(reading)? })
     }
 

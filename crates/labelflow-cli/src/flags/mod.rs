@@ -1,10 +1,18 @@
 //! Flags that several commands share.
 
+use clap::builder::RangedU64ValueParser;
+
 mod key;
 mod signals;
+pub(crate) mod standard_streams;
 
 pub(crate) use key::KeyArgs;
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
+
+/// A count of at least one.
+pub(crate) fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}
 
 /// The values of a flag: those of a type of the library, with their help.
 macro_rules! flag_values {

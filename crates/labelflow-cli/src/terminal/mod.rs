@@ -5,4 +5,5 @@ pub(crate) mod device_memory;
 pub(crate) mod interrupt;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod threads;
 pub(crate) mod time_limit;

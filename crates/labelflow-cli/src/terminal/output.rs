@@ -10,8 +10,20 @@ use anyhow::Context;
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use serde::Serialize;
 
+/// Whether a table is written to standard output, which then has nothing else.
+static IS_FOR_TABLE: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is printed for people goes to standard error.
+pub(crate) fn keep_for_table() {
+    IS_FOR_TABLE.store(true, Ordering::Relaxed);
+}
+
 /// Prints lines to standard output; a closed pipe is an error that ends the program quietly.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    if IS_FOR_TABLE.load(Ordering::Relaxed) {
+        note(text);
+        return Ok(());
+    }
     let mut stdout = std::io::stdout().lock();
     let written =
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());

@@ -11,6 +11,7 @@ use labelflow::training::{DeviceKind, Observer, Report};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::settings_check;
 use super::stages::Course;
 use crate::completers::{CompletionDataset, FittedCompleter, ScanFrame};
 use crate::geometry::{Normalization, PointCloud, PointSet};
@@ -106,6 +107,7 @@ pub trait CompletionLearner: Clone + Debug + PartialEq + Serialize + Deserialize
         observer: &mut dyn Observer,
     ) -> Result<FittedCompleter<Self>> {
         self.check()?;
+        settings_check::weights(self.n_weights_at_least())?;
         let run = check_run(self.run_digest(dataset), &[], checkpoint.as_ref())?;
         let run = || run.clone();
         let course = Course::start(self, dataset, &run, checkpoint, observer)?;

@@ -4,6 +4,7 @@ use burn::module::Module;
 use labelflow::Result;
 use labelflow::storage::{Manifest, ModelTask, SavedModel, n_products};
 use labelflow::training::{DeviceKind, Report};
+use labelflow_weak::settings::check_cells;
 use serde::{Deserialize, Serialize};
 
 use super::scan_input::{CLOUDS_AT_ONCE, to_points, to_tensor};
@@ -38,6 +39,8 @@ impl<L: CompletionLearner> Completer for FittedCompleter<L> {
 
     fn complete_all(&self, scans: &[PointSet], options: &CompletionOptions) -> Result<Vec<Vec<PointSet>>> {
         options.check_each("")?;
+        let n_points = options.n_points.unwrap_or(self.config.n_points());
+        check_cells("n_completions", options.n_completions, 3 * n_points)?;
         L::complete_all(self, scans, options)
     }
 

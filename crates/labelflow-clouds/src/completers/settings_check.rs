@@ -3,21 +3,38 @@
 use std::fmt::Display;
 
 use labelflow::{Error, Result};
+use labelflow_weak::settings::MOST_CELLS;
+
+/// More points, clouds, neurons or epochs than this are a slip of the finger, and would end the program for want of memory.
+const MOST: usize = 1 << 20;
 
 /// A count that must be at least this.
 pub(crate) fn at_least(least: usize) -> impl Fn(&str, &usize) -> Result<()> {
-    move |setting, count| is(setting, format!("at least {least}"), count, *count >= least)
+    move |setting, count| {
+        is(setting, format!("at least {least}"), count, *count >= least)?;
+        is(setting, format!("at most {MOST}"), count, *count <= MOST)
+    }
 }
 
 /// Widths of layers, of which there may be none.
 pub(crate) fn widths(setting: &str, widths: &[usize]) -> Result<()> {
-    is(setting, "widths of at least 1", format!("{widths:?}"), !widths.contains(&0))
+    is(setting, format!("widths of 1 to {MOST}"), format!("{widths:?}"), are_widths(widths))
 }
 
 /// Widths of layers, of which there is at least one.
 pub(crate) fn some_widths(setting: &str, widths: &[usize]) -> Result<()> {
-    let is_good = !widths.is_empty() && !widths.contains(&0);
-    is(setting, "at least one width, each at least 1", format!("{widths:?}"), is_good)
+    let expected = format!("at least one width, each from 1 to {MOST}");
+    is(setting, expected, format!("{widths:?}"), !widths.is_empty() && are_widths(widths))
+}
+
+fn are_widths(widths: &[usize]) -> bool {
+    widths.iter().all(|width| (1..=MOST).contains(width))
+}
+
+/// Networks with at least so many weights, if they can be counted.
+pub(crate) fn weights(n_weights: Option<usize>) -> Result<()> {
+    let found = n_weights.map_or("more than can be counted".to_owned(), |n_weights| n_weights.to_string());
+    is("widths", format!("networks of at most {MOST_CELLS} weights"), found, n_weights.is_some_and(|n| n <= MOST_CELLS))
 }
 
 /// The weight of a term.

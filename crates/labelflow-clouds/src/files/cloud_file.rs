@@ -18,6 +18,7 @@ use std::path::Path;
 
 use labelflow_data::tables::{NpyArray, NpzArray, open_text, write_npz};
 use labelflow_data::{Error, Result, write_atomically};
+use labelflow_weak::settings::{check_at_least_one, check_cells};
 use ndarray::{ArrayD, ArrayView2, Axis, Ix3};
 
 use super::cloud_content::CloudContent;
@@ -126,6 +127,8 @@ pub fn read_cloud_with(path: &Path, options: &CloudOptions) -> Result<PointCloud
 
 /// Reads all clouds of a file: one, or k of an array `[k, n, 3]`.
 pub fn read_clouds(path: &Path, options: &CloudOptions) -> Result<Vec<PointCloud>> {
+    check_at_least_one(&[("n_surface_points", options.n_surface_points)])?;
+    check_cells("n_surface_points", options.n_surface_points, 3)?;
     let mut reader = open_text(path)?;
     let start = reader.fill_buf().map_err(|source| Error::read(path, source))?;
     let format = CloudFormat::of_content(start).or_else(|| CloudFormat::of_name(path));

@@ -1,10 +1,9 @@
 //! LAS and LAZ, the formats of airborne laser scans: whole numbers with a scale and an offset.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Write};
 use std::path::Path;
 
-use labelflow_data::tables::guarded;
+use labelflow_data::tables::{guarded, open_input};
 use labelflow_data::{Error, Result, write_atomically};
 use las::point::Classification;
 use las::{Builder, Color, Point, Reader, Transform, Vector, Writer};
@@ -20,7 +19,7 @@ const LARGEST_STEP: f64 = 2_147_483_000.0;
 
 /// Reads the coordinates, colours and classes of a LAS or LAZ file.
 pub(crate) fn read_las(path: &Path) -> Result<CloudContent> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let file = open_input(path)?;
     guarded(path, || {
         let refuse = |error| Error::content(path, "a whole LAS or LAZ file", error);
         let mut reader = Reader::new(BufReader::new(file)).map_err(refuse)?;

@@ -52,8 +52,8 @@ pub struct ClassPredictions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_predictions(path: &Path, key: &KeyColumn) -> Result<Predictions> {
-    match Format::of(path)? {
-        Format::Npy | Format::Npz => read_archive(path, key),
+    match Format::of_input(path)? {
+        (Format::Npy | Format::Npz, _file) => read_archive(path, key),
         _ => {
             let table = TableFile::open_named(path)?;
             // Labels of a crowd's tasks are named by these.

@@ -14,6 +14,7 @@ use labelflow_weak::rows::SoftLabels;
 use labelflow_weak::votes::WeakSignals;
 use serde::{Deserialize, Serialize};
 
+use crate::tables::read_text;
 use crate::{Error, Result};
 
 /// The version of the format; a file of a later one is refused.
@@ -104,7 +105,7 @@ impl SavedLabelModel {
 
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error))?;
+        let text = read_text(path)?;
         Self::read(&text, path)
     }
 

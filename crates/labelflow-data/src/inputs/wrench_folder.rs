@@ -295,6 +295,20 @@ mod tests {
         read_wrench(folder.path())
     }
 
+    #[test]
+    fn a_small_archive_of_very_many_votes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(folder.path().join("train.json.gz")).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, br#"{"0": {"weak_labels": [0"#).unwrap();
+        let votes = b",0".repeat(1 << 19);
+        (0..70).for_each(|_| std::io::Write::write_all(&mut packed, &votes).unwrap());
+        std::io::Write::write_all(&mut packed, b"]}}").unwrap();
+        packed.finish().unwrap();
+        let error = read_wrench(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("more than 64 MB after unpacking"), "{error}");
+    }
+
     const TRAIN: &str = r#"{
         "10": {"weak_labels": [0, -1, 2], "label": 2, "data": {"feature": [0.5, 1], "span": [[0]]}},
         "2": {"label": 0, "weak_labels": [-1, -1, -1], "data": {"feature": [-1.5, 2e3]}}

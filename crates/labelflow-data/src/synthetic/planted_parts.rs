@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::Truth;
-use labelflow_weak::settings::check_at_least_one;
+use labelflow_weak::settings::{check_at_least_one, check_cells};
 use labelflow_weak::votes::WeakSignals;
 
 use super::planted_problems::{Labelers, draw_class};
@@ -19,7 +19,8 @@ impl PlantedVotes {
     ///
     /// The labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
     pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<Vec<PathBuf>> {
-        check_at_least_one(&[("n_rows", self.n_rows), ("rows_per_part", rows_per_part)])?;
+        check_at_least_one(&[("n_rows", self.n_rows)])?;
+        check_parts(self.n_rows, rows_per_part, self.n_signals)?;
         let balance = self.checked_balance()?;
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         let mut classes = stream(self.seed, "planted classes of parts");
@@ -44,7 +45,7 @@ impl PlantedGaussian {
     /// Classes and labelers are those of [`generate`](Self::generate) with the same seed; the rows are others.
     pub fn write_parts(&self, folder: &Path, rows_per_part: usize) -> Result<usize> {
         self.check()?;
-        check_at_least_one(&[("rows_per_part", rows_per_part)])?;
+        check_parts(self.n_rows, rows_per_part, self.n_columns())?;
         let means = self.draw_means(&mut stream(self.seed, "planted features"));
         let labelers = Labelers::draw(self.n_signals, self.accuracy, self.coverage, self.seed)?;
         let mut rows = stream(self.seed, "planted rows of parts");
@@ -65,6 +66,18 @@ impl PlantedGaussian {
         }
         Ok(self.n_rows.div_ceil(rows_per_part))
     }
+}
+
+/// Each part fits in memory, and the names of all have five digits.
+fn check_parts(n_rows: usize, rows_per_part: usize, n_columns: usize) -> Result<()> {
+    const MOST_PARTS: usize = 100_000;
+    check_at_least_one(&[("rows_per_part", rows_per_part)])?;
+    check_cells("rows_per_part", rows_per_part.min(n_rows), n_columns)?;
+    if n_rows.div_ceil(rows_per_part) > MOST_PARTS {
+        let expected = format!("at least {} for {n_rows} rows in {MOST_PARTS} parts", n_rows.div_ceil(MOST_PARTS));
+        return Err(Error::config("rows_per_part", expected, rows_per_part));
+    }
+    Ok(())
 }
 
 /// The names of the parts, and how many rows each has.

@@ -9,7 +9,7 @@
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
-use labelflow_weak::settings::check_at_least_one;
+use labelflow_weak::settings::{check_at_least_one, check_cells};
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
@@ -82,6 +82,8 @@ impl PlantedVotes {
     /// Draws the problem.
     pub fn generate(&self) -> Result<PlantedVotesProblem> {
         check_at_least_one(&[("n_rows", self.n_rows)])?;
+        check_cells("n_signals", self.n_signals, 1)?;
+        check_cells("n_rows", self.n_rows, self.n_signals + self.n_classes)?;
         let balance = self.checked_balance()?;
         let mut rng = stream(self.seed, "planted classes");
         let labels = (0..self.n_rows).map(|_| draw_class(&balance, &mut rng)).collect();
@@ -185,6 +187,7 @@ impl PlantedGaussian {
     /// Draws the problem.
     pub fn generate(&self) -> Result<PlantedGaussianProblem> {
         self.check()?;
+        check_cells("n_rows", self.n_rows, self.n_columns())?;
         let mut rng = stream(self.seed, "planted features");
         let means = self.draw_means(&mut rng);
         let (truth, values) = self.draw_rows(self.n_rows, &means, &mut rng)?;
@@ -200,9 +203,16 @@ impl PlantedGaussian {
         })
     }
 
+    /// What is drawn for each row.
+    pub(crate) fn n_columns(&self) -> usize {
+        self.d_features + self.n_signals + self.n_classes
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         check_at_least_one(&[("n_rows", self.n_rows)])?;
         check_classes(self.n_classes)?;
+        check_cells("d_features", self.d_features, self.n_classes)?;
+        check_cells("n_signals", self.n_signals, 1)?;
         if self.d_features < self.n_classes {
             let expected = format!("at least {}, one per class", self.n_classes);
             return Err(Error::config("d_features", expected, self.d_features));
@@ -253,6 +263,7 @@ pub(crate) struct Labelers {
 impl Labelers {
     pub(crate) fn draw(n_signals: usize, accuracy: (f64, f64), coverage: (f64, f64), seed: u64) -> Result<Self> {
         check_at_least_one(&[("n_signals", n_signals)])?;
+        check_cells("n_signals", n_signals, 1)?;
         check_range("accuracy", accuracy)?;
         check_range("coverage", coverage)?;
         let mut rng = stream(seed, "planted labelers");

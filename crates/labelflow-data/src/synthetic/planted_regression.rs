@@ -12,7 +12,7 @@
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::RuleDataset;
-use labelflow_weak::settings::check_at_least_one;
+use labelflow_weak::settings::{check_at_least_one, check_cells};
 use ndarray::{Array2, ArrayView1, Axis};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -128,6 +128,9 @@ impl PlantedRegression {
 
     fn check(&self) -> Result<()> {
         check_at_least_one(&[("n_rows", self.n_rows), ("n_test_rows", self.n_test_rows)])?;
+        check_cells("d_features", self.d_features, MEASURED_ROWS)?;
+        check_cells("n_rows", self.n_rows, self.d_features)?;
+        check_cells("n_test_rows", self.n_test_rows, self.d_features)?;
         if self.d_rules == 0 || self.d_features < self.d_rules {
             let expected = format!("1 to {}, the number of columns", self.d_features);
             return Err(Error::config("d_rules", expected, self.d_rules));

@@ -165,7 +165,7 @@ fn write_through<'file, T>(
     let writer = match format {
         Format::Separated(separator) => {
             let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(file);
-            writer.write_record(like.iter().map(|column| &column.name))?;
+            writer.write_record(like.iter().map(|column| &column.name)).map_err(io_error)?;
             Writer::Separated(Box::new(writer))
         }
         _ => Writer::Parquet(Box::new(ParquetStream::new(file, like)?)),
@@ -179,6 +179,14 @@ fn write_through<'file, T>(
     Ok(value)
 }
 
+/// What the system said: that a disk is full or that nobody reads any more.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
 impl TableStream<'_> {
     /// Adds rows: columns of equal length, like those of the table.
     pub(crate) fn push(&mut self, columns: &[Column]) -> Result<()> {
@@ -186,7 +194,7 @@ impl TableStream<'_> {
         let written = match &mut self.writer {
             Writer::Separated(writer) => (0..n_rows).try_for_each(|row| {
                 let cells = columns.iter().map(|column| column.values.cell(row));
-                writer.write_record(cells).map_err(io::Error::from)
+                writer.write_record(cells).map_err(io_error)
             }),
             Writer::Parquet(writer) => writer.push(columns),
         };

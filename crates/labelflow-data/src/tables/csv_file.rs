@@ -3,13 +3,15 @@
 //! A byte order mark, Windows line ends, quoted fields and blank lines are all accepted. A line with more or fewer
 //! fields than the header is an error.
 
-use std::fs::File;
+use std::collections::HashSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use csv::StringRecord;
+use labelflow_files::InputFile;
 
 use super::cells::parse_number;
+use super::open_input;
 use crate::{Error, Place, Result};
 
 /// Reads and checks the names of the columns.
@@ -77,7 +79,8 @@ pub(crate) fn visit_records(
 /// The records of a separated file, one at a time.
 struct Records<'path> {
     path: &'path Path,
-    reader: csv::Reader<BufReader<File>>,
+    file: InputFile,
+    reader: csv::Reader<BufReader<InputFile>>,
     record: StringRecord,
     /// The byte at which the record starts, or the end of the line before it.
     start: u64,
@@ -85,13 +88,13 @@ struct Records<'path> {
 
 impl<'path> Records<'path> {
     fn open(path: &'path Path, delimiter: u8) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::read(path, source))?;
+        let file = open_input(path)?;
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(delimiter)
-            .from_reader(BufReader::with_capacity(1 << 16, file));
-        Ok(Self { path, reader, record: StringRecord::new(), start: 0 })
+            .from_reader(BufReader::with_capacity(1 << 16, file.clone()));
+        Ok(Self { path, file, reader, record: StringRecord::new(), start: 0 })
     }
 
     /// Goes on to the next record, if there is one.
@@ -106,9 +109,8 @@ impl<'path> Records<'path> {
 
     /// The line of the record. Counting lines only once something is wrong keeps reading fast.
     fn place(&self) -> Place {
-        let Ok(file) = File::open(self.path) else { return Place::Whole };
         let mut line = 1;
-        for (position, byte) in BufReader::new(file).bytes().enumerate() {
+        for (position, byte) in BufReader::new(self.file.clone()).bytes().enumerate() {
             match byte {
                 Ok(b'\n') => line += 1,
                 Ok(b'\r') => {}
@@ -131,9 +133,8 @@ fn check_header(path: &Path, names: &[String]) -> Result<()> {
             "a table saved with its row numbers has such a column: save it without them",
         );
     }
-    if let Some(name) =
-        names.iter().enumerate().find_map(|(column, name)| names[..column].contains(name).then_some(name))
-    {
+    let mut known = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !known.insert(*name)) {
         return error(
             "names that differ",
             format!("'{}' twice", shown(name)),
@@ -211,6 +212,19 @@ mod tests {
             assert!(numbers(text).is_err(), "{text:?}");
         }
         assert!(numbers("0,1,2\n5,6,7\n").is_ok(), "numbered columns");
+    }
+
+    #[test]
+    fn a_long_header_is_checked_in_little_time() {
+        let names: Vec<String> = (0..300_000).map(|column| format!("c{column}")).collect();
+        let (_folder, path) = file(&names.join(","));
+        let start = std::time::Instant::now();
+        assert_eq!(read_header(&path, b',').unwrap().len(), names.len());
+        let (_folder, path) = file(&format!("{},c299999", names.join(",")));
+        let error = read_header(&path, b',').unwrap_err().to_string();
+        assert!(error.contains("'c299999' twice"), "{error}");
+        // Each name with each other would take minutes.
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! more than the file holds costs no memory.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 
@@ -14,12 +13,16 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::cells::Number;
 use super::foreign_decoder::guarded;
+use super::open_input;
 use super::packed_text::{open_text, stream_error};
+use super::unpacking::{Unpacking, most_unpacked, too_much};
 use crate::{Error, Result};
 
 /// What a file should hold.
 const WHOLE: &str = "a whole npy array";
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// The first bytes of an npz archive.
+const ARCHIVE_MAGIC: &[u8] = b"PK\x03\x04";
 /// The longest header worth reading; that of a plain array has about a hundred bytes.
 const LONGEST_HEADER: u32 = 1 << 16;
 
@@ -84,7 +87,7 @@ fn half_value(bits: u16) -> f64 {
 impl NpyArray {
     /// Reads an npy file, which may be gzipped, or from an npz archive the array with one of these names or the only one.
     pub fn read(path: &Path, names: &[&str]) -> Result<Self> {
-        if !is_archive(path) {
+        if !is_archive(path)? {
             return Self::parse(path, open_text(path)?);
         }
         let array = Self::read_entry(path, |entries| chosen_entry(path, entries, names).map(Some))?;
@@ -93,7 +96,7 @@ impl NpyArray {
 
     /// Reads the array with this name, if the file is an npz archive that has one.
     pub fn read_named(path: &Path, name: &str) -> Result<Option<Self>> {
-        if !is_archive(path) {
+        if !is_archive(path)? {
             return Ok(None);
         }
         let named = |entry: &&String| array_name(entry) == name;
@@ -101,7 +104,8 @@ impl NpyArray {
     }
 
     fn read_entry(path: &Path, choose: impl FnOnce(&[String]) -> Result<Option<String>>) -> Result<Option<Self>> {
-        let file = File::open(path).map_err(|source| Error::read(path, source))?;
+        let file = open_input(path)?;
+        let most = most_unpacked(file.n_bytes());
         guarded(path, || {
             let refuse = |error| Error::content(path, "a whole npz archive", error);
             let mut archive = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
@@ -110,7 +114,11 @@ impl NpyArray {
                 return Ok(None);
             };
             let entry = archive.by_name(&entry).map_err(refuse)?;
-            Self::parse(path, entry).map(Some)
+            // Better to know at once; but the archive may say less than it holds.
+            if entry.size() > most {
+                return Err(stream_error(path, WHOLE, too_much(most)));
+            }
+            Self::parse(path, Unpacking::new(entry, most)).map(Some)
         })
     }
 
@@ -159,8 +167,13 @@ impl NpyArray {
     }
 }
 
-fn is_archive(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
+/// Whether the name or the first bytes of a file say that it is an npz archive.
+fn is_archive(path: &Path) -> Result<bool> {
+    let is_named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
+    let mut start = Vec::new();
+    let read = open_input(path)?.take(ARCHIVE_MAGIC.len() as u64).read_to_end(&mut start);
+    read.map_err(|source| Error::read(path, source))?;
+    Ok(is_named || start == ARCHIVE_MAGIC)
 }
 
 fn array_name(entry: &str) -> &str {
@@ -388,6 +401,26 @@ mod tests {
         for end in 0..two.len() {
             assert!(read_as("npz", &two[..end]).is_err(), "cut after {end} bytes");
         }
+    }
+
+    #[test]
+    fn an_archive_that_unpacks_to_too_much_is_refused() {
+        let header = npy("<f8", "False", "(40000000,)", &[]);
+        let mut archive = ZipWriter::new(io::Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        archive.start_file("x.npy", options).unwrap();
+        archive.write_all(&header).unwrap();
+        let block = vec![0; 1 << 20];
+        (0..306).for_each(|_| archive.write_all(&block).unwrap());
+        let mut bomb = archive.finish().unwrap().into_inner();
+        assert!(bomb.len() < 1 << 20, "{}", bomb.len());
+        let refused = |bytes: &[u8]| read_as("npz", bytes).unwrap_err().to_string();
+        assert!(refused(&bomb).contains("more than 256 MB after unpacking"), "{}", refused(&bomb));
+        // A size that is too small in the directory, where the end of the archive is.
+        let place = bomb.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap() + 24;
+        bomb[place..place + 4].copy_from_slice(&1000_u32.to_le_bytes());
+        let error = refused(&bomb);
+        assert!(error.contains("expected a whole npy array") || error.contains("a whole npz archive"), "{error}");
     }
 
     proptest! {

@@ -1,12 +1,12 @@
 //! Text files that may be gzipped: whether they are is told by their first bytes, not by their names.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::gunzip::gunzip;
+use super::open_input;
+use super::unpacking::gunzip;
 use crate::{Error, Place, Result};
 
 /// The first bytes of every gzip file.
@@ -14,8 +14,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Opens a text file, unpacking it while it is read.
 pub fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
+    let file = open_input(path)?;
+    let n_bytes = file.n_bytes();
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let start = reader.fill_buf().map_err(|source| Error::read(path, source))?;
     Ok(if start.starts_with(&GZIP_MAGIC) {
@@ -23,6 +23,13 @@ pub fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
     } else {
         Box::new(reader)
     })
+}
+
+/// A whole text file, which is not packed.
+pub fn read_text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    open_input(path)?.read_to_string(&mut text).map_err(|source| Error::read(path, source))?;
+    Ok(text)
 }
 
 /// A stream that ends early, is damaged or is no text is a fault of the file; anything else, of the system.

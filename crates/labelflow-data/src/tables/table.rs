@@ -1,18 +1,21 @@
 //! Tables of any supported format: which one a path means, and what is alike in all of them.
 
 use std::fmt::Display;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use labelflow_files::{InputFile, is_standard};
 use ndarray::{Array2, Axis};
 
 use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
 use super::csv_file::{find_row, read_header, visit_rows};
 use super::npy_file::NpyArray;
+use super::open_input;
 use super::parquet::ParquetFile;
 use crate::inputs::{KeyColumn, RowNames};
 use crate::{Error, Place, Result};
 
-/// A file format, chosen by a path's extension.
+/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Text separated by this byte.
@@ -23,8 +26,13 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that the extension of `path` names.
+    /// The format of a file to be written: what its extension names. Standard output takes csv.
     pub(crate) fn of(path: &Path) -> Result<Self> {
+        if is_standard(path) { Ok(Self::Separated(b',')) } else { Self::of_extension(path) }
+    }
+
+    /// The format that the extension of `path` names.
+    pub(crate) fn of_extension(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("csv") => Ok(Self::Separated(b',')),
@@ -39,6 +47,34 @@ impl Format {
             )),
         }
     }
+
+    /// Opens a file to be read. Its format is what its extension names; where it has none, as a pipe, what its first bytes say.
+    pub(crate) fn of_input(path: &Path) -> Result<(Self, InputFile)> {
+        let is_named = path.extension().is_some() || !(is_standard(path) || path.exists());
+        let named = is_named.then(|| Self::of_extension(path)).transpose()?;
+        // A pipe is not there twice: it stays open.
+        let file = open_input(path)?;
+        let format = named.map_or_else(|| Self::of_first_bytes(path), Ok)?;
+        Ok((format, file))
+    }
+
+    /// What begins as no other format is text, separated by tabs if there is any in its first line, else by commas.
+    pub(crate) fn of_first_bytes(path: &Path) -> Result<Self> {
+        const LONGEST_HEADER: u64 = 1 << 24;
+        let mut line = Vec::new();
+        let read = BufReader::new(open_input(path)?.take(LONGEST_HEADER)).read_until(b'\n', &mut line);
+        read.map_err(|source| Error::read(path, source))?;
+        Ok(match &*line {
+            [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Self::Npy,
+            [b'P', b'K', 3, 4, ..] => Self::Npz,
+            [0x1f, 0x8b, ..] => {
+                return Err(Error::content(path, "csv, tsv, parquet, npy or npz", "a gzip file")
+                    .with_hint("unpack it first, as in `gzip -dc FILE | labelflow …`"));
+            }
+            line => Self::Separated(if line.contains(&b'\t') { b'\t' } else { b',' }),
+        })
+    }
 }
 
 /// Columns of equal length: those of a csv, tsv or parquet file, or of an array `[n_rows, …]`, whose columns are numbered.
@@ -50,6 +86,8 @@ pub(crate) struct TableFile {
     /// What names the rows.
     key: Option<(KeyColumn, KeyCells)>,
     content: Content,
+    /// Open as long as it is read: a pipe is not there twice.
+    _file: InputFile,
 }
 
 /// Where the names of rows are.
@@ -71,8 +109,12 @@ enum Content {
 impl TableFile {
     /// Opens a table or an array. An npz archive may have it under any of these names.
     pub(crate) fn open(path: &Path, array_names: &[&str]) -> Result<Self> {
-        let (names, content) = match Format::of(path)? {
-            Format::Separated(separator) => return Self::open_separated(path, separator),
+        Self::open_as(path, Format::of_input(path)?, array_names)
+    }
+
+    fn open_as(path: &Path, (format, file): (Format, InputFile), array_names: &[&str]) -> Result<Self> {
+        let (names, content) = match format {
+            Format::Separated(separator) => (read_header(path, separator)?, Content::Csv(separator)),
             Format::Parquet => {
                 let file = ParquetFile::open(path)?;
                 (file.names().to_vec(), Content::Parquet(file))
@@ -89,21 +131,20 @@ impl TableFile {
                 (names, Content::Array(array))
             }
         };
-        Ok(Self { path: path.to_owned(), names, key: None, content })
+        Ok(Self { path: path.to_owned(), names, key: None, content, _file: file })
     }
 
     /// Opens a table whose columns have names.
     pub(crate) fn open_named(path: &Path) -> Result<Self> {
-        match Format::of(path)? {
-            Format::Npy | Format::Npz => Err(Error::content(path, "csv, tsv or parquet", "an array")),
-            _ => Self::open(path, &[]),
+        match Format::of_input(path)? {
+            (Format::Npy | Format::Npz, _) => Err(Error::content(path, "csv, tsv or parquet", "an array")),
+            input => Self::open_as(path, input, &[]),
         }
     }
 
     /// Opens a text whose cells are separated by this byte.
     pub(crate) fn open_separated(path: &Path, separator: u8) -> Result<Self> {
-        let names = read_header(path, separator)?;
-        Ok(Self { path: path.to_owned(), names, key: None, content: Content::Csv(separator) })
+        Self::open_as(path, (Format::Separated(separator), open_input(path)?), &[])
     }
 
     /// The same table with what names its rows, if it has it: a column, or an array of its archive.
@@ -275,7 +316,12 @@ impl TableFile {
 
     /// The table has other columns than expected.
     pub(crate) fn other_columns(&self, expected: impl Display) -> Error {
-        self.error(expected, format!("the columns {}", self.names.join(", ")))
+        const N_SHOWN: usize = 20;
+        let mut found = format!("the columns {}", self.names[..self.names.len().min(N_SHOWN)].join(", "));
+        if self.names.len() > N_SHOWN {
+            found += &format!(", … ({} in all)", self.names.len());
+        }
+        self.error(expected, found)
     }
 }
 
@@ -290,5 +336,28 @@ mod tests {
             assert!(error.contains("csv, tsv, parquet, npy, npz"), "{error}");
         }
         assert_eq!(Format::of(Path::new("a.CSV")).unwrap(), Format::Separated(b','));
+        assert_eq!(Format::of(Path::new("-")).unwrap(), Format::Separated(b','));
+    }
+
+    #[test]
+    fn without_an_extension_the_first_bytes_say_the_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let format = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Format::of_input(&path).map(|(format, _)| format)
+        };
+        for (bytes, expected) in [
+            (&b"a,b\n1\t,2\n"[..], Format::Separated(b',')),
+            (b"a\tb, c\r\n1\t2\r\n", Format::Separated(b'\t')),
+            (b"", Format::Separated(b',')),
+            (b"PAR1\x15\x04", Format::Parquet),
+            (b"\x93NUMPY\x01\x00", Format::Npy),
+            (b"PK\x03\x04", Format::Npz),
+        ] {
+            assert_eq!(format(bytes).unwrap(), expected, "{bytes:?}");
+        }
+        let error = format(b"\x1f\x8b\x08").unwrap_err().to_string();
+        assert!(error.contains("found a gzip file (unpack it first"), "{error}");
     }
 }

@@ -14,6 +14,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::inputs::vote_cells::named_votes;
+use crate::tables::read_text;
 use crate::{Error, Result};
 
 /// Keyword labelers for the same classes.
@@ -94,8 +95,7 @@ impl KeywordLabelers {
 
     /// Reads labelers from a TOML file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
-        Self::from_toml(&text).map_err(|error| match error {
+        Self::from_toml(&read_text(path)?).map_err(|error| match error {
             Error::Data(labelflow_weak::Error::Config { setting, expected, found, .. }) => {
                 Error::content(path, format!("{setting} with {expected}"), found)
             }

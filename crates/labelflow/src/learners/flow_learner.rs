@@ -7,7 +7,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::rows::Features;
-use labelflow_weak::settings::check_at_least_one;
+use labelflow_weak::settings::{check_at_least_one, check_cells};
 use ndarray::{Array2, Array3};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,6 +51,8 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
     fn check_settings(&self) -> Result<()> {
         let settings = self.settings();
         check_at_least_one(&[("n_steps", settings.n_steps), ("d_hidden", settings.d_hidden)])?;
+        check_cells("d_hidden", settings.d_hidden, settings.d_hidden)?;
+        check_cells("n_steps", settings.n_steps, settings.d_hidden * settings.d_hidden)?;
         if !settings.likelihood_weight.is_finite() {
             let weight = settings.likelihood_weight;
             return Err(Error::config("likelihood_weight", "a finite number", weight));

@@ -143,6 +143,9 @@ pub struct Report {
     pub stop: StopReason,
 }
 
+/// Each leaves a line in the history of a model.
+const MOST_EPOCHS: usize = 10_000_000;
+
 impl TrainConfig {
     /// [`Preset::Fast`] for a dataset of `n_rows`: 180 passes in batches of 1024 rows, fewer of very many rows.
     ///
@@ -193,6 +196,9 @@ impl TrainConfig {
             return Err(Error::config("betas", "two shares of at least 0 and below 1", beta));
         }
         check_at_least_one(&[("max_epochs", self.max_epochs)])?;
+        if self.max_epochs > MOST_EPOCHS {
+            return Err(Error::config("max_epochs", format!("at most {MOST_EPOCHS}"), self.max_epochs));
+        }
         if let BatchSize::Rows(rows @ 0..=1) = self.batch_size {
             return Err(Error::config("batch_size", "at least 2 rows", rows));
         }

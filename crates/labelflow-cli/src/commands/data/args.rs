@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::flags::count;
+
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
     #[command(subcommand)]
@@ -45,7 +47,7 @@ pub(crate) enum DataCommand {
         #[arg(long, default_value_t = 0)]
         seed: u64,
         /// Rows of each file of features and signals
-        #[arg(long, value_name = "ROWS", default_value_t = 1000)]
+        #[arg(long, value_name = "ROWS", default_value_t = 1000, value_parser = count())]
         rows_per_part: usize,
         /// The folder to write into
         #[arg(long, value_name = "DIR")]

@@ -28,7 +28,7 @@ pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, ou
         std::fs::create_dir_all(out.join(table))?;
     }
     let rows: Vec<usize> = (0..features.n_rows()).collect();
-    for (part, rows) in rows.chunks(rows_per_part.max(1)).enumerate() {
+    for (part, rows) in rows.chunks(rows_per_part).enumerate() {
         let name = format!("part-{part:05}.parquet");
         let part: Features = features.select_rows(rows);
         write_features(&out.join("features").join(&name), &part)?;

@@ -9,7 +9,7 @@ use labelflow::training::Preset;
 use labelflow_data::inputs::AbstainConvention;
 use serde::{Deserialize, Deserializer};
 
-use crate::flags::{AbstainName, DeviceName, flag_values};
+use crate::flags::{AbstainName, DeviceName, count, flag_values};
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::memory_size::MemorySize;
 
@@ -54,7 +54,7 @@ pub(crate) struct FitArgs {
     #[arg(long)]
     pub(crate) restart: bool,
     /// Write a checkpoint every N epochs
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = count())]
     pub(crate) checkpoint_every: usize,
     /// Stop training after this many minutes and save the model as it is then [default: no limit]
     #[arg(long, value_name = "MINUTES")]

@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow_data::inputs::{AbstainConvention, KeyColumn};
 use labelflow_data::parts::TableParts;
-use labelflow_files::{Sha256, sha256_hex};
+use labelflow_files::{InputFile, Sha256, is_standard, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use super::args::FitSettings;
@@ -192,7 +192,9 @@ impl Repetition {
 
 /// Whether there is such a file or folder, or a pattern names any file.
 fn is_there(path: &Path) -> bool {
-    path.exists() || (TableParts::is_several(path) && TableParts::open(path, &KeyColumn::Place).is_ok())
+    path.exists()
+        || is_standard(path)
+        || (TableParts::is_several(path) && TableParts::open(path, &KeyColumn::Place).is_ok())
 }
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
@@ -211,7 +213,7 @@ fn sha256_of(path: &Path) -> anyhow::Result<String> {
         return Ok(hasher.hex());
     }
     let reading = || format!("reading {}", path.display());
-    let mut file = std::fs::File::open(path).with_context(reading)?;
+    let mut file = InputFile::open(path).with_context(reading)?;
     std::io::copy(&mut file, &mut hasher).with_context(reading)?;
     Ok(hasher.hex())
 }

@@ -9,6 +9,7 @@ use labelflow::training::{BatchSize, DeviceKind, Preset};
 use labelflow::warnings::DataWarning;
 use labelflow_data::inputs::{KeyColumn, Keyed, RowKeys, Rows};
 use labelflow_data::parts::TableParts;
+use labelflow_data::tables::read_text;
 use serde::de::DeserializeOwned;
 
 use super::args::{FitArgs, FitSettings};
@@ -66,7 +67,7 @@ impl FitSettings {
     /// Reads a file, and returns its text too. Paths are relative to the file.
     fn read(path: &Path) -> anyhow::Result<(Self, String)> {
         let context = || format!("reading {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(context)?;
+        let text = read_text(path)?;
         let mut file: Self = toml::from_str(&text).with_context(context)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         for place in [

@@ -13,6 +13,7 @@ use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
     AbstainConvention, Keyed, SavedLabelModel, SignalsOptions, read_bounds, read_labels, read_signals, write_counts,
 };
+use labelflow_data::tables::read_text;
 use serde::Serialize;
 
 use super::eval::Metrics;
@@ -141,8 +142,7 @@ fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
     let mut settings = toml::Table::new();
     if let Some(path) = &args.settings {
         let context = || format!("reading {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(context)?;
-        settings = toml::from_str(&text).with_context(context)?;
+        settings = toml::from_str(&read_text(path)?).with_context(context)?;
     }
     let in_file = match settings.get("model") {
         None => None,

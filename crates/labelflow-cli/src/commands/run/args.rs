@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, count};
+use crate::terminal::threads::MOST_THREADS;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -30,7 +31,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,
     /// The number of runs at the same time
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count().range(1..=MOST_THREADS as u64))]
     pub(crate) jobs: usize,
     /// Save finished runs in this folder and skip those that are already there
     #[arg(long, value_name = "DIR")]

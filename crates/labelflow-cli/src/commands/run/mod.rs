@@ -186,7 +186,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..args.jobs.clamp(1, runs.len()) {
+        for _ in 0..args.jobs.min(runs.len()) {
             scope.spawn(worker);
         }
     });

@@ -39,6 +39,13 @@ impl FurnitureSizes {
 /// Writes a set below `folder`: `data/<id>/` with the tree, points and labels of each shape, and
 /// `stats/train_val_test_split/` with the lists. What is there already is written again.
 pub fn write_furniture(folder: &Path, furniture: &Furniture, sizes: FurnitureSizes) -> Result<()> {
+    // Their names have five digits.
+    const MOST: usize = 100_000;
+    if !(1..=MOST).contains(&sizes.train) || sizes.val.max(sizes.test) > MOST {
+        let FurnitureSizes { train, val, test } = sizes;
+        let expected = format!("1 to {MOST} shapes to train on, and at most {MOST} others");
+        return Err(Error::config("sizes", expected, format!("{train}, {val} and {test}")));
+    }
     let data = folder.join("data");
     let lists = folder.join("stats").join("train_val_test_split");
     for folder in [&data, &lists] {

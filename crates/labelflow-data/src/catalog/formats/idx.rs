@@ -1,11 +1,11 @@
 //! The IDX format of MNIST and its kin, gzipped: big-endian dimensions, then one byte a pixel or label.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use crate::tables::gunzip::gunzip;
+use crate::tables::open_input;
 use crate::tables::packed_text::stream_error;
+use crate::tables::unpacking::gunzip;
 use crate::{Error, Result};
 
 const DAMAGED: &str = "the file is damaged: fetch it again";
@@ -21,8 +21,8 @@ pub struct IdxArray {
 
 /// Reads a gzipped IDX file of unsigned bytes. The header's claim is checked against what is really there.
 pub fn read_idx(path: &Path) -> Result<IdxArray> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
-    let n_bytes = file.metadata().map_err(|source| Error::read(path, source))?.len();
+    let file = open_input(path)?;
+    let n_bytes = file.n_bytes();
     let mut reader = gunzip(BufReader::new(file), n_bytes);
     let mut magic = [0; 4];
     reader.read_exact(&mut magic).map_err(|source| damaged(path, source))?;

@@ -42,6 +42,8 @@ use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_toml::{parse_toml, to_toml};
 use crate::inputs::RowKeys;
 use crate::tables::csv_file::{shown, visit_records};
+use crate::tables::table::Format;
+use crate::tables::{open_input, read_text};
 use crate::{Error, Result, write_atomically};
 
 const FEATURE: &str = "feature";
@@ -60,8 +62,8 @@ pub struct RulesFile {
     pub range: Option<LabelRange>,
 }
 
-/// Reads rules: toml, csv or tsv. `rows` are those that the rules are about, if they are known: files with one 0 or 1 per row are
-/// matched to them.
+/// Reads rules: toml, csv or tsv, as the extension says; without one, as in a pipe, toml if the first line is one of toml. `rows` are
+/// those that the rules are about, if they are known: files with one 0 or 1 per row are matched to them.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -73,17 +75,19 @@ pub struct RulesFile {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_rules(path: &Path, rows: Option<&RowKeys>) -> Result<RulesFile> {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let file = match extension.map(str::to_ascii_lowercase).as_deref() {
-        Some("toml") => {
-            let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
-            parse_toml(path, &text, rows)?
-        }
+    let _file = open_input(path)?;
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    let file = match extension.as_deref() {
+        Some("toml") => parse_toml(path, &read_text(path)?, rows)?,
+        None if is_toml(&read_text(path)?) => parse_toml(path, &read_text(path)?, rows)?,
+        None => match Format::of_first_bytes(path)? {
+            Format::Separated(separator) => RulesFile { rules: read_table(path, separator)?, range: None },
+            _ => return Err(Error::content(path, "rules as toml, csv or tsv", "another format")),
+        },
         Some("csv") => RulesFile { rules: read_table(path, b',')?, range: None },
         Some("tsv") => RulesFile { rules: read_table(path, b'\t')?, range: None },
-        other => {
-            let found = other.map_or("none".to_owned(), |other| format!("'{other}'"));
-            return Err(Error::content(path, "one of the extensions toml, csv, tsv", found));
+        Some(other) => {
+            return Err(Error::content(path, "one of the extensions toml, csv, tsv", format!("'{other}'")));
         }
     };
     if file.rules.is_empty() {
@@ -96,6 +100,12 @@ pub fn read_rules(path: &Path, rows: Option<&RowKeys>) -> Result<RulesFile> {
 pub fn write_rules(path: &Path, file: &RulesFile) -> Result<()> {
     let text = to_toml(file);
     write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+}
+
+/// Whether a text is no table with a header: a header has no comments, brackets or values.
+fn is_toml(text: &str) -> bool {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    first.starts_with(['#', '[']) || first.contains('=')
 }
 
 fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
@@ -226,5 +236,8 @@ mod tests {
         }
         let error = read("r.json", "{}").unwrap_err().to_string();
         assert!(error.contains("toml, csv, tsv"), "{error}");
+        for text in ["\n# of shops\n[[rule]]\nall = true\nmean = 1\n", "feature\tthreshold\tabove\nx\t1\t2\n"] {
+            assert_eq!(read("rules", text).unwrap().rules.len(), 1, "{text}");
+        }
     }
 }

@@ -216,7 +216,7 @@ impl<'file> Table<'file> {
                 rows.collect::<Result<_>>().map(Region::Rows)
             }
             // The name of a file; other texts are names of columns.
-            Some(DeValue::String(name)) if Format::of(Path::new(&**name)).is_ok() => {
+            Some(DeValue::String(name)) if Format::of_extension(Path::new(&**name)).is_ok() => {
                 let mask = self.path.parent().unwrap_or(Path::new("")).join(&**name);
                 read_mask(&mask, self.rows).map(Region::Rows)
             }

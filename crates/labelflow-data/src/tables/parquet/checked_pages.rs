@@ -4,31 +4,48 @@
 //! file says it has packed. Here the header is read first, at the place where the decoder begins to read it, and
 //! the decoder gets these very bytes: what it sees is what was looked at. An honest file costs no further access.
 
-use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 
 use bytes::Bytes;
+use labelflow_files::InputFile;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::page_header::PageHeader;
-use crate::tables::gunzip::most_unpacked;
+use crate::tables::unpacking::{most_unpacked, too_much};
+
+/// An open parquet file, for its metadata.
+pub(crate) struct ParquetBytes(pub(crate) InputFile);
 
 /// An open parquet file of which only pages are read.
-pub(crate) struct CheckedPages {
-    file: File,
-    n_bytes: u64,
+pub(crate) struct CheckedPages(pub(crate) ParquetBytes);
+
+impl Length for ParquetBytes {
+    fn len(&self) -> u64 {
+        self.0.n_bytes()
+    }
 }
 
-impl CheckedPages {
-    pub(crate) fn new(file: File) -> Self {
-        Self { n_bytes: file.len(), file }
+impl ChunkReader for ParquetBytes {
+    type T = BufReader<InputFile>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(self.0.at(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
+            return Err(ParquetError::EOF("a page that goes on after the end of the file".into()));
+        }
+        let mut bytes = vec![0; length];
+        self.0.at(start).read_exact(&mut bytes)?;
+        Ok(bytes.into())
     }
 }
 
 impl Length for CheckedPages {
     fn len(&self) -> u64 {
-        self.n_bytes
+        self.0.len()
     }
 }
 
@@ -36,21 +53,17 @@ impl ChunkReader for CheckedPages {
     type T = CheckedHeader;
 
     fn get_read(&self, start: u64) -> Result<CheckedHeader> {
-        let most = most_unpacked(self.n_bytes);
-        Ok(CheckedHeader { file: self.file.get_read(start)?, most, header: None })
+        Ok(CheckedHeader { file: self.0.get_read(start)?, most: most_unpacked(self.len()), header: None })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        if start.checked_add(length as u64).is_none_or(|end| end > self.n_bytes) {
-            return Err(ParquetError::EOF("a page that goes on after the end of the file".into()));
-        }
-        self.file.get_bytes(start, length)
+        self.0.get_bytes(start, length)
     }
 }
 
 /// The header of a page. It is looked at when the decoder reads it: the decoder also asks for what it does not read.
 pub(crate) struct CheckedHeader {
-    file: BufReader<File>,
+    file: BufReader<InputFile>,
     /// What a page may unpack to, in bytes.
     most: u64,
     header: Option<Cursor<Vec<u8>>>,
@@ -64,12 +77,8 @@ impl Read for CheckedHeader {
                 let PageHeader { bytes, unpacked } = PageHeader::read(&mut self.file)?;
                 // The decoder refuses what is missing or negative.
                 let unpacked = unpacked.and_then(|unpacked| u64::try_from(unpacked).ok());
-                if let Some(found) = unpacked.filter(|&unpacked| unpacked > self.most) {
-                    let reason = format!(
-                        "a page of {found} bytes after unpacking, more than {} in a file of this size",
-                        self.most
-                    );
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+                if unpacked.is_some_and(|unpacked| unpacked > self.most) {
+                    return Err(too_much(self.most));
                 }
                 self.header.insert(Cursor::new(bytes))
             }
@@ -114,12 +123,17 @@ mod tests {
         bytes
     }
 
+    fn file_of(bytes: &[u8]) -> ParquetBytes {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, bytes).unwrap();
+        ParquetBytes(InputFile::open(file.path()).unwrap())
+    }
+
     /// Some rows, read through the check.
     fn read(bytes: &[u8], start: usize) -> Result<Vec<RecordBatch>, String> {
-        let mut file = tempfile::tempfile().unwrap();
-        io::Write::write_all(&mut file, bytes).unwrap();
+        let file = file_of(bytes);
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).unwrap();
-        ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata)
+        ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages(file), metadata)
             .with_offset(start)
             .with_batch_size(N_ROWS)
             .build()
@@ -191,7 +205,7 @@ mod tests {
         let forged = with_claim(&bytes, most + 1);
         assert_eq!(forged.len(), bytes.len());
         let error = read(&forged, 0).unwrap_err();
-        assert!(error.contains("a page of 268435457 bytes after unpacking, more than"), "{error}");
+        assert!(error.contains("more than 256 MB after unpacking"), "{error}");
         // One that is within the limit is for the decoder to refuse.
         let error = read(&with_claim(&bytes, 1 << 20), 0).unwrap_err();
         assert!(!error.contains("after unpacking"), "{error}");
@@ -199,9 +213,7 @@ mod tests {
 
     #[test]
     fn a_page_that_goes_on_after_the_end_is_refused_before_there_is_room_for_it() {
-        let mut file = tempfile::tempfile().unwrap();
-        io::Write::write_all(&mut file, &[7; 100]).unwrap();
-        let pages = CheckedPages::new(file);
+        let pages = CheckedPages(file_of(&[7; 100]));
         assert_eq!(pages.get_bytes(90, 10).unwrap(), vec![7; 10]);
         for (start, length) in [(90, 11), (0, 1 << 40), (u64::MAX, 1)] {
             let error = pages.get_bytes(start, length).unwrap_err().to_string();

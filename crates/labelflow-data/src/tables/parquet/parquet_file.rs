@@ -1,6 +1,5 @@
 //! Parquet tables.
 
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,16 +7,18 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use labelflow_files::InputFile;
 use ndarray::Array2;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 
-use super::checked_pages::CheckedPages;
+use super::checked_pages::{CheckedPages, ParquetBytes};
 use super::column_as::column_as;
 use crate::tables::cells::{Number, Numbers, into_table};
 use crate::tables::foreign_decoder::guarded;
+use crate::tables::open_input;
 use crate::{Error, Place, Result};
 
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -26,6 +27,7 @@ pub(crate) const BATCH_ROWS: usize = 8192;
 #[derive(Debug)]
 pub(crate) struct ParquetFile {
     path: PathBuf,
+    file: InputFile,
     names: Vec<String>,
     types: Vec<DataType>,
     n_rows: u64,
@@ -37,12 +39,14 @@ impl ParquetFile {
     /// Reads the schema.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         guarded(path, || {
-            let builder = open_reader(path)?;
+            let file = open_input(path)?;
+            let builder = reader_of(path, &file)?;
             let fields = builder.schema().fields();
             let count = |n_rows: i64| u64::try_from(n_rows).map_err(|_| refuse(path, "a negative number of rows"));
             let groups = builder.metadata().row_groups().iter();
             Ok(Self {
                 path: path.to_owned(),
+                file,
                 names: fields.iter().map(|field| field.name().clone()).collect(),
                 types: fields.iter().map(|field| field.data_type().clone()).collect(),
                 n_rows: count(builder.metadata().file_metadata().num_rows())?,
@@ -90,7 +94,7 @@ impl ParquetFile {
             start = end;
         }
         guarded(&self.path, || {
-            let builder = open_reader(&self.path)?;
+            let builder = reader_of(&self.path, &self.file)?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
             builder
                 .with_projection(mask)
@@ -207,12 +211,12 @@ fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
     columns.iter().map(|column| arrays[position(column)].clone()).collect()
 }
 
-fn open_reader(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+fn reader_of(path: &Path, file: &InputFile) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
+    let file = ParquetBytes(file.clone());
     // Types are those of the columns themselves: what another program had in memory, such as dictionaries, does not matter.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = ArrowReaderMetadata::load(&file, options).map_err(|error| refuse(path, error))?;
-    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages::new(file), metadata))
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(CheckedPages(file), metadata))
 }
 
 fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -238,7 +242,7 @@ mod tests {
             ("name", Arc::new(StringArray::from(vec![Some("cat"), None, Some("dog")]))),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let file = File::create(path).unwrap();
+        let file = std::fs::File::create(path).unwrap();
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();

@@ -1,2 +1,0 @@
-#![no_main]
-labelflow_fuzz::reader!("wrench");
