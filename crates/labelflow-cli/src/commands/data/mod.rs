@@ -96,7 +96,7 @@ fn files(report: &CheckReport) -> String {
         Some(format!("{}: {what}", file.path.display()))
     };
     let bad: Vec<String> = report.files.iter().filter_map(fault).collect();
-    if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("\n") }
+    if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("; ") }
 }
 
 fn counts(report: &CheckReport) -> String {
