@@ -10,9 +10,10 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::commands::Cli;
+use crate::terminal::places::Places;
 use crate::terminal::{device_memory, output};
 
 /// Tensors of megabytes come and go thousands of times a second. The system's allocator returns each of them to the kernel and asks for it
@@ -37,9 +38,15 @@ impl From<()> for Outcome {
 
 /// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = Cli::command();
+    let matches = command.clone().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     device_memory::silence();
-    match device_memory::guarded(|| cli.command.run()) {
+    let run = || {
+        Places::of(&command, &matches).check()?;
+        cli.command.run()
+    };
+    match device_memory::guarded(run) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Missed) => ExitCode::from(1),
         // The reader of a pipe has seen enough: not an error.

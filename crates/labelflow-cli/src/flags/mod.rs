@@ -1,7 +1,9 @@
 //! Flags that several commands share.
 
+mod overwrite;
 mod signals;
 
+pub(crate) use overwrite::OverwriteArgs;
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
 
 /// The values of a flag: those of a type of the library, with their help.

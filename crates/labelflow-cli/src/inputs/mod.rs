@@ -8,5 +8,6 @@ pub(crate) mod data_folder;
 pub(crate) mod evaluation_file;
 pub(crate) mod labeler_report;
 pub(crate) mod memory_size;
+pub(crate) mod model_files;
 pub(crate) mod row_counts;
 pub(crate) mod vote_input;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::flags::DeviceName;
+use crate::flags::{DeviceName, OverwriteArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -41,6 +41,8 @@ pub(crate) struct RunArgs {
     /// Write pictures into this folder: the first test scans with the completions of each system, except for runs that --keep skips
     #[arg(long, value_name = "DIR")]
     pub(crate) pictures: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
     /// Also write all runs as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

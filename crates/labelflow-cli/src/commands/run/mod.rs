@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let files = args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let runs = plan(&files, args)?;
     let kept = [&args.keep, &args.models, &args.pictures].into_iter().flatten();
-    let claims = kept.map(|folder| ClaimedFolder::open(folder));
+    let claims = kept.map(|folder| ClaimedFolder::fill(folder, &args.overwrite));
     let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
     let summaries = summarize(&results);
