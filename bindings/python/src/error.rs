@@ -1,8 +1,10 @@
 //! Every error of the Rust crates as a Python exception: the one place where they are mapped.
 
+use std::fmt::Display;
 use std::io;
 
 use labelflow::Error;
+use labelflow_files::visible;
 use pyo3::exceptions::{PyArithmeticError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 use serde::de::value::StrDeserializer;
@@ -14,10 +16,15 @@ create_exception!(labelflow, FormatError, PyValueError, "A file that is not what
 create_exception!(labelflow, DeviceError, PyRuntimeError, "A device that is not there.");
 create_exception!(labelflow, TrainingError, PyArithmeticError, "A loss that is no longer a number.");
 
+/// What an error says: names in it may come from anybody's data, and end up at a terminal.
+fn text_of(error: &impl Display) -> String {
+    visible(&error.to_string()).into_owned()
+}
+
 /// The exception for an error.
 pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
     let error = error.into();
-    let text = error.to_string();
+    let text = text_of(&error);
     match &error {
         Error::Weak(labelflow::weak::Error::Config { .. }) => ConfigError::new_err(text),
         Error::Weak(_) => DataError::new_err(text),
@@ -31,7 +38,7 @@ pub(crate) fn exception(error: impl Into<Error>) -> PyErr {
 
 /// The exception for an error of a file of inputs.
 pub(crate) fn data_exception(error: labelflow_data::Error) -> PyErr {
-    let text = error.to_string();
+    let text = text_of(&error);
     match error {
         labelflow_data::Error::Data(error) => exception(error),
         labelflow_data::Error::Weak { .. } => DataError::new_err(text),
@@ -55,7 +62,7 @@ pub(crate) fn named<T: DeserializeOwned>(what: &str, name: &str) -> Result<T, Py
 /// Settings that cannot be read.
 pub(crate) fn bad_settings(what: &str, error: &serde_json::Error) -> PyErr {
     // The place in a text that the user never sees would only puzzle.
-    let text = error.to_string();
+    let text = text_of(error);
     let reason = text.split(" at line ").next().unwrap_or(&text);
     ConfigError::new_err(format!("{what}: {reason}"))
 }

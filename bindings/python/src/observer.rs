@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use labelflow::Result;
 use labelflow::training::{EpochEvent, Observer, StopReason};
+use labelflow_files::visible;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -60,7 +61,7 @@ impl Observer for PythonObserver {
 
     fn warn(&mut self, warning: &str) {
         let warned = Python::attach(|py| {
-            let text = CString::new(warning)?;
+            let text = CString::new(&*visible(warning))?;
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
         });
         // Where warnings are errors.

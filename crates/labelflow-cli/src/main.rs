@@ -14,6 +14,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::commands::Cli;
 use crate::flags::standard_streams;
+use crate::terminal::places::Places;
 use crate::terminal::{device_memory, output, threads};
 
 /// Tensors of megabytes come and go thousands of times a second. The system's allocator returns each of them to the kernel and asks for it
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     labelflow_files::keep_copies();
     let run = || {
         standard_streams::check(&command, &matches)?;
+        Places::of(&command, &matches).check()?;
         threads::start()?;
         let outcome = cli.command.run()?;
         // What was warned of late, as while training, is an error too.

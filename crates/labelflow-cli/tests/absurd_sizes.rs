@@ -106,8 +106,12 @@ fn sizes_in_flags_and_settings_are_refused_at_once() {
         .file("rules.toml", "[[rule]]\nfeature = \"a\"\nthreshold = 1.5\nabove = 0.8\nbelow = 0.2\n")
         .file("sets.toml", "table = \"t\"\nset = \"digits-planted\"\nseeds = [0]\n[systems.mv]\n");
     let path = |name: &str| sandbox.path(name);
-    write_features(&path("features.parquet"), &read_features(&path("features.csv")).unwrap()).unwrap();
-    let signals = read_signals(&path("signals.csv"), &SignalsOptions::default()).unwrap();
+    write_features(
+        &path("features.parquet"),
+        &read_features(&path("features.csv"), &Default::default()).unwrap().value,
+    )
+    .unwrap();
+    let signals = read_signals(&path("signals.csv"), &SignalsOptions::default()).unwrap().value;
     write_signals(&path("signals.parquet"), &signals).unwrap();
     sandbox.labelflow("data synth chairs --rows 4 --out chairs").succeeded();
     sandbox.labelflow("fit --shapes chairs --preset fast --epochs 1 --out completer").succeeded();

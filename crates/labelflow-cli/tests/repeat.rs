@@ -6,6 +6,7 @@ mod common;
 
 use common::writers::sandbox as sandbox_of_all_tasks;
 use common::{Ran, Sandbox};
+use labelflow_files::sha256_hex;
 
 const TASKS: [(&str, &str, &[&str]); 3] = [
     (
@@ -105,4 +106,74 @@ fn what_cannot_be_repeated_is_refused() {
     sandbox.labelflow("predict model --features features.csv --out out.csv").succeeded();
     sandbox.write("model/model.toml", text.replace("run_digest = \"", "run_digest = \"0"));
     sandbox.refuses("fit --from model", &["no longer those of the model"]);
+}
+
+/// A project: data, and a model of it beside them.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::with_problem();
+    for name in ["features.csv", "signals.csv", "run.toml"] {
+        sandbox.write(&format!("project/data/{name}"), sandbox.bytes(name));
+        std::fs::remove_file(sandbox.path(name)).unwrap();
+    }
+    sandbox
+}
+
+#[test]
+fn a_model_that_moves_with_its_data() {
+    let sandbox = project();
+    let absolute = sandbox.path("project/data").canonicalize().unwrap().display().to_string();
+    for (data, model) in [("project/data", "models/first"), (&absolute, "second")] {
+        let inputs = format!("{data}/run.toml --features {data}/features.csv --signals {data}/signals.csv");
+        sandbox.labelflow(&format!("fit {inputs} --epochs 5 --out project/{model}")).succeeded();
+        let model: toml::Table = sandbox.read(&format!("project/{model}/model.toml")).parse().unwrap();
+        let origin = model["origin"].to_string();
+        assert!(origin.contains("../data/features.csv") && !origin.contains(&absolute), "{origin}");
+    }
+    std::fs::rename(sandbox.path("project"), sandbox.path("moved")).unwrap();
+    for model in ["models/first", "second"] {
+        let ran = sandbox.labelflow(&format!("fit --from moved/{model}")).succeeded();
+        assert!(ran.stdout.contains("the same weights"), "{}", ran.stdout);
+    }
+    // Without the data it does not find them, and says where it looked.
+    std::fs::rename(sandbox.path("moved/second"), sandbox.path("second")).unwrap();
+    sandbox.refuses("fit --from second", &["data/features.csv", "no such file", "together with its data"]);
+}
+
+/// Earlier versions wrote paths as they were typed, and the folder in which they were.
+#[test]
+fn a_model_of_an_earlier_version() {
+    let sandbox = Sandbox::with_model();
+    let mut model: toml::Table = sandbox.read("model/model.toml").parse().unwrap();
+    let origin = model["origin"].as_table_mut().unwrap();
+    origin.insert("folder".to_owned(), sandbox.path("").display().to_string().into());
+    for input in origin["inputs"].as_array_mut().unwrap() {
+        let path = input["path"].as_str().unwrap().replace("../", "");
+        input.as_table_mut().unwrap().insert("path".to_owned(), path.into());
+    }
+    sandbox.write("moved/model/model.toml", toml::to_string(&model).unwrap());
+    for name in ["weights.safetensors", "metrics.jsonl"] {
+        sandbox.write(&format!("moved/model/{name}"), sandbox.bytes(&format!("model/{name}")));
+    }
+    sandbox.labelflow("fit --from moved/model").succeeded();
+}
+
+/// Who gives a model away chooses the paths in it.
+#[cfg(unix)]
+#[test]
+fn nothing_but_the_files_of_the_fit_is_opened_or_told() {
+    let sandbox = Sandbox::with_model().file("secret", "a short secret");
+    let text = sandbox.read("model/model.toml");
+    assert!(sandbox.shell("mkfifo pipe").code == Some(0));
+    for place in ["../pipe", "/dev/zero", "../secret"] {
+        sandbox.write("model/model.toml", text.replace("../features.csv", place));
+        let ran = sandbox.shell("timeout 20 \"$LABELFLOW\" fit --from model");
+        let ran = ran.refused(&["--features, which model was trained on"]);
+        assert!(!ran.stderr.contains(&sha256_hex("a short secret")), "{}", ran.stderr);
+    }
+    // Without a hash nothing is opened at all.
+    let mut model: toml::Table = text.parse().unwrap();
+    let input = &mut model["origin"].as_table_mut().unwrap()["inputs"].as_array_mut().unwrap()[0];
+    input.as_table_mut().unwrap().remove("sha256").unwrap();
+    sandbox.write("model/model.toml", toml::to_string(&model).unwrap());
+    sandbox.shell("timeout 20 \"$LABELFLOW\" fit --from model").refused(&["expected a file with its hash"]);
 }

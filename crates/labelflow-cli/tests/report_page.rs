@@ -61,8 +61,9 @@ fn a_page_has_a_section_for_each_input() {
     }
     let n_charts = page.matches("<svg ").count();
     assert_eq!(page.matches("<summary>Data as table</summary>").count(), n_charts);
+    // And the list of them.
     let files = sandbox.contents("charts");
-    assert_eq!(files.len(), 2 * n_charts, "{:?}", files.keys());
+    assert_eq!(files.len(), 2 * n_charts + 1, "{:?}", files.keys());
     assert!(sandbox.bytes("charts/training-loss.png").starts_with(b"\x89PNG"));
     assert!(sandbox.read("charts/signals-overlaps.svg").starts_with("<svg "));
     // The same inputs give the same page, also on standard output.
@@ -192,7 +193,7 @@ fn what_no_page_can_be_made_of() {
         ("model --counts signals.csv --out a.html", &["--counts", "--signals"]),
         ("model --signals signals.csv --model nobody --out a.html", &["nobody"]),
         ("model --out none/a.html --charts c", &["none/a.html"]),
-        ("model --out model --format html --charts c", &["model: expected a file"]),
+        ("model --out model --format html --charts c", &["--out model: expected a place that is not read"]),
         ("model --out a.html --charts features.csv", &["features.csv"]),
     ] {
         sandbox.refuses(&format!("report {arguments}"), parts);

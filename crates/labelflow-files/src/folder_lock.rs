@@ -39,9 +39,15 @@ impl FolderLock {
             Err(TryLockError::WouldBlock) => Err(taken(file)),
             Err(TryLockError::Error(error)) => Err(error),
         })?;
-        // For the message to others, which can do without it.
-        let _ = lock.file.set_len(0).and_then(|()| write!(lock.file, "{}", std::process::id()));
+        // For others, which can do without it. At every moment the file holds a number, if it did before.
+        let process = std::process::id().to_string();
+        let _ = lock.file.write_all(process.as_bytes()).and_then(|()| lock.file.set_len(process.len() as u64));
         Ok(lock)
+    }
+
+    /// Whether a process works in a folder, or was killed there: the file holds its number. Other programs have a `.lock` too.
+    pub fn is_in(folder: &Path) -> bool {
+        std::fs::read_to_string(folder.join(WORK)).is_ok_and(|text| text.parse::<u32>().is_ok())
     }
 
     /// Waits until no other save is under way in a folder.
@@ -108,7 +114,9 @@ mod tests {
     #[test]
     fn the_second_is_told_of_the_first() {
         let folder = tempfile::tempdir().unwrap();
+        assert!(!FolderLock::is_in(folder.path()));
         let lock = FolderLock::acquire(folder.path()).unwrap();
+        assert!(FolderLock::is_in(folder.path()));
         let error = FolderLock::acquire(folder.path()).unwrap_err().to_string();
         let process = std::process::id().to_string();
         assert!(error.contains("no other process works in"), "{error}");
@@ -120,7 +128,8 @@ mod tests {
     #[test]
     fn a_file_that_is_not_locked_is_no_lock() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(WORK), "a killed process").unwrap();
+        std::fs::write(folder.path().join(WORK), "another program").unwrap();
+        assert!(!FolderLock::is_in(folder.path()));
         FolderLock::acquire(folder.path()).unwrap();
     }
 

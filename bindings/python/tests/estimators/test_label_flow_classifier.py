@@ -110,6 +110,9 @@ def test_presets_and_settings(planted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(planted.X), fast.predict_proba(planted.X))
     with pytest.raises(ConfigError, match="preset: unknown variant"):
         LabelFlowClassifier(preset="slow").fit(planted.X, planted.votes)
+    # A name is printed so that a terminal does not obey it.
+    with pytest.raises(ConfigError, match=r"unknown variant `\\u\{1b\}\[31m`"):
+        LabelFlowClassifier(preset="\x1b[31m").fit(planted.X, planted.votes)
     with pytest.raises(ConfigError, match="learning_rate: expected a positive number"):
         quick(learning_rate=-1.0).fit(planted.X, planted.votes)
     with pytest.raises(ConfigError, match="betas: expected two shares"):

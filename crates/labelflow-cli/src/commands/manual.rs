@@ -26,7 +26,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn print_completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "labelflow", &mut script);
-    output::print(String::from_utf8(script)?.trim_end())
+    output::write_text(None, String::from_utf8(script)?.trim_end())
 }
 
 pub(crate) fn write_man_pages(args: &ManArgs) -> anyhow::Result<()> {

@@ -1,12 +1,14 @@
 //! Flags that several commands share.
 
-use clap::builder::RangedU64ValueParser;
-
 mod key;
+mod overwrite;
 mod signals;
 pub(crate) mod standard_streams;
 
+use clap::builder::RangedU64ValueParser;
+
 pub(crate) use key::KeyArgs;
+pub(crate) use overwrite::OverwriteArgs;
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
 
 /// A count of at least one.

@@ -8,9 +8,8 @@ use clap::{Arg, ArgMatches, Command};
 use labelflow_files::is_standard;
 
 use crate::terminal::output;
+use crate::terminal::places::WRITTEN;
 
-/// The flags of files that are written.
-const OUTPUTS: [&str; 5] = ["out", "json", "csv", "save", "write_counts"];
 /// The flag of a file that is written instead of what is printed, see [`output::show`].
 const JSON: &str = "json";
 
@@ -30,7 +29,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         let id = arg.get_id().as_str();
         let is_folder = arg.get_value_names().is_some_and(|names| names[0].ends_with("DIR"));
         ensure!(n_given == 0 || !is_folder, "{}: expected a folder, found '-'", name_of(arg));
-        flags[usize::from(OUTPUTS.contains(&id))].extend(std::iter::repeat_n(arg, n_given));
+        flags[usize::from(WRITTEN.contains(&id))].extend(std::iter::repeat_n(arg, n_given));
     }
     for (flags, what) in flags.iter().zip(["input", "output"]) {
         let names: Vec<String> = flags.iter().map(|arg| name_of(arg)).collect();

@@ -8,4 +8,5 @@ pub(crate) mod data_folder;
 pub(crate) mod evaluation_file;
 pub(crate) mod labeler_report;
 pub(crate) mod memory_size;
+pub(crate) mod model_files;
 pub(crate) mod vote_input;

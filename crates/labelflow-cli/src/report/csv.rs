@@ -1,5 +1,7 @@
 //! Tables for other programs: a line for each dataset and system.
 
+use labelflow_files::visible;
+
 use crate::report::{ReportCell, ReportTable};
 
 /// What stands in a column.
@@ -37,10 +39,13 @@ fn known(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// Names come from files that anybody may write.
+/// Names come from files that anybody may write, and this table is opened in spreadsheets, which compute cells that begin like a
+/// formula: an apostrophe makes them text.
 fn quoted(name: &str) -> String {
+    let is_formula = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let name = format!("{}{}", if is_formula { "'" } else { "" }, visible(name));
     if name.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", name.replace('"', "\"\""));
     }
-    name.to_owned()
+    name
 }

@@ -1,5 +1,7 @@
 //! Tables for papers: deviations as subscripts, the best in bold.
 
+use labelflow_files::visible;
+
 use crate::experiments::metric::Metric;
 use crate::report::{ReportCell, ReportTable};
 
@@ -11,7 +13,7 @@ pub(crate) fn latex(tables: &[ReportTable]) -> String {
 fn one(table: &ReportTable) -> String {
     let header: Vec<String> = table.header().iter().skip(1).map(|name| escaped(name)).collect();
     let mut lines = vec![
-        format!("% {}", table.name.replace('\n', " ")),
+        format!("% {}", visible(&table.name).replace('\n', " ")),
         format!("\\begin{{tabular}}{{l|{}}}", "l".repeat(header.len())),
         "\\toprule".to_owned(),
         format!(" & {} \\\\", header.join(" & ")),
@@ -58,8 +60,13 @@ fn escaped(name: &str) -> String {
         '\\' => "\\textbackslash{}".to_owned(),
         '~' => "\\textasciitilde{}".to_owned(),
         '^' => "\\textasciicircum{}".to_owned(),
+        '<' => "\\textless{}".to_owned(),
+        '>' => "\\textgreater{}".to_owned(),
+        '|' => "\\textbar{}".to_owned(),
+        // After the end of a line these would say how far the next one is from it.
+        '[' | '*' => format!("{{{sign}}}"),
         '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{sign}"),
         _ => sign.to_string(),
     };
-    name.chars().map(escape).collect()
+    visible(name).chars().map(escape).collect()
 }

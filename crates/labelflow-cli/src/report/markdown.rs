@@ -1,5 +1,7 @@
 //! Tables for people, on a terminal or in a page of Markdown.
 
+use labelflow_files::visible;
+
 use crate::report::{ReportCell, ReportTable};
 use crate::terminal::output::table_of;
 
@@ -22,10 +24,11 @@ fn one(table: &ReportTable) -> String {
         }
     }
     let numbers = table_of(table.header(), lines);
-    let mut text = format!("{}: {}\n\n{numbers}", table.name, table.metric.facts().title);
+    let name = visible(&table.name);
+    let mut text = format!("{name}: {}\n\n{numbers}", table.metric.facts().title);
     if let Some(intervals) = table.intervals() {
         let intervals = table_of(intervals.header, intervals.rows);
-        text += &format!("\n\n{}: prediction intervals\n\n{intervals}", table.name);
+        text += &format!("\n\n{name}: prediction intervals\n\n{intervals}");
     }
     text
 }

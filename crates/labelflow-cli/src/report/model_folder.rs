@@ -8,10 +8,7 @@ use labelflow::training::{EpochRecord, StopReason};
 use serde::Deserialize;
 
 use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations, read_json_lines};
-
-/// The manifests that a folder may have; the second after a crash while saving.
-const MANIFESTS: [&str; 2] = ["model.toml", "model.toml.new"];
-const METRICS: &str = "metrics.jsonl";
+use crate::inputs::model_files::{MANIFESTS, METRICS};
 
 /// A model folder, without the weights.
 #[derive(Debug, Clone)]

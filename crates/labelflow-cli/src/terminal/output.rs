@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use comfy_table::{Cell, CellAlignment, Table, presets};
+use labelflow_files::{is_unseen, visible};
 use serde::Serialize;
 
 /// Whether a table is written to standard output, which then has nothing else.
@@ -18,12 +19,17 @@ pub(crate) fn keep_for_table() {
     IS_FOR_TABLE.store(true, Ordering::Relaxed);
 }
 
-/// Prints lines to standard output; a closed pipe is an error that ends the program quietly.
+/// Prints lines for people to standard output; a closed pipe is an error that ends the program quietly. Names in them may come from
+/// anybody's files: what a terminal would obey is made visible, here and in notes and tables.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     if IS_FOR_TABLE.load(Ordering::Relaxed) {
         note(text);
         return Ok(());
     }
+    print_as_it_is(&visible(text))
+}
+
+fn print_as_it_is(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     let written =
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
@@ -33,7 +39,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Says something that is no result: to standard error, so that pipes carry results alone.
 pub(crate) fn note(text: &str) {
     // When nobody can hear it, that is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
 /// Whether warnings are errors.
@@ -113,14 +119,19 @@ pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<I
 pub(crate) fn table_of(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(header);
+    table.set_header(header.iter().map(|name| cell(name)));
     for row in rows {
         table.add_row(row.into_iter().enumerate().map(|(index, text)| {
             let alignment = if index == 0 { CellAlignment::Left } else { CellAlignment::Right };
-            Cell::new(text).set_alignment(alignment)
+            Cell::new(cell(&text)).set_alignment(alignment)
         }));
     }
     table.to_string()
+}
+
+/// Text that neither leaves its cell nor begins another.
+fn cell(text: &str) -> String {
+    visible(text).replace('|', "\\|").replace('\n', "\\n").replace('\t', " ")
 }
 
 /// A share as a percentage.
@@ -130,8 +141,20 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// Writes JSON for machines: to a file, or to standard output for `-`.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    write_text((path != Path::new("-")).then_some(path), &json(value)?)
+}
+
+/// A value as JSON, in which signs that a terminal obeys are escaped: all of them stand in strings.
+pub(crate) fn json(value: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
-    write_text((path != Path::new("-")).then_some(path), &text)
+    let escaped = |sign: char| match is_unseen(sign) && sign != '\n' {
+        true => format!("\\u{:04x}", u32::from(sign)),
+        false => sign.to_string(),
+    };
+    Ok(match text.contains(|sign| is_unseen(sign) && sign != '\n') {
+        true => text.chars().map(escaped).collect(),
+        false => text,
+    })
 }
 
 /// Writes a result as JSON where that is asked for, and prints it for people unless standard output has the JSON.
@@ -155,9 +178,9 @@ pub(crate) fn print_beside(json: Option<&Path>, text: &str) -> anyhow::Result<()
     print(text)
 }
 
-/// Writes lines to a file, atomically, or to standard output.
+/// Writes lines to a file, atomically, or to standard output, as they are.
 pub(crate) fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
-    let Some(path) = path else { return print(text) };
+    let Some(path) = path else { return print_as_it_is(text) };
     labelflow_data::write_atomically(path, |writer| {
         writer.write_all(text.as_bytes())?;
         writer.write_all(b"\n")

@@ -33,6 +33,19 @@ impl TableParts {
         path.is_dir() || (is_pattern(path) && !path.exists())
     }
 
+    /// The files that a path names, in order, whatever is in them: the path itself, unless it is a folder or a pattern.
+    pub fn find(path: &Path) -> Result<Vec<PathBuf>> {
+        find(path)
+    }
+
+    /// Whether a path is a pattern, and a file of this name would be read by it; both are absolute, and the file need not be there.
+    pub fn would_read(path: &Path, file: &Path) -> bool {
+        let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        let pattern =
+            path.to_str().filter(|_| is_pattern(path) && !path.exists()).and_then(|text| glob::Pattern::new(text).ok());
+        pattern.is_some_and(|pattern| pattern.matches_path_with(file, options))
+    }
+
     /// Finds the files: one Parquet file, all `*.parquet` of a folder, or those that a pattern such as `votes/*.parquet`
     /// names. Reads what each file says of itself, so that a part which is damaged or has other columns is refused
     /// before anything else is done.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use labelflow_clouds::completers::LatentSource;
 
-use crate::flags::{DeviceName, flag_values};
+use crate::flags::{DeviceName, OverwriteArgs, flag_values};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
@@ -46,6 +46,8 @@ pub(crate) struct CompleteArgs {
     /// Folder to write into: one folder per scan, sheet.png, viewer.html and report.json
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
 }
 
 flag_values! {

@@ -44,6 +44,7 @@ struct ScanReport {
 
 pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
     let frame = scan_frame(&args.frame)?;
+    let _claim = ClaimedFolder::fill(&args.out, &args.overwrite)?;
     let model = AnyCompleter::load(&args.model)
         .and_then(|model| model.to_device(args.device.into()))
         .with_context(|| format!("loading the model {}", args.model.display()))?;
@@ -60,7 +61,6 @@ pub(crate) fn run(args: &CompleteArgs) -> anyhow::Result<()> {
         output::note(&format!("{system} gives one completion per scan, not {}", args.n_completions));
     }
     let scans = scan_files(&args.scans)?;
-    let _claim = ClaimedFolder::open(&args.out)?;
     interrupt::listen();
     let mut reports = Vec::with_capacity(scans.len());
     let mut pictured = Vec::new();

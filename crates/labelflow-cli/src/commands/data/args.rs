@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::flags::count;
+use crate::flags::{OverwriteArgs, count};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
@@ -52,6 +52,8 @@ pub(crate) enum DataCommand {
         /// The folder to write into
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+        #[command(flatten)]
+        overwrite: OverwriteArgs,
     },
     /// Make a problem whose best answer is known: features.csv, signals.csv, labels.csv
     Synth(SynthArgs),
@@ -83,6 +85,8 @@ pub(crate) struct SynthArgs {
     /// The folder to write into
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,6 @@ use labelflow_data::inputs::{write_features, write_signals};
 use labelflow_data::tables::{Column, ColumnValues, write_columns};
 
 use crate::commands::data::write_truth;
-use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output;
 
 /// Writes `features/` and `signals/` of the training rows in parts, `bounds.csv`, and the test rows with their labels.
@@ -17,7 +16,6 @@ use crate::terminal::output;
 /// rounded ones where there are labelled rows for it.
 pub(crate) fn run(name: &str, folder: &Path, seed: u64, rows_per_part: usize, out: &Path) -> anyhow::Result<()> {
     let problem = load(name, folder, seed, &LoadOptions::default())?;
-    let _claim = ClaimedFolder::open(out)?;
     let signals = as_votes(problem.train.signals())?;
     let bounds = match &problem.simulation {
         Some(rows) => Bounds::measured(&as_votes(&rows.signals)?, &rows.truth)?,

@@ -32,7 +32,8 @@ pub(crate) fn run(args: &DataArgs) -> anyhow::Result<Outcome> {
             }
         }
         DataCommand::Check { names, data } => return check_sets(names, &data_folder(data.as_ref())),
-        DataCommand::Export { name, data, seed, rows_per_part, out } => {
+        DataCommand::Export { name, data, seed, rows_per_part, out, overwrite } => {
+            let _claim = ClaimedFolder::fill(out, overwrite)?;
             export::run(name, &data_folder(data.as_ref()), *seed, *rows_per_part, out)?;
         }
         DataCommand::Synth(args) => synth(args)?,
@@ -97,7 +98,7 @@ fn files(report: &CheckReport) -> String {
         Some(format!("{}: {what}", file.path.display()))
     };
     let bad: Vec<String> = report.files.iter().filter_map(fault).collect();
-    if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("\n") }
+    if bad.is_empty() { format!("{} good", report.files.len()) } else { bad.join("; ") }
 }
 
 fn counts(report: &CheckReport) -> String {
@@ -113,7 +114,7 @@ fn counts(report: &CheckReport) -> String {
 
 fn synth(args: &SynthArgs) -> anyhow::Result<()> {
     let &SynthArgs { kind, rows: n_rows, classes, labelers, features, seed, rows_per_part, .. } = args;
-    let (out, _claim) = (&args.out, ClaimedFolder::open(&args.out)?);
+    let (out, _claim) = (&args.out, ClaimedFolder::fill(&args.out, &args.overwrite)?);
     ensure!(
         features.is_none() || kind == SynthKind::Gaussian,
         "features: expected gaussian classes, found another kind of problem"

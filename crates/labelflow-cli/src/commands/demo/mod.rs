@@ -13,6 +13,7 @@ use labelflow::{Features, SavedModel};
 use labelflow_data::inputs::write_features;
 
 use super::fit::args::TaskName;
+use crate::flags::OverwriteArgs;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::Progress;
 
@@ -24,6 +25,8 @@ pub(crate) struct DemoArgs {
     /// The folder for the demo's files, its model and its labels
     #[arg(long, value_name = "DIR", default_value = "labelflow-demo")]
     out: PathBuf,
+    #[command(flatten)]
+    overwrite: OverwriteArgs,
     /// The seed of the split and of training
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -33,7 +36,7 @@ pub(crate) struct DemoArgs {
 }
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
-    let _claim = ClaimedFolder::open(&args.out)?;
+    let _claim = ClaimedFolder::fill(&args.out, &args.overwrite)?;
     match args.task {
         TaskName::Classification => classification::run(args),
         TaskName::Regression => regression::run(args),

@@ -9,7 +9,7 @@ use labelflow::training::Preset;
 use labelflow_data::inputs::AbstainConvention;
 use serde::{Deserialize, Deserializer};
 
-use crate::flags::{AbstainName, DeviceName, count, flag_values};
+use crate::flags::{AbstainName, DeviceName, OverwriteArgs, count, flag_values};
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::memory_size::MemorySize;
 
@@ -50,6 +50,8 @@ pub(crate) struct FitArgs {
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: FitSettings,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
     /// Delete a checkpoint in the model folder and start anew
     #[arg(long)]
     pub(crate) restart: bool,

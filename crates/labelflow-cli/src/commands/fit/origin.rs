@@ -1,12 +1,12 @@
 //! Where a model came from: what `model.toml` keeps of a fit, and how it is repeated.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
-use labelflow_data::inputs::{AbstainConvention, KeyColumn};
+use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
-use labelflow_files::{InputFile, Sha256, is_standard, sha256_hex};
+use labelflow_files::{Sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use super::args::FitSettings;
@@ -15,6 +15,7 @@ use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
 use crate::inputs::memory_size::MemorySize;
 use crate::terminal::output;
+use crate::terminal::places::resolved;
 
 /// The versions of all dependencies that this program was built with.
 const LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -26,8 +27,9 @@ pub(super) struct Origin {
     lock_sha256: String,
     /// Settings and data as they were understood; a checkpoint has the same.
     run_digest: String,
-    /// Where the paths start.
-    folder: PathBuf,
+    /// Where the paths start, of models of earlier versions; otherwise at the model folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bounds: Option<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,6 +45,8 @@ pub(super) struct Origin {
     feature_columns: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal_columns: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     inputs: Vec<Input>,
 }
 
@@ -52,7 +56,7 @@ struct Input {
     /// The flag that names it.
     flag: String,
     path: PathBuf,
-    /// None of a set by its name, whose content is in the digest of the run.
+    /// None of a set by its name, whose content is in the digest of the run, and of what was read from a pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
@@ -62,30 +66,24 @@ impl Origin {
     pub(super) fn of(plan: &FitPlan<'_>, run_digest: &str) -> anyhow::Result<Self> {
         let settings = &plan.settings;
         let is_classification = plan.task == ModelTask::Classification;
-        let (bounds, bounds_file) = match settings.bounds.clone().unwrap_or_default() {
-            BoundsSetting::Number(number) => (Some(number), None),
-            bounds if bounds.is_auto() => (None, None),
-            BoundsSetting::Named(path) => (None, Some(PathBuf::from(path))),
+        let bounds = match settings.bounds() {
+            BoundsSetting::Number(number) => Some(number),
+            BoundsSetting::Named(_) => None,
         };
-        let mut inputs = Vec::new();
-        for (flag, path) in [
-            ("features", &settings.features),
-            ("signals", &settings.signals),
-            ("rules", &settings.rules),
-            ("shapes", &settings.shapes),
-            ("scans", &settings.scans),
-            ("labels-for-eval", &settings.labels_for_eval),
-            ("bounds", &bounds_file),
-        ] {
-            if let Some(path) = path.clone() {
-                let sha256 = is_there(&path).then(|| sha256_of(&path)).transpose()?;
-                inputs.push(Input { flag: flag.to_owned(), path, sha256 });
-            }
-        }
+        let input = |(flag, path): (&str, PathBuf)| {
+            let (sha256, path) = match is_there(&path) {
+                true => (Some(sha256_of(&path)?), relative_to(&plan.out, &path)),
+                false => (None, path),
+            };
+            // TOML is text.
+            let path = PathBuf::from(path.to_string_lossy().into_owned());
+            anyhow::Ok(Input { flag: flag.to_owned(), path, sha256 })
+        };
+        let inputs = settings.inputs().into_iter().map(input).collect::<anyhow::Result<_>>()?;
         Ok(Self {
             lock_sha256: sha256_hex(LOCK),
             run_digest: run_digest.to_owned(),
-            folder: std::env::current_dir().context("the current folder")?,
+            folder: None,
             bounds,
             classes: settings.classes.clone().unwrap_or_default(),
             abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
@@ -93,6 +91,7 @@ impl Origin {
             memory: settings.is_in_parts().then(|| settings.memory()),
             feature_columns: settings.feature_columns.clone(),
             signal_columns: settings.signal_columns.clone(),
+            key: settings.key.clone(),
             inputs,
         })
     }
@@ -103,26 +102,30 @@ impl Origin {
     }
 
     fn path(&self, flag: &str) -> Option<PathBuf> {
-        let input = self.inputs.iter().find(|input| input.flag == flag)?;
-        Some(match input.sha256 {
-            Some(_) => self.folder.join(&input.path),
-            None => input.path.clone(),
-        })
+        Some(self.inputs.iter().find(|input| input.flag == flag)?.path.clone())
     }
 
-    /// Every input is there and is what it was.
-    fn check(&self, model: &Path) -> anyhow::Result<()> {
-        for input in &self.inputs {
-            let Some(expected) = &input.sha256 else { continue };
-            let path = self.folder.join(&input.path);
-            let place = || format!("--{}, which {} was trained on", input.flag, model.display());
-            ensure!(is_there(&path), "{}: no such file: {}", path.display(), place());
-            let found = sha256_of(&path)?;
+    /// Makes the paths of a model's inputs start at the root, and checks that every input is there and is what it was.
+    ///
+    /// Who wrote `model.toml` chose the paths. So nothing but files and folders is opened, and of another file not even the hash is told.
+    fn find_inputs(&mut self, model: &Path) -> anyhow::Result<()> {
+        let start = self.folder.take().unwrap_or_else(|| model.to_owned());
+        for Input { flag, path, sha256 } in &mut self.inputs {
+            let place = format!("--{flag}, which {} was trained on", model.display());
+            let Some(expected) = sha256 else {
+                ensure!(
+                    flag == "shapes" && !path.exists(),
+                    "{}: expected a file with its hash, found none: {place}; what was read from a pipe cannot be read again",
+                    path.display()
+                );
+                continue;
+            };
+            *path = from_folder(&start, path);
+            ensure!(is_there(path), "{}: no such file: {place} (move a model together with its data)", path.display());
             ensure!(
-                found == *expected,
-                "{}: expected sha256 {expected}, found {found}: another {}",
-                path.display(),
-                place()
+                sha256_of(path)? == *expected,
+                "{}: expected sha256 {expected}, found another file: {place}",
+                path.display()
             );
         }
         Ok(())
@@ -140,7 +143,7 @@ impl Repetition {
     pub(super) fn read(model: &Path) -> anyhow::Result<Self> {
         let record = ModelRecord::read(model)?;
         let origin: Option<Origin> = record.origin(model)?;
-        let Some(origin) = origin else {
+        let Some(mut origin) = origin else {
             bail!(
                 "{}: expected a model that `labelflow fit` wrote and that says what it was trained on, found one that does not",
                 model.display()
@@ -157,7 +160,7 @@ impl Repetition {
                 "{name} was trained with other versions of dependencies: its weights may come out different"
             ));
         }
-        origin.check(model)?;
+        origin.find_inputs(model)?;
         Ok(Self { origin, record })
     }
 
@@ -185,16 +188,40 @@ impl Repetition {
             memory: origin.memory,
             feature_columns: origin.feature_columns.clone(),
             signal_columns: origin.signal_columns.clone(),
+            key: origin.key.clone(),
             ..FitSettings::default()
         }
     }
 }
 
-/// Whether there is such a file or folder, or a pattern names any file.
+/// A path as seen from a folder, in whatever folder both lie; one that shares nothing with it but the root stays as it is.
+fn relative_to(folder: &Path, path: &Path) -> PathBuf {
+    let (from, to) = (folder.canonicalize().unwrap_or_else(|_| resolved(folder)), resolved(path));
+    let common = from.components().zip(to.components()).take_while(|(one, other)| one == other);
+    let common: PathBuf = common.map(|(one, _)| one).collect();
+    match (from.strip_prefix(&common), to.strip_prefix(&common)) {
+        (Ok(up), Ok(down)) if common.file_name().is_some() => up.iter().map(|_| "..").collect::<PathBuf>().join(down),
+        _ => to,
+    }
+}
+
+/// The path that is so seen from a folder.
+fn from_folder(folder: &Path, path: &Path) -> PathBuf {
+    let mut found = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(found.pop()),
+            part => found.push(part),
+        }
+    }
+    found
+}
+
+/// Whether there is such a file or folder, or a pattern names any file. Pipes and devices are not there: whoever opens them may wait for ever.
 fn is_there(path: &Path) -> bool {
-    path.exists()
-        || is_standard(path)
-        || (TableParts::is_several(path) && TableParts::open(path, &KeyColumn::Place).is_ok())
+    path.is_file()
+        || path.is_dir()
+        || (TableParts::is_several(path) && TableParts::find(path).is_ok_and(|files| !files.is_empty()))
 }
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
@@ -202,18 +229,20 @@ fn sha256_of(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::default();
     let files = match path.exists() {
         true if path.is_dir() => Some(entries(path)?),
-        false if TableParts::is_several(path) => Some(TableParts::open(path, &KeyColumn::Place)?.files().to_vec()),
+        false if TableParts::is_several(path) => Some(TableParts::find(path)?),
         _ => None,
     };
-    if let Some(files) = files {
+    if let Some(mut files) = files {
+        files.sort_unstable();
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             hasher.update(format!("{name}\0{}\n", sha256_of(&file)?));
         }
         return Ok(hasher.hex());
     }
+    ensure!(path.is_file(), "{}: expected a file, found a pipe or a device", path.display());
     let reading = || format!("reading {}", path.display());
-    let mut file = InputFile::open(path).with_context(reading)?;
+    let mut file = std::fs::File::open(path).with_context(reading)?;
     std::io::copy(&mut file, &mut hasher).with_context(reading)?;
     Ok(hasher.hex())
 }

@@ -18,6 +18,7 @@ use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
 use crate::inputs::memory_size::MemorySize;
 use crate::terminal::output;
+use crate::terminal::places::Places;
 
 const CLASSES: &[ModelTask] = &[ModelTask::Classification];
 const VALUES: &[ModelTask] = &[ModelTask::Regression];
@@ -102,6 +103,24 @@ impl FitSettings {
         })
     }
 
+    /// The files and folders that are read, by the flags that name them.
+    pub(super) fn inputs(&self) -> Vec<(&'static str, PathBuf)> {
+        let bounds = match &self.bounds {
+            Some(BoundsSetting::Named(path)) if path != "auto" => Some(PathBuf::from(path)),
+            _ => None,
+        };
+        let inputs = [
+            ("features", &self.features),
+            ("signals", &self.signals),
+            ("rules", &self.rules),
+            ("shapes", &self.shapes),
+            ("scans", &self.scans),
+            ("labels-for-eval", &self.labels_for_eval),
+            ("bounds", &bounds),
+        ];
+        inputs.into_iter().filter_map(|(flag, path)| Some((flag, path.clone()?))).collect()
+    }
+
     /// The bounds, estimated where nothing is said.
     pub(super) fn bounds(&self) -> BoundsSetting {
         self.bounds.clone().unwrap_or_default()
@@ -179,6 +198,13 @@ impl<'a> FitPlan<'a> {
         });
         let out = settings.out.clone().or(again);
         let out = out.context("--out is missing: name the model folder")?;
+        // A RUN.toml names places too, and so does the model that is repeated.
+        let mut places = Places::default();
+        settings.inputs().into_iter().for_each(|(flag, path)| places.add_read(&format!("--{flag}"), path));
+        args.run.iter().for_each(|run| places.add_read("RUN.toml", run.clone()));
+        args.from.iter().for_each(|model| places.add_read("--from", model.clone()));
+        places.add_written("--out", out.clone(), true);
+        places.check()?;
         Ok(Self { args, task, settings, out, repeated, config })
     }
 

@@ -17,7 +17,6 @@ use crate::Outcome;
 use crate::commands::eval::Metrics;
 use crate::inputs::completer::{CHECKPOINT, WithCheckpoints};
 use crate::inputs::memory_size::MemorySize;
-use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, why_ended};
 use crate::terminal::{output, time_limit};
 
@@ -106,8 +105,6 @@ impl<M> Training<'_, M> {
         }
         output::refuse_warnings()?;
         let (origin, folder) = (Origin::of(plan, &self.digest)?, &plan.out);
-        // Before training: better to know at once that there is no place for its result.
-        let _claim = ClaimedFolder::open(folder)?;
         let model = self.train_and_save(plan, &origin)?;
         let report = (self.report)(&model);
         let json = plan.args.json.as_deref();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::commands::label::args::DEFAULT_LABEL_MODEL;
-use crate::flags::SignalsArgs;
+use crate::flags::{OverwriteArgs, SignalsArgs};
 
 #[derive(Debug, Args)]
 // Signals are one of several inputs here.
@@ -40,6 +40,8 @@ pub(crate) struct ReportArgs {
     /// Also write every chart of the page to this folder, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
         ReportFormat::Markdown => |tables| Ok(markdown(tables)),
         ReportFormat::Csv => |tables| Ok(csv(tables)),
         ReportFormat::Latex => |tables| Ok(latex(tables)),
-        ReportFormat::Json => |tables| Ok(serde_json::to_string_pretty(tables)?),
+        ReportFormat::Json => |tables| Ok(output::json(&tables)?),
     };
     refuse_parts_of_pages(args, &inputs)?;
     let tables = inputs.tables(args.systems.as_deref())?;

@@ -18,15 +18,18 @@ use crate::report::{
     ModelFolder, SignalsReport, html, predictions_section, shorten_names, signals_section, tables_section,
     training_section, values_section,
 };
+use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output;
 
 /// Makes the whole page before anything is written.
 pub(super) fn write(args: &ReportArgs, inputs: &Inputs<'_>) -> anyhow::Result<()> {
+    let charts = args.charts.as_deref();
+    let _claim = charts.map(|folder| ClaimedFolder::fill(folder, &args.overwrite)).transpose()?;
     let page = Page { sections: sections(args, inputs)? }.with_unique_names();
     if let Some(path) = &args.out {
         check_place(path)?;
     }
-    if let Some(folder) = &args.charts {
+    if let Some(folder) = charts {
         write_charts(folder, page.charts())?;
     }
     output::write_text(args.out.as_deref(), html(&page).trim_end())
@@ -112,7 +115,6 @@ fn predictions(path: &Path, labels: Option<&Path>, key: &KeyColumn) -> anyhow::R
 }
 
 fn write_charts<'a>(folder: &Path, charts: impl Iterator<Item = &'a Chart>) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let mut n_charts = 0;
     for chart in charts {
         let path = folder.join(&chart.name).with_added_extension("svg");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::flags::{DeviceName, count};
+use crate::flags::{DeviceName, OverwriteArgs, count};
 use crate::terminal::threads::MOST_THREADS;
 
 #[derive(Debug, Args)]
@@ -42,6 +42,8 @@ pub(crate) struct RunArgs {
     /// Write pictures into this folder: the first test scans with the completions of each system, except for runs that --keep skips
     #[arg(long, value_name = "DIR")]
     pub(crate) pictures: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArgs,
     /// Also write all runs as JSON ('-' for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -16,7 +16,7 @@ use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::{AnyCompletionLearner, PointCloudCompleter};
 use labelflow_clouds::shapes::ShapeSet;
 use labelflow_data::catalog::{load, load_rules};
-use labelflow_files::sha256_hex;
+use labelflow_files::{sha256_hex, visible};
 use serde::{Deserialize, Serialize};
 
 use super::complete::completion_pictures::CompletionPictures;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let files = args.files.iter().map(|path| RunFile::read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let runs = plan(&files, args)?;
     let kept = [&args.keep, &args.models, &args.pictures].into_iter().flatten();
-    let claims = kept.map(|folder| ClaimedFolder::open(folder));
+    let claims = kept.map(|folder| ClaimedFolder::fill(folder, &args.overwrite));
     let _claims = claims.collect::<anyhow::Result<Vec<_>>>()?;
     let results = carry_out(&runs, args)?;
     let summaries = summarize(&results);
@@ -174,7 +174,7 @@ fn carry_out(runs: &[Run<'_>], args: &RunArgs) -> anyhow::Result<Vec<RunResult>>
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(index) else { return };
-            bar.set_message(format!("{} {} {}", run.file.set, run.system, run.seed));
+            bar.set_message(visible(&format!("{} {} {}", run.file.set, run.system, run.seed)).into_owned());
             let result = carry_out_one(index, run, args, pictures.as_ref());
             bar.inc(1);
             let failed = result.is_err();
