@@ -143,7 +143,7 @@ fn labelers_that_contradict_each_other_and_bounds_that_cannot_hold_are_named() {
 
 #[test]
 fn bounds_that_say_nothing_are_named() {
-    is_warned_of(&sandbox(), "--bounds 1", &["bounds: all of them are kept by any labels"]);
+    is_warned_of(&sandbox(), "--bounds 1", &["bounds: all are 0.500 or more, so that any labels keep them"]);
 }
 
 #[test]
