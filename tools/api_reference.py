@@ -27,7 +27,7 @@ SECTIONS = {
     "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],
     "Exceptions": [
         "ConfigError", "DataError", "FormatError", "TrainingError", "DeviceError", "NotFittedError",
-        "LabelingFunctionError",
+        "LabelingFunctionError", "DataWarning",
     ],
 }
 

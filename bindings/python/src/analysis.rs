@@ -4,7 +4,7 @@ use labelflow::Bounds;
 use labelflow::WeakSignals;
 use labelflow::label_models::AnyLabelModel;
 use labelflow::rows::Truth;
-use labelflow::warnings::{FeatureTally, LabelerTally};
+use labelflow::weak::warnings::{FeatureTally, LabelerTally};
 use pyo3::prelude::*;
 
 use crate::arrays::{Matrix, Numbers, Numpy, table};

@@ -99,7 +99,7 @@ fn bad_rows_fail_abstain_or_are_skipped() {
     sandbox.labelflow("predict model --features rows --out good.csv").succeeded();
     let mut columns = feature_columns(&sandbox.path("rows.csv"));
     columns[1].1[1500] = f64::NAN;
-    columns[2].1[1501] = 1e39;
+    columns[2].1[1501] = f64::INFINITY;
     write_parts(&sandbox.path("rows"), &columns, 700);
     let predict = "predict model --features rows --out labels.csv";
     let place = "part-002.parquet, row 101, column 'b': expected a finite number, found none";

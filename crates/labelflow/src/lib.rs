@@ -54,7 +54,7 @@ pub mod training;
 pub use burn;
 pub use labelflow_flow as flow;
 pub use labelflow_weak as weak;
-pub use labelflow_weak::{calibration, label_models, labelers, linear, rows, rules, votes, warnings};
+pub use labelflow_weak::{calibration, label_models, labelers, linear, rows, rules, votes};
 pub use ndarray;
 
 pub use error::{Error, Result};

@@ -271,7 +271,7 @@ def test_data_that_looks_wrong_is_warned_of(planted):
     assert np.mean(model.predict(planted.X) == quick().fit(planted.X, votes).predict(planted.X)) > 0.95
     with pytest.warns(labelflow.DataWarning, match="every column is constant"):
         quick().fit(np.full_like(planted.X, 5), votes)
-    with pytest.warns(labelflow.DataWarning, match="kept by any labels"):
+    with pytest.warns(labelflow.DataWarning, match="any labels keep them"):
         LabelFlowClassifier(max_epochs=1, bounds=1).fit(planted.X, votes)
     with warnings.catch_warnings():
         warnings.simplefilter("error", labelflow.DataWarning)

@@ -14,7 +14,7 @@ use anyhow::{Context, bail, ensure};
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{CountedVotes, VoteCounter};
-use labelflow::warnings::LabelerTally;
+use labelflow::weak::warnings::LabelerTally;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
     AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SignalsOptions, TaskVotesOptions, convention_doubt,

@@ -172,7 +172,7 @@ struct RawRow {
 #[derive(Default, Deserialize)]
 #[serde(expecting = "an object with a feature or a text")]
 struct RawData {
-    feature: Option<Vec<f32>>,
+    feature: Option<Vec<f64>>,
     text: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl RawRow {
         self.label.filter(|&label| label != -1)
     }
 
-    fn feature(&self) -> &[f32] {
+    fn feature(&self) -> &[f64] {
         self.data.feature.as_deref().unwrap_or_default()
     }
 
@@ -356,7 +356,7 @@ mod tests {
             (row(r#""weak_labels": [0, -2]"#), "weak labels from 0 to 1, or -1, found -2 in row '0'"),
             (row(r#""weak_labels": [0, 255]"#), "found 255 in row '0'"),
             (row(r#""weak_labels": [9223372036854775807]"#), "found 9223372036854775807"),
-            (row(r#""weak_labels": [0, 1], "data": {"feature": [1e39]}"#), "number out of range"),
+            (row(r#""weak_labels": [0, 1], "data": {"feature": [1e309]}"#), "number out of range"),
             (
                 two(r#""weak_labels": [0], "data": {"text": "x"}"#),
                 "2 weak labels, as in the first row, found 1 in row '7'",

@@ -179,11 +179,6 @@ impl ColumnMoments {
         [moments.mean, moments.squares / self.n_rows as f64]
     }
 
-    /// The value of most cells of a column, if more than half of them are equal by enough to tell.
-    pub(crate) fn most_common(&self, column: usize) -> Option<f64> {
-        self.extremes[column].most_common(self.n_rows)
-    }
-
     /// Whether nearly all cells of a column are equal.
     pub(crate) fn is_nearly_constant(&self, column: usize) -> bool {
         self.extremes[column].is_nearly_constant(self.n_rows)

@@ -94,11 +94,6 @@ impl ExtremeCells {
         }
     }
 
-    /// The value of most cells: of three in four, if this is said in whatever order they came.
-    pub(crate) fn most_common(&self, n_rows: u64) -> Option<f64> {
-        (2 * self.lead > n_rows).then_some(self.common)
-    }
-
     /// Whether more than nine cells in ten are equal; it is so if 95 in 100 are.
     pub(crate) fn is_nearly_constant(&self, n_rows: u64) -> bool {
         self.lead as f64 > MOST_EQUAL * n_rows as f64

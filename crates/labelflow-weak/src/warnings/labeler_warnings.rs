@@ -4,14 +4,14 @@
 //! identifier    at least 10 classes, and more than half as many as votes
 //! contradict    correlation of two labelers' votes ≤ −0.5 on at least 30 common rows (see labeler_pairs.rs)
 //! cannot hold   Σ over common rows |q[a][·][c] − q[b][·][c]|  >  n_a b[a][c] + n_b b[b][c] + 5 % of the common rows
-//! says nothing  b[a][c] ≥ (C − 1) / C for all classes c: labels of 1 / C each keep such bounds, whatever is voted
+//! says nothing  b[a][c] ≥ (C − 1) / C for all labelers and classes: labels of 1 / C each keep such bounds, whatever is voted
 //! ```
 //!
 //! The third is so for any labels y, since |q_a − q_b| ≤ |q_a − y| + |y − q_b|.
 
 use serde::Serialize;
 
-use super::listed;
+use super::{are_odd, listed};
 use crate::labelers::Bounds;
 use crate::votes::{ABSTAIN, CountedVotes, SignalView, cast_votes};
 
@@ -113,14 +113,10 @@ pub enum LabelerWarning {
     },
     /// Bounds that all labels keep.
     #[error(
-        "bounds: {} kept by any labels, so that nothing follows from {}: give bounds well below {limit:.3}, or let them be estimated",
-        that_of(.labelers, *.n_labelers), if .labelers.len() == *.n_labelers { "any vote" } else { "their votes" }
+        "bounds: all are {limit:.3} or more, so that any labels keep them and nothing follows from the votes: give smaller bounds, or let \
+         them be estimated"
     )]
     EmptyBounds {
-        /// The labelers whose bounds say nothing.
-        labelers: Vec<String>,
-        /// Number of all labelers.
-        n_labelers: usize,
         /// What bounds must be below to say something.
         limit: f64,
     },
@@ -135,14 +131,6 @@ fn vote(labelers: &[String]) -> String {
 
 fn more_pairs(n_pairs: usize) -> String {
     if n_pairs == 1 { String::new() } else { format!(" (as do {} more pairs of labelers)", n_pairs - 1) }
-}
-
-fn that_of(labelers: &[String], n_labelers: usize) -> String {
-    match labelers {
-        _ if labelers.len() == n_labelers => "all of them are".to_owned(),
-        [labeler] => format!("that of '{labeler}' is"),
-        _ => format!("those of {} labelers ({}) are", labelers.len(), listed(labelers)),
-    }
 }
 
 /// What warnings must know of votes, from one pass over rows that need not be in memory. Probabilities are rounded to votes.
@@ -269,10 +257,15 @@ impl LabelerTally {
         let mut warnings = Vec::new();
         let silent = (0..self.labelers.len()).filter(|&signal| self.n_votes_of(signal) == 0);
         let labelers: Vec<String> = silent.map(|signal| self.labelers[signal].clone()).collect();
-        if !labelers.is_empty() {
+        if are_odd(labelers.len(), self.labelers.len()) {
             warnings.push(LabelerWarning::SilentLabelers { labelers });
         }
         if self.n_rows < LEAST_ROWS {
+            return warnings;
+        }
+        warnings.extend(self.pairs().filter_map(|pair| self.contradiction(&pair)));
+        // Probabilities that are rounded to the same vote may differ.
+        if !self.are_votes {
             return warnings;
         }
         for (signal, labeler) in self.labelers.iter().enumerate() {
@@ -281,7 +274,6 @@ impl LabelerTally {
                 warnings.push(LabelerWarning::ConstantLabeler { labeler, class });
             }
         }
-        warnings.extend(self.pairs().filter_map(|pair| self.contradiction(&pair)));
         let votes_for =
             |class: usize| -> u64 { (0..self.labelers.len()).map(|signal| self.votes_of(signal)[class]).sum() };
         let rare = (0..self.classes.len()).filter(|&class| votes_for(class) < LEAST_VOTES);
@@ -308,13 +300,9 @@ impl LabelerTally {
     pub fn bounds_warnings(&self, bounds: &Bounds) -> Vec<LabelerWarning> {
         let n_classes = self.classes.len();
         let limit = (n_classes - 1) as f64 / n_classes as f64;
-        let empty = |signal: &usize| bounds.values().row(*signal).iter().all(|&bound| bound >= limit);
-        let labelers: Vec<String> =
-            (0..self.labelers.len()).filter(empty).map(|signal| self.labelers[signal].clone()).collect();
-        let n_labelers = self.labelers.len();
         let mut warnings = Vec::new();
-        if !labelers.is_empty() {
-            warnings.push(LabelerWarning::EmptyBounds { labelers, n_labelers, limit });
+        if bounds.values().iter().all(|&bound| bound >= limit) {
+            warnings.push(LabelerWarning::EmptyBounds { limit });
         }
         if self.are_votes {
             warnings.extend(self.impossible_bounds(bounds));
@@ -484,13 +472,9 @@ mod tests {
 
     #[test]
     fn bounds_that_any_labels_keep_say_nothing() {
-        for (bound, n_empty) in [(1.0, Some(3)), (0.5, Some(3)), (0.49, None)] {
-            let found = warnings(&signals(3, 2, ordinary), Some(bound));
-            let empty = found.iter().find_map(|warning| match warning {
-                LabelerWarning::EmptyBounds { labelers, .. } => Some(labelers.len()),
-                _ => None,
-            });
-            assert_eq!(empty, n_empty, "{bound}");
+        let is_empty = |warning: &LabelerWarning| matches!(warning, LabelerWarning::EmptyBounds { .. });
+        for (bound, expected) in [(1.0, true), (0.5, true), (0.49, false)] {
+            assert_eq!(warnings(&signals(3, 2, ordinary), Some(bound)).iter().any(is_empty), expected, "{bound}");
         }
     }
 

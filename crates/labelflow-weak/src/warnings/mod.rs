@@ -26,6 +26,13 @@ pub enum DataWarning {
     Rules(RuleWarning),
 }
 
+/// Whether so many of all columns or labelers that say nothing are odd: of many, fewer than a fifth are ordinary, as pixels that are never
+/// lit and rules that match no row.
+fn are_odd(n_silent: usize, n_all: usize) -> bool {
+    const MANY: usize = 50;
+    n_silent > 0 && (n_all < MANY || 5 * n_silent >= n_all)
+}
+
 /// Names one after the other; of many, some and the number of the others.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 5;

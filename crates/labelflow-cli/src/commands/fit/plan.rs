@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use labelflow::TrainConfig;
 use labelflow::storage::ModelTask;
 use labelflow::training::{BatchSize, DeviceKind, Preset};
-use labelflow::warnings::DataWarning;
+use labelflow::weak::warnings::DataWarning;
 use labelflow_data::inputs::{KeyColumn, Keyed, RowKeys, Rows};
 use labelflow_data::parts::TableParts;
 use labelflow_data::tables::read_text;
