@@ -8,9 +8,11 @@ mod inputs;
 mod report;
 mod terminal;
 
+use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
+use labelflow::training::becomes_an_error;
 
 use crate::commands::Cli;
 use crate::terminal::{device_memory, output};
@@ -38,7 +40,7 @@ impl From<()> for Outcome {
 /// Exit codes: 0 done, 1 an expectation was missed, 2 error (also clap's own code for wrong arguments).
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    device_memory::silence();
+    report_panics();
     match device_memory::guarded(|| cli.command.run()) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Missed) => ExitCode::from(1),
@@ -49,6 +51,16 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Panics are reported as usual, unless they become errors.
+fn report_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !becomes_an_error(info) {
+            usual(info);
+        }
+    }));
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

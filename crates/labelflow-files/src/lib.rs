@@ -5,7 +5,7 @@
 //! | [`write_atomically`], [`replace`], [`remove`] | files that are written whole or not at all |
 //! | [`FolderLock`] | folders that one process works in at a time |
 //! | [`Sha256`], [`sha256_hex`] | hashes |
-//! | [`guarded`] | decoders of other people, which may panic |
+//! | [`guarded`], [`is_guarded`] | decoders of other people, which may panic |
 
 mod atomic_file;
 mod folder_lock;
@@ -14,5 +14,5 @@ mod sha256;
 
 pub use atomic_file::{AtomicWriter, remove, replace, sync_folder, write_atomically};
 pub use folder_lock::FolderLock;
-pub use foreign_decoder::guarded;
+pub use foreign_decoder::{guarded, is_guarded};
 pub use sha256::{Sha256, sha256_hex};
