@@ -7,11 +7,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use labelflow::Result;
+use labelflow::training::is_out_of_device_memory;
 use pyo3::PyErr;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::error::{ConfigError, exception};
+use crate::error::{ConfigError, DeviceError, exception};
 
 /// From one look for Ctrl-C to the next.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -53,7 +54,7 @@ pub(crate) fn run<T: Send + 'static>(
                 Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
                     abandoned.0.store(true, Ordering::Relaxed);
                 })?,
-                Err(RecvTimeoutError::Disconnected) => return Err(bug(worker.join())),
+                Err(RecvTimeoutError::Disconnected) => return Err(panicked(worker.join())),
             }
         }
     })
@@ -66,8 +67,16 @@ fn on_threads<T: Send>(n_jobs: Option<usize>, work: impl FnOnce() -> T + Send) -
     Ok(pool.install(work))
 }
 
-/// A panic in a worker is a bug of ours; it must not end the interpreter.
-fn bug(outcome: std::thread::Result<()>) -> PyErr {
+/// A panic in a worker is a device without memory or a bug of ours; it must not end the interpreter.
+fn panicked(outcome: std::thread::Result<()>) -> PyErr {
+    if let Err(panic) = &outcome
+        && is_out_of_device_memory(panic.as_ref())
+    {
+        return DeviceError::new_err(
+            "the device has too little free memory; end other programs that use it, take smaller batches (batch_size), or use \
+             device=\"cpu\"",
+        );
+    }
     let reason = match &outcome {
         Ok(()) => "it ended without a result",
         Err(panic) => panic_text(panic.as_ref()),

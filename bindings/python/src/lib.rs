@@ -49,6 +49,13 @@ mod _labelflow {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // This library has a standard library of its own, so the hook is that of no other code in the process.
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !labelflow::training::becomes_an_error(info) {
+                usual(info);
+            }
+        }));
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -38,11 +38,11 @@ macro_rules! trained_model {
                 Ok(Self(std::sync::Arc::new(model)))
             }
 
-            /// The numbers of every epoch and the reason why training ended, as a JSON list of both.
+            /// The numbers of every epoch, how many there were and why training ended, as a JSON list of the three.
             #[getter]
             fn course(&self) -> String {
                 let report = self.0.report();
-                serde_json::to_string(&(&report.history, report.stop)).expect("numbers and names")
+                serde_json::to_string(&(&report.history, report.n_epochs, report.stop)).expect("numbers and names")
             }
         }
     };

@@ -8,9 +8,11 @@ mod inputs;
 mod report;
 mod terminal;
 
+use std::panic;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use labelflow::training::becomes_an_error;
 
 use crate::commands::Cli;
 use crate::flags::standard_streams;
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
     let matches = command.get_matches_mut();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit());
     output::set_strict(cli.strict);
-    device_memory::silence();
+    report_panics();
     // A command reads a pipe once, whatever it opens it for.
     labelflow_files::keep_copies();
     let run = || {
@@ -65,6 +67,16 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Panics are reported as usual, unless they become errors.
+fn report_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !becomes_an_error(info) {
+            usual(info);
+        }
+    }));
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

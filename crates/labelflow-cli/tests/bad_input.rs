@@ -360,6 +360,8 @@ fn a_description_that_is_cut_off_or_edited() {
         ("features = [\"a\", \"b\", \"c\"]", "features = []", "one feature"),
         ("std = [", "std = [0.0, ", "scaler"),
     ];
+    // As format 1, which had no hash of the values, so that they are looked at.
+    let text = text.replace("format = 2", "format = 1");
     for (from, to, part) in edits {
         assert!(text.contains(from), "{from} is not in {text}");
         sandbox.write("model/model.toml", text.replace(from, to));
@@ -367,12 +369,100 @@ fn a_description_that_is_cut_off_or_edited() {
     }
 }
 
+/// Each of these would change predictions, and nothing else would tell.
+#[test]
+fn a_value_of_a_model_that_was_changed() {
+    let sandbox = Sandbox::with_model();
+    let calibrate = "calibrate model --features features.csv --labels labels.csv --sets 0.8";
+    sandbox.labelflow(calibrate).succeeded();
+    let text = sandbox.read("model/model.toml");
+    let model: toml::Table = text.parse().unwrap();
+    let edited = |edit: &dyn Fn(&mut toml::Table)| {
+        let mut model = model.clone();
+        edit(&mut model);
+        toml::to_string(&model).unwrap()
+    };
+    let without = |key: &'static str| edited(&move |model| assert!(model.remove(key).is_some(), "{key}"));
+    let replaced = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from} is not in {text}");
+        text.replace(from, to)
+    };
+    let changed = [
+        without("scaler"),
+        without("certainty"),
+        edited(&|model| model["certainty"].as_table_mut().unwrap().retain(|key, _| key != "sets")),
+        edited(&|model| model["scaler"]["mean"][0] = toml::Value::Float(0.0)),
+        edited(&|model| model["scaler"]["mean"].as_array_mut().unwrap().swap(0, 1)),
+        replaced("classes = [\"0\", \"1\"]", "classes = [\"1\", \"0\"]"),
+        replaced("features = [\"a\", \"b\"", "features = [\"b\", \"a\""),
+        replaced("n_samples = 10", "n_samples = 1"),
+        replaced("\n[config]", "\nunheard_of = 1\n[config]"),
+    ];
+    for changed in changed {
+        sandbox.write("model/model.toml", changed);
+        let parts = ["model/model.toml", "expected values with sha256", "a value was changed, added or removed"];
+        sandbox.refuses(PREDICT, &parts);
+        sandbox.refuses("eval model --features features.csv --labels labels.csv", &parts);
+        sandbox.refuses(calibrate, &parts);
+    }
+    sandbox.write("model/model.toml", without("sha256"));
+    sandbox.refuses(PREDICT, &["model/model.toml", "expected values with sha256", "that were saved"]);
+    // How it is written is nobody's business, nor is where it came from.
+    sandbox.write("model/model.toml", text.clone());
+    sandbox.labelflow(PREDICT).succeeded();
+    let expected = sandbox.read("out.csv");
+    let comment = replaced("[config]", "# the settings\n[config]").replace('\n', "\r\n");
+    for free in [without("origin"), edited(&|_| ()), comment] {
+        sandbox.write("model/model.toml", free);
+        sandbox.labelflow(PREDICT).succeeded();
+        assert_eq!(sandbox.read("out.csv"), expected);
+    }
+}
+
+/// No prediction depends on the metrics.
+#[test]
+fn metrics_that_are_damaged_missing_or_of_another_model() {
+    let sandbox = Sandbox::with_model();
+    sandbox.labelflow(PREDICT).succeeded();
+    let expected = sandbox.read("out.csv");
+    sandbox
+        .labelflow("fit run.toml --features features.csv --signals signals.csv --epochs 30 --seed 1 --out other")
+        .succeeded();
+    let whole = sandbox.read("model/metrics.jsonl");
+    let report = "report model --out page.html";
+    assert!(!sandbox.labelflow(report).succeeded().stderr.contains("metrics"));
+    for (damaged, part) in [
+        (Some(whole[..whole.len() / 2].to_owned()), "metrics.jsonl: expected the numbers of an epoch in line 1"),
+        (Some(sandbox.read("other/metrics.jsonl")), "metrics.jsonl: expected the 30 epochs of the model beside it"),
+        (Some("not json".to_owned()), "metrics.jsonl: expected the numbers of an epoch in line 1"),
+        (None, "metrics.jsonl: reading: No such file"),
+    ] {
+        match &damaged {
+            Some(damaged) => sandbox.write("model/metrics.jsonl", damaged),
+            None => std::fs::remove_file(sandbox.path("model/metrics.jsonl")).unwrap(),
+        }
+        let ran = sandbox.labelflow(PREDICT).succeeded();
+        assert!(!ran.stderr.contains("metrics"), "{}", ran.stderr);
+        assert_eq!(sandbox.read("out.csv"), expected);
+        let ran = sandbox.labelflow(report).succeeded();
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+        // A calibration keeps the number of epochs, and what is left of the metrics.
+        sandbox.labelflow("calibrate model --features features.csv --labels labels.csv --method none").succeeded();
+        assert!(sandbox.read("model/model.toml").contains("n_epochs = 30"));
+        if let Some(damaged) = damaged {
+            assert_eq!(sandbox.read("model/metrics.jsonl"), damaged);
+        }
+        sandbox.labelflow("fit --from model --out model").succeeded();
+        assert_eq!(sandbox.read("model/metrics.jsonl"), whole);
+    }
+}
+
 #[test]
 fn a_model_of_a_later_format() {
     let sandbox = Sandbox::with_model();
-    let later = "format = 2\nlabelflow = \"9.9.9\"\nunheard_of = true\n";
+    let later = "format = 3\nlabelflow = \"9.9.9\"\nunheard_of = true\n";
     sandbox.write("model/model.toml", later);
-    sandbox.refuses(PREDICT, &["model/model.toml", "format 1", "found format 2", "9.9.9"]);
+    sandbox.refuses(PREDICT, &["model/model.toml", "format 2", "found format 3", "9.9.9"]);
 }
 
 #[test]

@@ -73,8 +73,10 @@ fn what_cannot_be_learned_from() {
     sandbox.refuses(&few, &["few.csv", "60 rows", "found 2"]);
     sandbox.refuses(&format!("{CALIBRATE} --sets 1.5"), &["level", "between 0 and 1", "1.5"]);
     sandbox.refuses(&CALIBRATE.replace("calibrate model", "calibrate nowhere"), &["nowhere"]);
+    // As format 1, which had no hash of the values.
     let broken = sandbox
         .read("model/model.toml")
+        .replace("format = 2", "format = 1")
         .replace("[config]", "[certainty.calibration]\nmethod = \"temperature\"\ntemperature = -1.0\n\n[config]");
     sandbox.write("model/model.toml", broken);
     sandbox.refuses(PREDICT, &["temperature", "a positive number", "-1"]);

@@ -117,10 +117,17 @@ fn pages_of_regression() {
 /// A completer has no classes and other terms.
 #[test]
 fn pages_of_completion() {
-    let manifest = "format = 1\ntask = 'completion'\nlabelflow = '0.1.0'\nweights_sha256 = ''\nn_epochs = 1\n\
-                    stop = 'time-limit'\nfeatures = ['x', 'y', 'z']\n[config]\nseed = 3\n";
+    let weights = b"\x02\0\0\0\0\0\0\0{}";
+    let manifest = format!(
+        "format = 1\ntask = 'completion'\nlabelflow = '0.1.0'\nweights_sha256 = '{}'\nn_epochs = 1\nstop = 'time-limit'\n\
+         features = ['x', 'y', 'z']\n[config]\nseed = 3\n",
+        labelflow_files::sha256_hex(weights)
+    );
     let record = r#"{"epoch":0,"loss":1.5,"terms":{"likelihood":2.0,"adversarial":0.5},"learning_rate":0.1,"gradient_norm":null}"#;
-    let sandbox = Sandbox::new().file("m/model.toml", manifest).file("m/metrics.jsonl", record);
+    let sandbox = Sandbox::new()
+        .file("m/weights.safetensors", weights)
+        .file("m/model.toml", manifest)
+        .file("m/metrics.jsonl", record);
     sandbox.labelflow("report m --out page.html").succeeded();
     let page = sandbox.read("page.html");
     for part in ["Term: adversarial", "time limit reached", "completion"] {
@@ -166,13 +173,13 @@ fn what_no_page_can_be_made_of() {
     let sandbox = Sandbox::with_model()
         .file("short.csv", "label\n0\n")
         .file("other.csv", "x,y\n1,2\n")
-        .file("broken/model.toml", "task = 'nothing'\n")
+        .file("broken/model.toml", "format = 1\nlabelflow = '0.1.0'\ntask = 'nothing'\n")
+        .file("broken/weights.safetensors", "")
         .file("halfway/model.toml", "")
+        .file("halfway/weights.safetensors", "")
         .file("unfinished/checkpoint.safetensors", "");
     let model = sandbox.read("model/model.toml");
     sandbox.write("empty/model.toml", &model);
-    sandbox.write("torn/model.toml", &model);
-    sandbox.write("torn/metrics.jsonl", "{\"epoch\":0,");
     sandbox.labelflow("predict model --features features.csv --out predicted.csv").succeeded();
     for (arguments, parts) in [
         ("model", &["a model folder", "--out FILE.html"][..]),
@@ -182,8 +189,7 @@ fn what_no_page_can_be_made_of() {
         ("model --signals-labels labels.csv --out a.html", &["--signals-labels needs --signals"]),
         ("broken --out a.html", &["broken/model.toml", "nothing"]),
         ("halfway --out a.html", &["halfway/model.toml", "missing field"]),
-        ("empty --out a.html", &["empty/metrics.jsonl"]),
-        ("torn --out a.html", &["torn/metrics.jsonl, line 1"]),
+        ("empty --out a.html", &["empty/weights.safetensors"]),
         ("unfinished --out a.html", &["unfinished", "has not ended"]),
         ("model none --out a.html", &["none"]),
         ("--predictions other.csv --out a.html", &["other.csv", "p_<class>"]),

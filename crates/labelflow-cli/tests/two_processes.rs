@@ -1,15 +1,18 @@
 //! Two processes that want the same folder: the second is told of the first, and nothing of either is lost.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 #![cfg(unix)]
 
 mod common;
 
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::Sandbox;
 use common::writers::sandbox_of_writers;
+use labelflow::SavedModel;
+use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::storage::FolderLock;
 
 const FIT: &str = "fit run.toml --features features.csv --signals signals.csv --checkpoint-every 1";
@@ -59,6 +62,63 @@ fn every_command_that_fills_a_folder() {
     }
     // Who only reads may go on.
     sandbox.labelflow("predict model --features features.csv --out taken/labels.csv").succeeded();
+}
+
+/// How often a model is replaced while it is read, unless LABELFLOW_SWAPS says otherwise.
+const N_SWAPS: usize = 200;
+
+fn n_swaps() -> usize {
+    std::env::var("LABELFLOW_SWAPS").map_or(N_SWAPS, |text| text.parse().unwrap())
+}
+
+/// Three models take turns in one folder: two of other data, and one of them calibrated, so of the same weights and other values. What is
+/// predicted meanwhile, and what is loaded, is always one of the three.
+#[test]
+fn a_model_that_is_swapped_while_it_is_read_is_never_a_mixture() {
+    let sandbox = Sandbox::with_model();
+    let scaled = |line: &str| line.split(',').map(|cell| format!("{cell}e1")).collect::<Vec<_>>().join(",") + "\n";
+    let features = sandbox.read("features.csv");
+    let (header, rows) = features.split_once('\n').unwrap();
+    sandbox.write("scaled.csv", format!("{header}\n{}", rows.lines().map(scaled).collect::<String>()));
+    let fit = common::FIT
+        .replace("features.csv", "scaled.csv")
+        .replace("--epochs 30 --out model", "--epochs 20 --out scaled");
+    sandbox.labelflow(&fit).succeeded();
+    sandbox.labelflow(&common::FIT.replace("--out model", "--out calibrated")).succeeded();
+    sandbox.labelflow("calibrate calibrated --features features.csv --labels labels.csv --sets 0.8").succeeded();
+    let predict = |model: &str, out: &str| {
+        sandbox.labelflow(&format!("predict {model} --features features.csv --out {out}")).succeeded();
+        sandbox.read(out)
+    };
+    let load = |name: &str| FittedLabelFlowClassifier::load(&sandbox.path(name)).unwrap();
+    let names = ["model", "scaled", "calibrated"];
+    let models = names.map(load);
+    let (whole, predicted) = (models.each_ref().map(SavedModel::to_bytes), names.map(|name| predict(name, "out.csv")));
+    for pair in [[0, 1], [1, 2], [2, 0]] {
+        assert!(whole[pair[0]] != whole[pair[1]] && predicted[pair[0]] != predicted[pair[1]]);
+    }
+    let (n_swaps, is_done) = (n_swaps(), AtomicBool::new(false));
+    let count = |is_one_of_them: &dyn Fn() -> bool| {
+        let mut n = 0;
+        while !is_done.load(Ordering::Relaxed) {
+            assert!(is_one_of_them(), "a mixture of two models");
+            n += 1;
+        }
+        n
+    };
+    let (n_predicted, n_loaded) = std::thread::scope(|scope| {
+        let predictions = scope.spawn(|| count(&|| predicted.contains(&predict("model", "swapped.csv"))));
+        let loads = scope.spawn(|| count(&|| whole.contains(&load("model").to_bytes())));
+        for swap in 0..n_swaps {
+            models[swap % models.len()].save(&sandbox.path("model")).unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+        (predictions.join().unwrap(), loads.join().unwrap())
+    });
+    assert!(n_predicted > 0 && n_loaded > 0);
+    eprintln!(
+        "a model was replaced {n_swaps} times during {n_predicted} runs of predict and {n_loaded} loads: 0 mixtures, 0 failures"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! | [`InputFile`], [`keep_copies`], [`is_standard`] | files that are read, among them pipes, and `-` |
 //! | [`FolderLock`] | folders that one process works in at a time |
 //! | [`Sha256`], [`sha256_hex`] | hashes |
-//! | [`guarded`] | decoders of other people, which may panic |
+//! | [`guarded`], [`is_guarded`] | decoders of other people, which may panic |
 //! | [`visible`], [`is_unseen`] | text of other people, which a terminal might obey |
 
 mod atomic_file;
@@ -18,7 +18,7 @@ mod visible_text;
 
 pub use atomic_file::{AtomicWriter, remove, replace, sync_folder, write_atomically};
 pub use folder_lock::FolderLock;
-pub use foreign_decoder::guarded;
+pub use foreign_decoder::{guarded, is_guarded};
 pub use input_file::{InputFile, is_standard, keep_copies};
 pub use sha256::{Sha256, sha256_hex};
 pub use visible_text::{is_unseen, visible};

@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+use std::panic;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use labelflow_testing::{READERS, Reader, damaged};
@@ -79,6 +81,28 @@ fn damaged_files() {
         eprintln!("{}", n_cases());
     }
     eprintln!("{n_all} damaged files of {} readers: each was read or refused", READERS.len());
+}
+
+/// The Parquet decoder panics on some files with one wrong byte. They are refused, and the panic hook stays that of the program.
+#[test]
+fn decoders_that_panic_leave_the_panic_hook_alone() {
+    static GUARDED: AtomicUsize = AtomicUsize::new(0);
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| match labelflow_files::is_guarded() {
+        true => drop(GUARDED.fetch_add(1, Ordering::Relaxed)),
+        false => usual(info),
+    }));
+    let folder = tempfile::tempdir().unwrap();
+    let reader = Reader::named("parquet");
+    let mut bytes = (reader.valid)().swap_remove(0);
+    for place in 0..bytes.len() {
+        let right = std::mem::replace(&mut bytes[place], 0x7f);
+        reader.read(folder.path(), &bytes);
+        bytes[place] = right;
+    }
+    let n_guarded = GUARDED.load(Ordering::Relaxed);
+    eprintln!("{n_guarded} panics became errors, and the hook of this test saw each");
+    assert!(n_guarded > 0);
 }
 
 fn try_damaged(reader: &Reader, seed: u64, folder: &std::path::Path) -> usize {

@@ -230,6 +230,58 @@ fn a_model_in_memory_is_the_same_and_what_is_none_is_told() {
 }
 
 #[test]
+fn a_model_in_memory_whose_values_were_changed_is_refused() {
+    let problem = problem(60, 2);
+    let model = small(3).fit(&dataset(&problem)).unwrap();
+    // In the metadata of the file, as JSON: of the same length, so that it is whole.
+    let changed = |from: &str, to: &str| {
+        let mut bytes = model.to_bytes();
+        let place = bytes.windows(from.len()).position(|part| part == from.as_bytes()).expect(from);
+        bytes[place..][..to.len()].copy_from_slice(to.as_bytes());
+        FittedLabelFlowClassifier::from_bytes(&bytes)
+    };
+    for (from, to) in [
+        (r#"classes = [\"0\", \"1\"]"#, r#"classes = [\"1\", \"0\"]"#),
+        ("[scaler]", "[Scaler]"),
+        ("n_samples = 10", "n_samples = 90"),
+    ] {
+        assert_eq!(from.len(), to.len());
+        let error = changed(from, to).unwrap_err().to_string();
+        assert!(error.contains("a value was changed, added or removed"), "{error}");
+    }
+    changed("n_samples = 10", "n_samples = 10").unwrap();
+}
+
+/// A reader that opened `model.toml` twice would find another model's the second time.
+#[cfg(unix)]
+#[test]
+fn each_file_of_a_model_is_opened_once() {
+    let problem = problem(40, 2);
+    let folder = tempfile::tempdir().unwrap();
+    let [old, new] = [1.0, 2.0].map(|factor| {
+        let features = Features::new(problem.features.values().mapv(|value| factor * value)).unwrap();
+        let bounds = Bounds::measured(&problem.signals, &problem.truth).unwrap();
+        small(2).fit(&WeakDataset::new(features, problem.signals.clone(), bounds).unwrap()).unwrap()
+    });
+    let path = folder.path().join("model.toml");
+    let [new_manifest, old_manifest] = [&new, &old].map(|model| {
+        model.save(folder.path()).unwrap();
+        std::fs::read(&path).unwrap()
+    });
+    std::fs::remove_file(&path).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    std::thread::spawn(move || {
+        for manifest in [old_manifest, new_manifest] {
+            // It waits for somebody who reads, who sees the end of the file before the next one begins.
+            std::fs::write(&path, manifest).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+    });
+    let loaded = FittedLabelFlowClassifier::load(folder.path()).unwrap();
+    assert!(loaded.to_bytes() == old.to_bytes(), "a mixture of two models");
+}
+
+#[test]
 fn a_crash_between_the_two_renames_leaves_a_whole_model() {
     let problem = problem(40, 2);
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use labelflow::learners::Scaling;
 use labelflow::learners::{FitOptions, FittedLabelFlowRegressor};
 use labelflow::rows::{LabelRange, TrueValues};
 use labelflow::rules::{AverageRules, Claim, Region, Rule, RuleDataset};
-use labelflow::storage::ModelTask;
+use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow::training::{BatchSize, EpochEvent, Observer, StopReason};
 use labelflow::{Features, LabelFlowRegressor, TrainConfig};
 use ndarray::{Array2, array};
@@ -103,7 +103,7 @@ fn a_saved_model_predicts_the_same_and_is_not_taken_for_another() {
     let model = small(5).fit(&dataset).unwrap();
     let folder = tempfile::tempdir().unwrap();
     model.save(folder.path()).unwrap();
-    assert_eq!(ModelTask::of_folder(folder.path()).unwrap(), ModelTask::Regression);
+    assert_eq!(ModelRecord::read(folder.path()).unwrap().task, ModelTask::Regression);
     let loaded = FittedLabelFlowRegressor::load(folder.path()).unwrap();
     assert_eq!(
         loaded.predict_distribution(dataset.features()).unwrap(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use labelflow::calibration::CalibrationMethod;
 use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
@@ -52,7 +52,8 @@ pub(crate) enum CalibrationName {
 }
 
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
-    let Model::Classifier(model) = Model::load(&args.model, DeviceName::Cpu)? else {
+    let (model, record) = Model::load_with_record(&args.model, DeviceName::Cpu)?;
+    let Model::Classifier(model) = model else {
         bail!(
             "{}: expected a classifier, found a model for regression; `labelflow eval` shows how good its intervals are",
             args.model.display()
@@ -68,14 +69,19 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         anyhow::Ok(classification_metrics(&model.predict_proba(&features)?, &truth)?)
     };
     let [before, after_metrics] = [&before, &after].map(judge);
-    save(&after, &args.model)?;
+    save(&after, &args.model, &record)?;
     show(&before?, &after_metrics?, &after)
 }
 
-/// Saves a model where it was, with what is known of its origin.
-fn save(model: &FittedLabelFlowClassifier, folder: &Path) -> anyhow::Result<()> {
+/// Saves a model where it was, with what is known of its origin, if it is still there.
+fn save(model: &FittedLabelFlowClassifier, folder: &Path, record: &ModelRecord) -> anyhow::Result<()> {
     let _claim = ClaimedFolder::open(folder)?;
-    match ModelRecord::read(folder)?.origin::<toml::Table>(folder)? {
+    ensure!(
+        ModelRecord::read(folder)? == *record,
+        "{}: expected the model that was calibrated, found another one, which has replaced it meanwhile; calibrate that one",
+        folder.display()
+    );
+    match record.origin::<toml::Table>(folder)? {
         Some(origin) => model.save_with_origin(folder, &origin)?,
         None => model.save(folder)?,
     }

@@ -10,7 +10,6 @@
 use std::path::Path;
 
 use anyhow::Context;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file in a model folder.
@@ -46,17 +45,12 @@ impl Scores {
 
 /// All lines of a file; none where there is no file.
 pub(crate) fn read_evaluations(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
-    match path.try_exists() {
-        Ok(false) => Ok(Vec::new()),
-        _ => read_json_lines(path, "an evaluation"),
+    if let Ok(false) = path.try_exists() {
+        return Ok(Vec::new());
     }
-}
-
-/// What each line of a file says.
-pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path, expected: &str) -> anyhow::Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let line = |(index, line): (usize, &str)| {
-        let place = || format!("{}, line {}: expected {expected}", path.display(), index + 1);
+        let place = || format!("{}, line {}: expected an evaluation", path.display(), index + 1);
         serde_json::from_str(line).with_context(place)
     };
     text.lines().enumerate().map(line).collect()

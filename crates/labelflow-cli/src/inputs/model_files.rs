@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use labelflow::storage::ModelTask;
-
 use super::completer::CHECKPOINT;
 use super::evaluation_file::EVALUATION;
 
 /// The manifests that a folder may have; the second after a crash while saving.
 pub(crate) const MANIFESTS: [&str; 2] = ["model.toml", "model.toml.new"];
-pub(crate) const METRICS: &str = "metrics.jsonl";
 const OTHERS: [&str; 6] =
-    ["weights.safetensors", "weights.safetensors.new", METRICS, "metrics.jsonl.new", EVALUATION, CHECKPOINT];
+    ["weights.safetensors", "weights.safetensors.new", "metrics.jsonl", "metrics.jsonl.new", EVALUATION, CHECKPOINT];
 
 /// Whether a file of this name belongs to the model in its folder, if there is one. A name alone says little: other programs have a
 /// `model.toml` too.
@@ -23,5 +20,11 @@ pub(crate) fn is_model_file(path: &Path) -> bool {
 
 /// Whether a folder holds a model, or what is there of one while it is trained.
 pub(crate) fn is_model(folder: &Path) -> bool {
-    ModelTask::of_folder(folder).is_ok() || folder.join(CHECKPOINT).is_file()
+    MANIFESTS.iter().any(|name| is_manifest(&folder.join(name))) || folder.join(CHECKPOINT).is_file()
+}
+
+/// Whether a file says what the weights beside it are, be they damaged or not.
+fn is_manifest(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("weights_sha256"))
 }

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use labelflow::storage::ModelTask;
+use labelflow::storage::{ModelFiles, ModelTask};
 use labelflow::training::{EpochRecord, StopReason};
 use serde::Deserialize;
 
-use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations, read_json_lines};
-use crate::inputs::model_files::{MANIFESTS, METRICS};
+use crate::inputs::evaluation_file::{EVALUATION, Evaluation, read_evaluations};
+use crate::inputs::model_files::MANIFESTS;
+use crate::terminal::output;
 
-/// A model folder, without the weights.
+/// A model folder, without its weights.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelFolder {
     /// As it was named.
@@ -25,6 +25,7 @@ pub(crate) struct ModelFolder {
 pub(crate) struct ModelManifest {
     pub(crate) task: ModelTask,
     pub(crate) labelflow: String,
+    pub(crate) n_epochs: usize,
     pub(crate) stop: StopReason,
     pub(crate) features: Vec<String>,
     #[serde(default)]
@@ -41,16 +42,15 @@ impl ModelFolder {
     }
 
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let manifest = MANIFESTS.iter().map(|name| path.join(name)).find(|path| path.is_file());
-        let Some(manifest) = manifest else {
-            bail!("{}: expected a folder with {}, found none", path.display(), MANIFESTS[0]);
-        };
-        let reading = || format!("reading {}", manifest.display());
-        let text = std::fs::read_to_string(&manifest).with_context(reading)?;
+        let files = ModelFiles::read(path)?;
+        let history = files.history().unwrap_or_else(|error| {
+            output::note(&format!("{error}; the course of training is not shown"));
+            &[]
+        });
         Ok(Self {
             name: path.display().to_string(),
-            manifest: toml::from_str(&text).with_context(reading)?,
-            history: read_json_lines(&path.join(METRICS), "an epoch")?,
+            manifest: files.manifest()?,
+            history: history.to_vec(),
             evaluations: read_evaluations(&path.join(EVALUATION))?,
         })
     }

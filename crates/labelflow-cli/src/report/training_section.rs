@@ -96,7 +96,7 @@ fn models_table(folders: &[ModelFolder]) -> PageTable {
         vec![
             folder.name.clone(),
             manifest.task.to_string(),
-            folder.history.len().to_string(),
+            manifest.n_epochs.to_string(),
             why_ended(manifest.stop).to_owned(),
             loss.unwrap_or_default(),
             labels,

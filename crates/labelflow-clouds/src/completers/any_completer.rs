@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use labelflow::storage::{Checkpoint, ModelTask, SavedModel};
+use labelflow::storage::{Checkpoint, ModelFiles, ModelTask, SavedModel};
 use labelflow::training::{DeviceKind, Observer, Report};
 use labelflow::{Error, Result};
 
@@ -172,12 +172,10 @@ macro_rules! completers {
 
             /// Reads a model, onto the device cpu.
             pub fn load(folder: &Path) -> Result<Self> {
-                let task = ModelTask::of_folder(folder)?;
-                $(if task == <$learner>::TASK {
-                    return SavedModel::load(folder).map(Self::$kind);
-                })+
-                let found = format!("one for {task}");
-                Err(Error::format(folder, "a model that completes point clouds", found))
+                let not_one = |task| {
+                    Error::format(folder, "a model that completes point clouds", format!("one for {task}"))
+                };
+                Self::of_files(ModelFiles::read(folder)?, not_one)
             }
 
             /// The model as one file in memory.
@@ -187,11 +185,15 @@ macro_rules! completers {
 
             /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
             pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-                let task = ModelTask::of_bytes(bytes)?;
+                Self::of_files(ModelFiles::from_bytes(bytes)?, no_completer)
+            }
+
+            fn of_files(files: ModelFiles, not_one: impl FnOnce(ModelTask) -> Error) -> Result<Self> {
+                let task = files.record().task;
                 $(if task == <$learner>::TASK {
-                    return SavedModel::from_bytes(bytes).map(Self::$kind);
+                    return files.into_model().map(Self::$kind);
                 })+
-                Err(no_completer(task))
+                Err(not_one(task))
             }
         }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use labelflow::SavedModel;
 use labelflow::learners::FittedLabelFlowClassifier;
-use labelflow::storage::{Checkpoint, ModelTask};
+use labelflow::storage::{Checkpoint, ModelRecord, ModelTask};
 use labelflow::training::StopReason;
 use labelflow_clouds::completers::{
     AnyCompleter, Completer, CompletionDataset, CompletionLearner, CompletionOptions, FittedCompleter,
@@ -64,7 +64,7 @@ where
     let model = config.fit_with(&dataset(), None, &mut ()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     model.save(folder.path()).unwrap();
-    assert_eq!(ModelTask::of_folder(folder.path()).unwrap(), task);
+    assert_eq!(ModelRecord::read(folder.path()).unwrap().task, task);
     let options = CompletionOptions { n_completions: 3, ..CompletionOptions::default() };
     let completions = model.complete(&scan, &options).unwrap();
     let loaded = FittedCompleter::<L>::load(folder.path()).unwrap();

@@ -1,5 +1,6 @@
 //! Everything that training needs to go on as if it had never stopped.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -123,10 +124,14 @@ impl Checkpoint {
 }
 
 /// A safetensors file in memory.
-pub(crate) fn to_safetensors(tensors: &BTreeMap<String, &TensorData>, metadata: Option<String>) -> Vec<u8> {
+pub(crate) fn to_safetensors<D: Borrow<TensorData>>(
+    tensors: &BTreeMap<String, D>,
+    metadata: Option<String>,
+) -> Vec<u8> {
     let views: BTreeMap<&String, TensorView<'_>> = tensors
         .iter()
         .map(|(name, data)| {
+            let data = data.borrow();
             let dtype = match data.dtype() {
                 DType::F64 => Dtype::F64,
                 _ => Dtype::F32,

@@ -3,7 +3,8 @@
 use labelflow_flow::Flow;
 
 use crate::learners::{FittedFlow, FlowLearner, FlowSettings, Scaler};
-use crate::storage::saved_model::{MODEL, Manifest, ModelTask, SavedModel, n_hidden_weights};
+use crate::storage::model_files::MODEL;
+use crate::storage::{Manifest, ModelTask, SavedModel, n_hidden_weights};
 use crate::training::{DeviceKind, Report};
 use crate::{Error, Result};
 

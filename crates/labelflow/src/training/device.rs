@@ -65,8 +65,8 @@ impl DeviceKind {
     /// All devices of a type.
     #[cfg(any(feature = "cuda", feature = "wgpu"))]
     fn all(kind: burn::tensor::DeviceType) -> Vec<Device> {
-        // Drivers report a missing library or device by panicking; that must not end the program.
-        std::panic::catch_unwind(|| Device::enumerate(kind).into_vec()).unwrap_or_default()
+        // Drivers report a missing library or device by panicking.
+        labelflow_files::guarded(|| Device::enumerate(kind).into_vec()).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod batch;
 mod device;
 pub(crate) mod epochs;
 mod flat_module;
+mod foreign_panic;
 #[cfg(test)]
 mod golden;
 mod objective;
@@ -19,6 +20,7 @@ pub(crate) use batch::{Tracker, no_labels};
 pub use device::DeviceKind;
 pub(crate) use epochs::{Course, Start, Trainee, run_epochs};
 pub use flat_module::FlatModule;
+pub use foreign_panic::{becomes_an_error, is_out_of_device_memory};
 /// The random numbers that a purpose draws for the n-th time.
 pub use labelflow_weak::numerics::indexed_stream as stream;
 pub use objective::{Objective, ObjectiveValue};

@@ -150,7 +150,7 @@ impl<'a> EpochLog<'a> {
 
     /// The course of training.
     pub fn report(self, stop: StopReason) -> Report {
-        Report { history: self.history, stop }
+        Report { n_epochs: self.history.len(), history: self.history, stop }
     }
 }
 

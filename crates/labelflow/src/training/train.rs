@@ -137,8 +137,10 @@ pub enum StopReason {
 /// The course of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Every epoch.
+    /// Every epoch; none of a model that was loaded without its `metrics.jsonl`.
     pub history: Vec<EpochRecord>,
+    /// How many epochs there were.
+    pub n_epochs: usize,
     /// Why it ended.
     pub stop: StopReason,
 }

@@ -86,8 +86,7 @@ class Flow(Estimator):
     def _set_model(self, model: Any) -> None:
         """Sets the model and the attributes that describe its training."""
         self.model_ = model
-        self.history_, self.stop_reason_ = json.loads(model.course)
-        self.n_iter_ = len(self.history_)
+        self.history_, self.n_iter_, self.stop_reason_ = json.loads(model.course)
 
     def _set_names(self, model: Any) -> None:
         """Sets the names that a loaded model holds."""

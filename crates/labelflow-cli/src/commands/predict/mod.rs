@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use labelflow::learners::{FittedLabelFlowClassifier, FittedLabelFlowRegressor, PartDistribution, ValueDistribution};
 use labelflow::rows::SoftLabels;
-use labelflow::storage::{ModelTask, SavedModel};
+use labelflow::storage::{ModelFiles, ModelRecord, ModelTask};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
     Keyed, LabelColumns, LabelExtras, LabelRows, RowNames, SignalsOptions, ValueLabels, read_features, read_signals,
@@ -331,21 +331,29 @@ fn in_places(labels: &ValueLabels, known: &[usize], rows: &FeatureRows) -> Value
 
 impl Model {
     pub(crate) fn load(folder: &Path, device: DeviceName) -> anyhow::Result<Self> {
-        let load = || -> anyhow::Result<Self> {
-            Ok(match ModelTask::of_folder(folder)? {
+        Ok(Self::load_with_record(folder, device)?.0)
+    }
+
+    /// The model, and what is recorded of it.
+    pub(crate) fn load_with_record(folder: &Path, device: DeviceName) -> anyhow::Result<(Self, ModelRecord)> {
+        let load = || {
+            let files = ModelFiles::read(folder)?;
+            let record = files.record().clone();
+            let model = match record.task {
                 ModelTask::Classification => {
-                    let model = FittedLabelFlowClassifier::load(folder)?;
+                    let model: FittedLabelFlowClassifier = files.into_model()?;
                     Self::Classifier(model.to_device(device.into())?)
                 }
                 ModelTask::Regression => {
-                    let model = FittedLabelFlowRegressor::load(folder)?;
+                    let model: FittedLabelFlowRegressor = files.into_model()?;
                     Self::Regressor(model.to_device(device.into())?)
                 }
                 task => bail!(
-                    "expected a model for classification or regression, found one for {task}; `labelflow complete` \
-                     takes those for completion"
+                    "expected a model for classification or regression, found one for {task}; `labelflow complete` takes \
+                     those for completion"
                 ),
-            })
+            };
+            Ok((model, record))
         };
         load().with_context(|| format!("loading the model {}", folder.display()))
     }

@@ -241,7 +241,7 @@ fn carry_out_one(
         intervals: intervals.clone(),
         seconds,
         epoch_ms: clock.median_ms(),
-        n_epochs: report.as_ref().map(|report| report.history.len()),
+        n_epochs: report.as_ref().map(|report| report.n_epochs),
         stop: report.as_ref().map(|report| report.stop),
         completion_ms,
         expectation: run.expectation.clone(),
