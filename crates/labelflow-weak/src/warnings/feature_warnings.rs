@@ -62,7 +62,8 @@ pub enum FeatureWarning {
     },
     /// A column that is called like the true labels.
     #[error(
-        "the column '{column}' is named like true labels; what is predicted from them fails where they are not known: leave it out if it holds labels"
+        "the column '{column}' is named like true labels; what is predicted from them fails where they are not known: \
+         leave it out if it holds labels"
     )]
     LabelColumn {
         /// Its name.
@@ -70,7 +71,8 @@ pub enum FeatureWarning {
     },
     /// A column that holds what a labeler says.
     #[error(
-        "the column '{column}' holds the votes of the labeler '{labeler}', so that the model need only repeat them: leave it out"
+        "the column '{column}' holds the votes of the labeler '{labeler}', so that the model need only repeat them: \
+         leave it out"
     )]
     VoteColumn {
         /// Its name.
@@ -80,7 +82,7 @@ pub enum FeatureWarning {
     },
     /// Cells that are far from all others of their column.
     #[error(
-        "the column '{column}' is {value:e} in row {row}{}, so far from all others that it is taken for the nearest of them: \
+        "the column '{column}' is {value:e} in row {row}{}, so far from all others that scaling takes it for the nearest of them: \
          correct or remove it",
         more_cells(*.n_cells)
     )]
@@ -393,8 +395,8 @@ mod tests {
     fn a_cell_far_off_is_named_with_its_row_and_value() {
         let mut rows = Array2::from_shape_fn((200, 2), |(row, column)| noise(row, column));
         rows[[41, 1]] = -3e38;
-        let expected = "the column 'b' is -3e38 in row 41, so far from all others that it is taken for the nearest of them: correct or \
-                        remove it";
+        let expected = "the column 'b' is -3e38 in row 41, so far from all others that scaling takes it for the nearest of them: \
+                        correct or remove it";
         assert_eq!(texts(&["a", "b"], &rows), [expected]);
     }
 
