@@ -63,7 +63,8 @@ impl ClaimedFolder {
         let lines: BTreeSet<String> = own.filter_map(|file| line(&self.path, &file)).collect();
         let list = self.path.join(OWN_FILES);
         match lines.is_empty() {
-            true => labelflow_files::remove(&list),
+            // There is none in most folders: models need no list.
+            true => std::fs::remove_file(&list).or(Ok(())),
             false => labelflow_files::replace(&list, lines.into_iter().collect::<String>().as_bytes()),
         }
     }
