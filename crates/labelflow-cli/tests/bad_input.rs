@@ -452,8 +452,8 @@ fn metrics_that_are_damaged_missing_or_of_another_model() {
         if let Some(damaged) = damaged {
             assert_eq!(sandbox.read("model/metrics.jsonl"), damaged);
         }
-        sandbox.labelflow("fit --from model --out model").succeeded();
-        assert_eq!(sandbox.read("model/metrics.jsonl"), whole);
+        sandbox.labelflow("fit --from model --out again").succeeded();
+        assert_eq!(sandbox.read("again/metrics.jsonl"), whole);
     }
 }
 

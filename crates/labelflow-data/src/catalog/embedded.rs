@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(class_counts(&table.truth), [357, 212]);
         assert_eq!(table.truth.labels()[0], 1, "the first row is malignant");
         assert_eq!(table.features.names()[20], "worst radius");
-        assert_eq!(table.features.values()[[0, 20]], 25.38);
+        assert_eq!(table.features.rounded()[[0, 20]], 25.38);
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((table.features.n_rows(), table.features.d_features()), (442, 10));
         assert_eq!((table.truth.n_rows(), table.truth.extremes()), (442, (25.0, 346.0)));
         let first = [59.0, 2.0, 32.1, 101.0, 157.0, 93.2, 38.0, 4.0, 4.8598, 87.0];
-        assert_eq!(table.features.values().row(0).to_vec(), first);
+        assert_eq!(table.features.rounded().row(0).to_vec(), first);
         let mean = table.truth.values().iter().sum::<f64>() / 442.0;
         assert!((mean - 152.1335).abs() < 1e-4, "{mean}");
     }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
 use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
-use labelflow_files::{Sha256, sha256_hex};
+use labelflow_files::{InputFile, Sha256, is_standard, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use super::args::FitSettings;
@@ -73,7 +73,8 @@ impl Origin {
         let input = |(flag, path): (&str, PathBuf)| {
             let (sha256, path) = match is_there(&path) {
                 true => (Some(sha256_of(&path)?), relative_to(&plan.out, &path)),
-                false => (None, path),
+                // Of a pipe nothing else is left.
+                false => (sha256_of_pipe(&path)?, path),
             };
             // TOML is text.
             let path = PathBuf::from(path.to_string_lossy().into_owned());
@@ -121,7 +122,7 @@ impl Origin {
                 continue;
             };
             *path = from_folder(&start, path);
-            ensure!(is_there(path), "{}: no such file: {place} (move a model together with its data)", path.display());
+            ensure!(is_there(path), "{}: no such file: {place} (move a model together with its data; what was read from a pipe is gone)", path.display());
             ensure!(
                 sha256_of(path)? == *expected,
                 "{}: expected sha256 {expected}, found another file: {place}",
@@ -222,6 +223,17 @@ fn is_there(path: &Path) -> bool {
     path.is_file()
         || path.is_dir()
         || (TableParts::is_several(path) && TableParts::find(path).is_ok_and(|files| !files.is_empty()))
+}
+
+/// The hash of what was read from a pipe, if the path is that of one.
+fn sha256_of_pipe(path: &Path) -> anyhow::Result<Option<String>> {
+    if !path.exists() && !is_standard(path) {
+        return Ok(None);
+    }
+    let mut hasher = Sha256::default();
+    let mut read = || std::io::copy(&mut InputFile::open(path)?, &mut hasher);
+    read().with_context(|| format!("reading {}", path.display()))?;
+    Ok(Some(hasher.hex()))
 }
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.

@@ -155,7 +155,7 @@ mod tests {
         // "Some film" has no vote, "Awful!" no vector, "Zzz" neither.
         assert_eq!(problem.train_truth.labels(), [1, 0]);
         assert_eq!(problem.test.truth.labels(), [1, 0]);
-        let features = problem.train.features().values();
+        let features = problem.train.features().rounded();
         assert_eq!(features.row(0).to_vec(), [5.0 / 3.0, 1.0 / 3.0]);
         assert!(problem.train.bounds().values().iter().all(|&bound| bound == 0.01));
         assert!(problem.simulation.is_none());
