@@ -131,7 +131,7 @@ kill-test: nextest ## Kill training and every command that writes KILLS times at
 # A target is a reader of crates/labelflow-testing, or `model` or `checkpoint`; FUZZ_TARGETS="csv ply" leaves out others. Inputs that fail
 # are in fuzz/artifacts/TARGET.
 MINUTES ?= 10
-FUZZ_TARGETS ?= $$(ls corpus)
+FUZZ_TARGETS ?= $$(ls corpus | grep -vx seeds)
 # Fuzzing saved models compiles the tensor library, which takes long. FUZZ_FEATURES= leaves them out.
 FUZZ_FEATURES ?= --features models
 FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 -max_len=65536 -print_final_stats=1

@@ -193,7 +193,7 @@ fn read_groups(path: &Path, options: &CloudOptions, frame: &Frame) -> anyhow::Re
     let mut groups = Groups::new();
     for entry in entries(path)? {
         let inner = if entry.is_dir() { entries(&entry)? } else { vec![entry.clone()] };
-        for file in inner.iter().filter(|file| file.is_file()) {
+        for file in inner.iter().filter(|file| !file.is_dir()) {
             let tree = frame.tree(&read_cloud_with(file, options)?)?;
             groups.entry(name_of(&entry)).or_default().push(tree);
         }

@@ -159,12 +159,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
     }
 }
 
-/// One row as it stands in the file.
+/// One row as it stands in the file. Classes are few: a packed file of votes must not take much more memory than its text.
 #[derive(Deserialize)]
 struct RawRow {
     #[serde(default)]
-    label: Option<i64>,
-    weak_labels: Vec<i64>,
+    label: Option<i16>,
+    weak_labels: Vec<i16>,
     #[serde(default)]
     data: RawData,
 }
@@ -178,7 +178,7 @@ struct RawData {
 
 impl RawRow {
     /// Its class, if it has one.
-    fn class(&self) -> Option<i64> {
+    fn class(&self) -> Option<i16> {
         self.label.filter(|&label| label != -1)
     }
 
@@ -250,7 +250,7 @@ impl RawRows {
 
     fn finish(self, classes: &[String]) -> Result<WrenchRows> {
         let Self { path, rows } = self;
-        let n_classes = classes.len() as i64;
+        let n_classes = classes.len() as i16;
         for (id, row) in &rows {
             let votes = row.weak_labels.iter().map(|vote| ("weak labels", vote));
             let mut all = votes.chain(row.label.iter().map(|label| ("a label", label)));
@@ -355,7 +355,8 @@ mod tests {
             (row(r#""weak_labels": []"#), "one labeler"),
             (row(r#""weak_labels": [0, -2]"#), "weak labels from 0 to 1, or -1, found -2 in row '0'"),
             (row(r#""weak_labels": [0, 255]"#), "found 255 in row '0'"),
-            (row(r#""weak_labels": [9223372036854775807]"#), "found 9223372036854775807"),
+            (row(r#""weak_labels": [32767]"#), "found 32767 in row '0'"),
+            (row(r#""weak_labels": [9223372036854775807]"#), "integer `9223372036854775807`"),
             (row(r#""weak_labels": [0, 1], "data": {"feature": [1e309]}"#), "number out of range"),
             (
                 two(r#""weak_labels": [0], "data": {"text": "x"}"#),

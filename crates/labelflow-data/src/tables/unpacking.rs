@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 const ALWAYS_FINE: u64 = 256 << 20;
 /// How much larger than the file it may be beyond that.
 const LARGEST_RATIO: u64 = 200;
-/// Text may have this share of both: it takes more room in memory than in a file. A vote of one digit and its comma is a number of eight bytes.
+/// Text may have this share of both: what is read of it can take more room than the text.
 const SHARE_OF_TEXT: u64 = 4;
 
 /// What a file of so many bytes may unpack to, in bytes.
