@@ -184,7 +184,7 @@ impl Arguments {
 }
 
 fn random_features(n_rows: usize, d_features: usize, rng: &mut ChaCha8Rng) -> Features {
-    let values = Array2::from_shape_simple_fn((n_rows, d_features), || StandardNormal.sample(rng));
+    let values = Array2::<f32>::from_shape_simple_fn((n_rows, d_features), || StandardNormal.sample(rng));
     Features::new(values).unwrap()
 }
 
@@ -193,7 +193,7 @@ fn random_dataset(n_rows: usize, d_features: usize, rng: &mut ChaCha8Rng) -> Wea
     let features = random_features(n_rows, d_features, rng);
     let class1 = Array2::from_shape_fn((n_rows, N_SIGNALS), |(row, signal)| {
         let column = (d_features - 1) * signal / (N_SIGNALS - 1);
-        1.0 / (1.0 + (-STEEPNESS * features.values()[[row, column]]).exp())
+        1.0 / (1.0 + (-STEEPNESS * features.values()[[row, column]] as f32).exp())
     });
     let signals = WeakSignals::from_class1_probabilities(class1).unwrap();
     let bounds = Bounds::constant(BOUND, &signals).unwrap();
