@@ -56,6 +56,14 @@ def test_folder(fitted, planted, tmp_path):
     assert loaded.get_params()["n_steps"] == 2 and loaded.classes_.tolist() == [0, 1]
     again = loaded.set_params(bounds=fitted.bounds_).fit(planted.X, planted.votes)
     np.testing.assert_array_equal(again.predict_proba(planted.X), fitted.predict_proba(planted.X))
+    # No prediction depends on the metrics; all depend on the order of the classes.
+    (tmp_path / "model" / "metrics.jsonl").unlink()
+    lost = LabelFlowClassifier.load(tmp_path / "model")
+    assert lost.history_ == [] and lost.n_iter_ == fitted.n_iter_
+    text = (tmp_path / "model" / "model.toml").read_text()
+    (tmp_path / "model" / "model.toml").write_text(text.replace('["0", "1"]', '["1", "0"]'))
+    with pytest.raises(labelflow.FormatError, match="a value was changed"):
+        LabelFlowClassifier.load(tmp_path / "model")
     with pytest.raises(labelflow.FormatError, match="expected a model folder"):
         LabelFlowClassifier.load(tmp_path / "none")
 
