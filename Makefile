@@ -124,9 +124,10 @@ deny: ## Check licences, advisories, sources and versions of dependencies, and t
 
 # Half of the kills in training, half in commands that write.
 KILLS ?= 300
+SWAPS ?= 5000
 .PHONY: kill-test
-kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300, a minute or two)
-	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) cargo nextest run --workspace --success-output immediate -E 'binary(kills)'
+kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300), and replace a model SWAPS times while it is read (5000); a few minutes
+	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) LABELFLOW_SWAPS=$(SWAPS) cargo nextest run --workspace --success-output immediate -E 'binary(kills) + test(swapped_while_it_is_read)'
 
 # A target is a reader of crates/labelflow-testing, or `model` or `checkpoint`; FUZZ_TARGETS="csv ply" leaves out others. Inputs that fail
 # are in fuzz/artifacts/TARGET.
@@ -148,14 +149,25 @@ fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, 
 test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine with a GPU)
 	cargo nextest run --release -p labelflow --test devices --features "$(FEATURES)" --success-output immediate
 
-# The one unsafe block of the fused operations is a call of gemm. Results: docs/measurements/reliability.md.
+# The files with unsafe blocks are compiled by themselves in tools/unsafe_blocks: the tensor library would take ten minutes with the address
+# sanitizer, and longer for Miri. Which of them are covered by what: docs/measurements/reliability.md.
+SANITIZE = RUSTFLAGS=-Zsanitizer=address cargo +nightly test --target x86_64-unknown-linux-gnu
+SANITIZE_PYTHON = $(CARGO_TARGET_DIR)/sanitize-python
+
 .PHONY: sanitize
-sanitize: ## Run the tests of the fused operations with the address sanitizer (nightly compiler; compiles for ten minutes)
-	RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p labelflow-flow --lib --test fused --target x86_64-unknown-linux-gnu
+sanitize: ## Run the tests of unsafe blocks with the address sanitizer (nightly compiler, Python as a shared library; a minute)
+	$(PYTHON) -m venv $(SANITIZE_PYTHON) && $(SANITIZE_PYTHON)/bin/pip install --quiet --disable-pip-version-check numpy
+	cd tools/unsafe_blocks && PYO3_PYTHON=$(SANITIZE_PYTHON)/bin/python ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONPATH=$$($(SANITIZE_PYTHON)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
+		LD_LIBRARY_PATH=$$($(PYTHON) -c "import sysconfig; print(sysconfig.get_config_var('LIBDIR'))") $(SANITIZE) --features python
+
+.PHONY: sanitize-flow
+sanitize-flow: ## Run all tests of the fused operations and of recordings with the address sanitizer (nightly compiler; compiles for ten minutes)
+	$(SANITIZE) -p labelflow-flow --lib --test fused
 
 .PHONY: miri
-miri: ## Run the unit tests of the fused operations under Miri (nightly compiler with miri and rust-src; compiles for long)
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p labelflow-flow --lib fused
+miri: ## Run the tests of unsafe blocks under Miri, but for those in Python's memory (nightly compiler with miri and rust-src; a minute)
+	cd tools/unsafe_blocks && cargo +nightly miri test fused::matmul
 
 # Finished runs are kept, so an interrupted table resumes. JOBS=8 makes eight runs at a time.
 JOBS ?= 1

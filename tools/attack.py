@@ -296,7 +296,7 @@ def pairs(attack: Attack) -> None:
     def calibrate(features: Path, labels: Path, key: list[str]) -> Answer:
         copy = features.parent / "model"
         shutil.copytree(model, copy)
-        out = features.parent / "labels.csv"
+        out = features.parent / "found-labels.csv"
         plain = write(tables["features"], features.parent / "plain.csv")
         done = attack.run("calibrate", copy, "--features", features, "--labels", labels, "--method", "temperature", *key)
         if done.returncode == 0:
@@ -304,7 +304,7 @@ def pairs(attack: Attack) -> None:
         return answer(done, lambda: labels_by_key(out))
 
     def label(signals: Path, labels: Path, key: list[str]) -> Answer:
-        out, found = signals.parent / "labels.csv", signals.parent / "metrics.json"
+        out, found = signals.parent / "found-labels.csv", signals.parent / "metrics.json"
         return answer(
             attack.run(
                 "label", "--signals", signals, "--labels-for-eval", labels, "--out", out, "--json", found,
@@ -326,13 +326,13 @@ def pairs(attack: Attack) -> None:
         return answer(done, lambda: figures_of(out))
 
     def agreement(features: Path, signals: Path, key: list[str]) -> Answer:
-        out = features.parent / "labels.csv"
+        out = features.parent / "found-labels.csv"
         done = attack.run("predict", model, "--features", features, "--signals", signals, "--out", out, *key)
         return answer(done, lambda: labels_by_key(out))
 
     def fit(features: Path, signals: Path, key: list[str]) -> Answer:
         place = features.parent
-        plain, out = write(tables["features"], place / "plain.csv"), place / "labels.csv"
+        plain, out = write(tables["features"], place / "plain.csv"), place / "found-labels.csv"
         done = attack.run(
             "fit", "--features", features, "--signals", signals, "--bounds", 0.3, "--classes", "0,1",
             "--epochs", 3, "--out", place / "model", *key,
@@ -354,13 +354,13 @@ def pairs(attack: Attack) -> None:
         place = features.parent
         rules = place / "rules.toml"
         rules.write_text(f"range = [-10, 10]\n[[rule]]\nrows = \"{mask.name}\"\nmean = 4\n[[rule]]\nall = true\nmean = 1\n")
-        plain, out = write(tables["features"], place / "plain.csv"), place / "labels.csv"
+        plain, out = write(tables["features"], place / "plain.csv"), place / "found-labels.csv"
         done = attack.run("fit", "--features", features, "--rules", rules, "--epochs", 3, "--out", place / "model", *key)
         if done.returncode == 0:
             done = attack.run("predict", place / "model", "--features", plain, "--out", out)
         return answer(done, lambda: labels_by_key(out))
 
-    done = attack.place() / "labels.csv"
+    done = attack.place() / "found-labels.csv"
     attack.run("predict", model, "--features", write(tables["features"], done.parent / "f.csv"), "--out", done)
     predictions = pd.read_csv(done).drop(columns="row")
     tables = {**tables, "predictions": predictions}
@@ -420,7 +420,7 @@ def columns(attack: Attack) -> None:
             path = write(frame, place / f"features.{kind}")
             if parts:
                 path = write_parts(frame, place / "features", ["part-0.parquet", "part-1.parquet"], [20, 40])
-            out = place / "labels.csv"
+            out = place / "found-labels.csv"
             return answer(attack.run("predict", model, "--features", path, "--out", out), lambda: labels_by_key(out))
 
         def evaluate(frame: pd.DataFrame, kind: str) -> Answer:
@@ -444,14 +444,14 @@ def columns(attack: Attack) -> None:
             place = attack.place()
             values = np.hstack([features.to_numpy(), np.ones((N_ROWS, 1))])[:, :width].astype(np.float64)
             np.save(place / "features.npy", values)
-            out = place / "labels.csv"
+            out = place / "found-labels.csv"
             done = attack.run("predict", model, "--features", place / "features.npy", "--out", out)
             attack.judge("predict", f"{task}, npy of {width} columns", answer(done, lambda: labels_by_key(out)), expected)
 
     place = attack.place()
     saved = place / "label-model.json"
     write(signals, place / "signals.csv")
-    expected_file = place / "labels.csv"
+    expected_file = place / "found-labels.csv"
     options = ["--model", "dawid-skene", "--classes", "0,1"]
     attack.run("label", "--signals", place / "signals.csv", *options, "--save", saved, "--out", expected_file)
     expected = Answer(labels_by_key(expected_file))
@@ -463,14 +463,14 @@ def columns(attack: Attack) -> None:
         path = write(frame, place / f"signals.{kind}")
         if parts:
             path = write_parts(frame, place / "signals", ["part-0.parquet", "part-1.parquet"], [20, 40])
-        out = place / "labels.csv"
+        out = place / "found-labels.csv"
         done = attack.run("label", "--load", saved, "--signals", path, "--out", out)
         found = answer(done, lambda: labels_by_key(out))
         attack.judge("label --load" + (" in parts" if parts else ""), f"{kind}, {case}", found, expected)
     for width in (2, 3):
         place = attack.place()
         np.save(place / "signals.npy", signals.to_numpy()[:, :width])
-        out = place / "labels.csv"
+        out = place / "found-labels.csv"
         done = attack.run("label", "--load", saved, "--signals", place / "signals.npy", "--out", out)
         attack.judge("label --load", f"npy of {width} columns", answer(done, lambda: labels_by_key(out)), expected)
 
@@ -506,7 +506,7 @@ def outputs(attack: Attack) -> None:
                 path = write_parts(frame, place / "parts", ["part-9.parquet", "part-10.parquet"], [25, 35])
             else:
                 write(frame, path)
-            out = place / "labels.csv"
+            out = place / "found-labels.csv"
             return answer(attack.run(*command(path, out, flag)), lambda: labels_by_key(out))
 
         whole = keyed(table, key)
@@ -540,7 +540,7 @@ def parts(attack: Attack) -> None:
 
     def fit(x: Path, q: Path, *flags: object) -> Answer:
         place = attack.place()
-        out = place / "labels.csv"
+        out = place / "found-labels.csv"
         done = attack.run(
             "fit", "--features", x, "--signals", q, "--bounds", 0.3, "--classes", "0,1", "--epochs", 3,
             "--out", place / "model", *flags,
@@ -553,7 +553,7 @@ def parts(attack: Attack) -> None:
         return Answer(None, said) if "warning: " in said and found.error is None and "belong together" in said else found
 
     def predict(model: Path, x: Path, q: Path, *flags: object) -> Answer:
-        out = attack.place() / "labels.csv"
+        out = attack.place() / "found-labels.csv"
         done = attack.run("predict", model, "--features", x, "--signals", q, "--out", out, *flags)
         said = done.stderr
         found = answer(done, lambda: labels_by_key(out))

@@ -1,5 +1,6 @@
 """The other classifiers on features."""
 
+import json
 import pickle
 
 import numpy as np
@@ -34,6 +35,12 @@ def test_learns_pickles_and_saves(classifier, planted, tmp_path):
     loaded = type(model).load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict_proba(planted.X), expected)
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+    contents = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps(contents, indent=2, sort_keys=True))
+    type(model).load(tmp_path / "model.json")
+    (tmp_path / "model.json").write_text(json.dumps({**contents, "classes": contents["classes"][::-1]}))
+    with pytest.raises(labelflow.FormatError, match="a value was changed"):
+        type(model).load(tmp_path / "model.json")
     (tmp_path / "model.json").write_text("[]")
     with pytest.raises(labelflow.FormatError):
         type(model).load(tmp_path / "model.json")

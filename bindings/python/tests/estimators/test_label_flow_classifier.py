@@ -57,6 +57,14 @@ def test_folder(fitted, planted, tmp_path):
     assert loaded.get_params()["n_steps"] == 2 and loaded.classes_.tolist() == [0, 1]
     again = loaded.set_params(bounds=fitted.bounds_).fit(planted.X, planted.votes)
     np.testing.assert_array_equal(again.predict_proba(planted.X), fitted.predict_proba(planted.X))
+    # No prediction depends on the metrics; all depend on the order of the classes.
+    (tmp_path / "model" / "metrics.jsonl").unlink()
+    lost = LabelFlowClassifier.load(tmp_path / "model")
+    assert lost.history_ == [] and lost.n_iter_ == fitted.n_iter_
+    text = (tmp_path / "model" / "model.toml").read_text()
+    (tmp_path / "model" / "model.toml").write_text(text.replace('["0", "1"]', '["1", "0"]'))
+    with pytest.raises(labelflow.FormatError, match="a value was changed"):
+        LabelFlowClassifier.load(tmp_path / "model")
     with pytest.raises(labelflow.FormatError, match="expected a model folder"):
         LabelFlowClassifier.load(tmp_path / "none")
 
@@ -280,7 +288,10 @@ def test_data_that_looks_wrong_is_warned_of(planted):
             quick().fit(planted.X, np.column_stack([votes, np.where(votes < 0, -1, 1 - votes)[:, :1]]))
 
 
-def test_a_far_zero_changes_nothing(planted):
-    labels = quick().fit(planted.X, planted.votes).predict(planted.X)
+def test_a_far_zero_teaches_the_same(planted):
+    def accuracy(X):
+        return np.mean(quick().fit(X, planted.votes).predict(X) == planted.truth)
+
+    # The noise of a prediction is that of the row's features, so labels at the border between classes may differ.
     far = planted.X.astype(np.float64) + 1e9
-    assert np.mean(quick().fit(far, planted.votes).predict(far) == labels) > 0.95
+    assert abs(accuracy(far) - accuracy(planted.X)) < 0.04

@@ -66,7 +66,7 @@ def test_unfitted(Model):
 
 @pytest.mark.parametrize("Model", MODELS)
 def test_other_labelers_are_an_error(Model, planted):
-    with pytest.raises(ValueError, match="expected the labeler 'labeler3', as in the fit"):
+    with pytest.raises(ValueError, match="expected the labelers labeler0, .*, found 3 without names"):
         Model().fit(planted.votes).predict(planted.votes[:, :3])
 
 

@@ -38,7 +38,6 @@ const IN_MEMORY: &str = "model";
 /// What kind of model it is can be asked before it is put together:
 ///
 /// ```
-/// # use labelflow::{LabelFlowClassifier, SavedModel, TrainConfig};
 /// # use labelflow::learners::FittedLabelFlowClassifier;
 /// # use labelflow::storage::{ModelFiles, ModelTask};
 /// # fn run(folder: &std::path::Path) -> labelflow::Result<()> {

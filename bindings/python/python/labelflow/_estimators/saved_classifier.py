@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -15,7 +16,8 @@ from .._labelflow import FeatureClassifier as RawClassifier
 from .._labelflow import FormatError
 from .feature_classifier import FeatureClassifier
 
-_FORMAT = 1
+#: Format 1 had no hash.
+_FORMAT = 2
 
 
 class SavedClassifier(FeatureClassifier):
@@ -39,7 +41,7 @@ class SavedClassifier(FeatureClassifier):
             "features": plain(getattr(self, "feature_names_in_", None)),
             "fitted": json.loads(self.model_.to_json()),
         }
-        _write_whole(os.fspath(path), json.dumps(contents) + "\n")
+        _write_whole(os.fspath(path), json.dumps({**contents, "sha256": _hash_of(contents)}) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
@@ -61,6 +63,10 @@ class SavedClassifier(FeatureClassifier):
                 if contents["format"] > _FORMAT or contents["estimator"] != cls.__name__:
                     found = f"{contents['estimator']}, format {contents['format']}"
                     raise FormatError(f"{place}: expected {cls.__name__}, format {_FORMAT} or earlier, found {found}")
+                sha256 = contents.pop("sha256", None)
+                if contents["format"] > 1 and sha256 != _hash_of(contents):
+                    found = "another one: a value was changed, added or removed"
+                    raise FormatError(f"{place}: expected values with sha256 {sha256}, as they were saved, found {found}")
                 estimator = cls()
                 estimator.model_ = RawClassifier.from_json(json.dumps(contents["fitted"]))
                 estimator.classes_ = np.array(contents["classes"])
@@ -79,6 +85,11 @@ class SavedClassifier(FeatureClassifier):
 
     def _unpack(self, packed: str) -> RawClassifier:
         return RawClassifier.from_json(packed)
+
+
+def _hash_of(contents: dict[str, Any]) -> str:
+    """The SHA-256 of all values, however they are written."""
+    return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
 
 def _write_whole(path: str, text: str) -> None:
