@@ -2,6 +2,7 @@
 
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyWeakrefReference;
 
 /// The bytes of a C-contiguous array of int8, which is kept alive as long as they are used.
 ///
@@ -9,6 +10,8 @@ use pyo3::prelude::*;
 /// an error; it does not reach memory beyond the array, since the length is fixed here and every index is checked.
 pub(crate) struct SharedVotes {
     _array: Py<PyArray2<i8>>,
+    /// numpy resizes no array to which there is a weak reference. A counted one alone would not keep it from that.
+    _not_resized: Py<PyWeakrefReference>,
     start: *const u8,
     len: usize,
 }
@@ -18,12 +21,14 @@ impl SharedVotes {
     pub(crate) fn new(array: &Bound<'_, PyArray2<i8>>) -> PyResult<Self> {
         let votes = array.try_readonly()?;
         let bytes: &[u8] = bytemuck::cast_slice(votes.as_slice()?);
-        Ok(Self { _array: array.clone().unbind(), start: bytes.as_ptr(), len: array.len() })
+        let not_resized = PyWeakrefReference::new(array.as_any())?.unbind();
+        let (start, len) = (bytes.as_ptr(), array.len());
+        Ok(Self { _array: array.clone().unbind(), _not_resized: not_resized, start, len })
     }
 }
 
-// SAFETY: the array is never touched as a Python object except to drop it, which PyO3 does with the GIL held; its memory
-// is plain bytes that are only read.
+// SAFETY: the array and its weak reference are never touched as Python objects except to drop them, which PyO3 does with
+// the GIL held; its memory is plain bytes that are only read.
 unsafe impl Send for SharedVotes {}
 // SAFETY: as above.
 unsafe impl Sync for SharedVotes {}
@@ -31,7 +36,7 @@ unsafe impl Sync for SharedVotes {}
 impl AsRef<[u8]> for SharedVotes {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: `start` and `len` are those of the memory of `_array`. It is alive because we hold a reference, and
-        // numpy refuses to resize an array to which there are others.
+        // numpy does not resize it because we hold a weak one.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

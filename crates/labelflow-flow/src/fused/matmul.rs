@@ -111,4 +111,33 @@ mod tests {
         matmul(&mut product, Target::Replace, Matrix::new(&a, 3).transposed(), Matrix::new(&a, 3));
         assert_eq!(product, [17.0, 22.0, 27.0, 22.0, 29.0, 36.0, 27.0, 36.0, 45.0]);
     }
+
+    /// Buffers of exactly their length, of lengths that no vector of the processor divides: what reads or writes beyond one is seen by
+    /// `make sanitize` and `make miri`.
+    #[test]
+    fn products_of_odd_shapes() {
+        let lengths = [1, 3, 17];
+        for [n_rows, n_inner, n_columns] in
+            lengths.iter().flat_map(|&a| lengths.map(|b| lengths.map(|c| [a, b, c]))).flatten()
+        {
+            let numbers = |len: usize| (0..len).map(|index| (index * 7 % 11) as f32 - 5.0).collect::<Vec<_>>();
+            let (left, right) = (numbers(n_rows * n_inner), numbers(n_inner * n_columns));
+            let cell = |row: usize, column: usize| -> f32 {
+                (0..n_inner).map(|inner| left[row * n_inner + inner] * right[inner * n_columns + column]).sum()
+            };
+            let expected: Vec<f32> = (0..n_rows)
+                .flat_map(|row| (0..n_columns).map(move |column| (row, column)))
+                .map(|(r, c)| cell(r, c))
+                .collect();
+            let mut product = vec![f32::NAN; n_rows * n_columns];
+            let (left, right) = (Matrix::new(&left, n_inner), Matrix::new(&right, n_columns));
+            matmul(&mut product, Target::Replace, left, right);
+            assert_eq!(product, expected);
+            // (A B)ᵀ = Bᵀ Aᵀ
+            let mut transposed = vec![1.0; n_rows * n_columns];
+            matmul(&mut transposed, Target::AddTo, right.transposed(), left.transposed());
+            let place = |index: usize| transposed[index % n_columns * n_rows + index / n_columns];
+            assert!((0..product.len()).all(|index| place(index) == expected[index] + 1.0));
+        }
+    }
 }
