@@ -160,7 +160,10 @@ fn out_of_time() {
     let ran = sandbox.labelflow(&format!("{FIT} --out short")).succeeded();
     assert_eq!(number_after(&ran.stderr, "going on after epoch"), 1);
     assert_same_model(&sandbox, "short", "whole");
-    sandbox.refuses(&format!("{FIT} --out short --max-minutes=-1"), &["--max-minutes: expected 0 to 1000000 minutes, found -1.0"]);
+    sandbox.refuses(
+        &format!("{FIT} --out short --max-minutes=-1"),
+        &["--max-minutes: expected 0 to 1000000 minutes, found -1.0"],
+    );
 }
 
 #[test]

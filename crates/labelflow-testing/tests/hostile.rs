@@ -41,7 +41,8 @@ fn valid_files_are_read() {
     for bytes in (Reader::named("label_model").valid)() {
         assert!(labelflow_data::inputs::SavedLabelModel::from_json(str::from_utf8(&bytes).unwrap()).is_ok());
     }
-    let parts = labelflow_data::parts::TableParts::open(&folder.path().join("parts/part-1.parquet"), &Default::default());
+    let parts =
+        labelflow_data::parts::TableParts::open(&folder.path().join("parts/part-1.parquet"), &Default::default());
     assert_eq!(parts.unwrap().n_rows(), 2);
     assert!(labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok());
 }

@@ -122,7 +122,11 @@ impl Origin {
                 continue;
             };
             *path = from_folder(&start, path);
-            ensure!(is_there(path), "{}: no such file: {place} (move a model together with its data; what was read from a pipe is gone)", path.display());
+            ensure!(
+                is_there(path),
+                "{}: no such file: {place} (move a model together with its data; what was read from a pipe is gone)",
+                path.display()
+            );
             ensure!(
                 sha256_of(path)? == *expected,
                 "{}: expected sha256 {expected}, found another file: {place}",

@@ -287,7 +287,6 @@ impl<'a> System<'a> {
         Self { rows, shape, n_given, targets }
     }
 
-
     /// Random labels, `[n_rows, n_classes]`.
     fn starts(&self, seed: u64, trial: usize) -> Vec<f64> {
         let starts = fill_rows(self.rows.len(), self.shape.n_classes, |row, labels| {
