@@ -75,7 +75,7 @@ fn warnings_of(name: &str, dir: &std::path::Path) -> Vec<String> {
 fn ordinary_data_is_not_warned_of() {
     let dir = data_dir();
     for entry in catalog() {
-        let expected: &[&str] = match &*entry.name {
+        let expected: &[&str] = match entry.name {
             "obs-network" => &[
                 "the column 'packet size' is constant",
                 "the column 'bytes transmitted' holds the same numbers as an earlier column",
@@ -83,7 +83,7 @@ fn ordinary_data_is_not_warned_of() {
             "cardiotocography" => &["2 columns ('DS', 'DP') are constant"],
             _ => &[],
         };
-        let found = warnings_of(&entry.name, &dir);
+        let found = warnings_of(entry.name, &dir);
         let are_expected = found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected));
         assert!(are_expected && found.len() == expected.len(), "{}: {found:?}", entry.name);
     }

@@ -434,7 +434,7 @@ mod tests {
     /// Votes of three labelers that are right on four rows in five.
     fn ordinary(row: usize, signal: usize) -> i64 {
         let truth = row % 2;
-        (if (row / 2 + signal * 37) % 5 == 0 { 1 - truth } else { truth }) as i64
+        (if (row / 2 + signal * 37).is_multiple_of(5) { 1 - truth } else { truth }) as i64
     }
 
     #[test]

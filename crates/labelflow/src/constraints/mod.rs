@@ -46,7 +46,7 @@ impl SideCounts {
     /// Adds rows, `[n_rows, d_features]`.
     pub(crate) fn add(&mut self, features: ArrayView2<'_, f64>) {
         let column = features.column(self.column);
-        let above = column.iter().filter(|&&value| f64::from(value) >= self.threshold).count();
+        let above = column.iter().filter(|&&value| value >= self.threshold).count();
         self.above += above as u64;
         self.below += (column.len() - above) as u64;
     }

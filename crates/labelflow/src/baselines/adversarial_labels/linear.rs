@@ -405,7 +405,7 @@ mod tests {
             game.step(&mut state);
             assert_eq!(state.multipliers, [0.0; 3]);
             for (row, x) in data.features().values().rows().into_iter().enumerate() {
-                let score = f64::from(x[0]) * before.weights[0] + f64::from(x[1]) * before.weights[1];
+                let score = x[0] * before.weights[0] + x[1] * before.weights[1];
                 // Where the classifier says class 0, the adversary moves towards class 1.
                 let change = state.labels[row] - before.labels[row];
                 assert!(change * -score >= 0.0, "row {row}: {change} at {score}");
