@@ -18,7 +18,7 @@
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("votes.csv");
 //! std::fs::write(&path, "rule_a,rule_b\nspam,\nham,spam\n")?;
-//! let signals = read_signals(&path, &SignalsOptions::default())?;
+//! let signals = read_signals(&path, &SignalsOptions::default())?.value;
 //! assert_eq!(signals.classes(), ["ham", "spam"]);
 //! assert_eq!(signals.vote(0, 1), None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -59,7 +59,7 @@ impl WordVectors {
     /// let vectors = WordVectors::read_for(&path, &documents)?;
     /// assert_eq!(vectors.n_words(), 1);
     /// let averaged = vectors.average(&documents)?;
-    /// assert_eq!(averaged.features.values().row(0).to_vec(), [2.0 / 3.0, 0.0]);
+    /// assert_eq!(averaged.features.rounded().row(0).to_vec(), [2.0 / 3.0, 0.0]);
     /// assert_eq!((averaged.rows, averaged.dropped), (vec![0], vec![1]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
