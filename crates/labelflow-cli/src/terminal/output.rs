@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use comfy_table::{Cell, CellAlignment, Table, presets};
-use labelflow_files::{is_unseen, visible};
+use labelflow_files::{is_standard, is_unseen, visible};
 use serde::Serialize;
 
 /// Whether a table is written to standard output, which then has nothing else.
@@ -167,6 +167,11 @@ pub(crate) fn show(
         write_json(path, value)?;
     }
     if json == Some(Path::new("-")) { Ok(()) } else { print() }
+}
+
+/// Where a table was written, for people.
+pub(crate) fn place(out: &Path) -> String {
+    if is_standard(out) { "standard output".to_owned() } else { out.display().to_string() }
 }
 
 /// Prints a line beside a result that may be written as JSON: to standard error if the JSON is on standard output.

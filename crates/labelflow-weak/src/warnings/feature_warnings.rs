@@ -55,7 +55,7 @@ pub enum FeatureWarning {
         of: Vec<String>,
     },
     /// A column that looks like a number of the row.
-    #[error("the column '{column}' looks like an identifier, which says nothing of other rows: leave it out")]
+    #[error("the column '{column}' looks like an identifier, which says nothing of other rows: leave it out, or make it the key of rows")]
     IdentifierColumn {
         /// Its name.
         column: String,
@@ -368,8 +368,8 @@ mod tests {
         let expected = [
             "the column 'unit' is constant and cannot help: leave it out",
             "the column 'again' holds the same numbers as an earlier column, which counts twice then: leave it out",
-            "the column 'shuffled' looks like an identifier, which says nothing of other rows: leave it out",
-            "the column 'patient_id' looks like an identifier, which says nothing of other rows: leave it out",
+            "the column 'shuffled' looks like an identifier, which says nothing of other rows: leave it out, or make it the key of rows",
+            "the column 'patient_id' looks like an identifier, which says nothing of other rows: leave it out, or make it the key of rows",
         ];
         let found = texts(&["a", "unit", "again", "shuffled", "patient_id", "Label"], &rows);
         assert_eq!(found[..4], expected);

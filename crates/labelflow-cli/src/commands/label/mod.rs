@@ -78,7 +78,7 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     warn(&labeler, &labelled);
     let report = Report::new(&labeler, labelled);
     output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
-    output::note(&format!("{n_written} {rows} labelled in {}", args.out.display()));
+    output::note(&format!("{n_written} {rows} labelled in {}", output::place(&args.out)));
     Ok(())
 }
 

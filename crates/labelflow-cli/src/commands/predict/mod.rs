@@ -41,7 +41,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         };
         output::note(&format!("{} of {} rows {done}; the first: {first}", counts.n_bad, counts.n_rows));
     }
-    output::note(&format!("{} rows labelled in {}", counts.n_labelled, args.out.display()));
+    output::note(&format!("{} rows labelled in {}", counts.n_labelled, output::place(&args.out)));
     Ok(())
 }
 
