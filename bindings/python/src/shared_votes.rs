@@ -1,6 +1,7 @@
 //! Votes in the memory of a numpy array.
 
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 
@@ -19,6 +20,10 @@ pub(crate) struct SharedVotes {
 impl SharedVotes {
     /// Fails when the array's rows do not lie one after another.
     pub(crate) fn new(array: &Bound<'_, PyArray2<i8>>) -> PyResult<Self> {
+        // The memory of an array whose columns lie one after another is a slice too, but of other votes.
+        if !array.is_c_contiguous() {
+            return Err(PyValueError::new_err("signals: expected rows that lie one after another, found gaps"));
+        }
         let votes = array.try_readonly()?;
         let bytes: &[u8] = bytemuck::cast_slice(votes.as_slice()?);
         let not_resized = PyWeakrefReference::new(array.as_any())?.unbind();
