@@ -39,7 +39,8 @@ pub fn read_features(path: &Path, key: &KeyColumn) -> Result<Keyed<Features>> {
 }
 
 /// Advice about columns of text.
-pub(crate) const NOT_FEATURES: &str = "drop columns that are not features, name the one that is the key of rows, or replace text by numbers";
+pub(crate) const NOT_FEATURES: &str =
+    "drop columns that are not features, name the one that is the key of rows, or replace text by numbers";
 /// Advice about cells without a number.
 pub(crate) const MISSING_VALUES: &str = "fill or drop missing values first";
 

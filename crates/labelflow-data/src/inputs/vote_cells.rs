@@ -83,9 +83,11 @@ fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: Abstain
             NameCodes::of(&names)
         }
     };
-    let cell_codes = cells
-        .name_codes(&mut codes)
-        .map_err(|error| error.with_hint("name all classes, and leave out columns that are not votes, or name the one that is the key of rows"))?;
+    let cell_codes = cells.name_codes(&mut codes).map_err(|error| {
+        error.with_hint(
+            "name all classes, and leave out columns that are not votes, or name the one that is the key of rows",
+        )
+    })?;
     let names = codes.into_names();
     let classes = known.map_or_else(
         || {

@@ -55,7 +55,9 @@ pub enum FeatureWarning {
         of: Vec<String>,
     },
     /// A column that looks like a number of the row.
-    #[error("the column '{column}' looks like an identifier, which says nothing of other rows: leave it out, or make it the key of rows")]
+    #[error(
+        "the column '{column}' looks like an identifier, which says nothing of other rows: leave it out, or make it the key of rows"
+    )]
     IdentifierColumn {
         /// Its name.
         column: String,
