@@ -69,6 +69,28 @@ fn completers_complete_as_they_did() {
     }
 }
 
+/// Settings of training had other names: a run file, a model and a checkpoint with those mean what they did.
+#[test]
+fn older_names_of_settings_are_read() {
+    let sandbox = saved();
+    let ran = sandbox.labelflow("fit kt-net.toml --shapes boxes --out interrupted-kt-net").succeeded();
+    assert!(ran.stderr.contains("epoch"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("other settings"), "{}", ran.stderr);
+    sandbox.labelflow("fit --from kt-net --out again").succeeded();
+    for model in ["interrupted-kt-net", "again"] {
+        let text = sandbox.read(&format!("{model}/model.toml"));
+        assert!(text.contains("learning_rate_decay = 0.9\nlearning_rate_floor = 0.3\nbetas = [0.4, 0.999]"), "{text}");
+        let losses = |model: &str| {
+            let history = sandbox.read(&format!("{model}/metrics.jsonl"));
+            let loss = |line: &str| line.split([':', ',']).nth(3).unwrap().to_owned();
+            history.lines().map(loss).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(losses(model).lines().count(), 60);
+        assert_alike(&losses(model), &losses("kt-net"));
+    }
+    sandbox.labelflow("complete kt-net scan.xyz --frame same --out completions").succeeded();
+}
+
 #[test]
 fn label_models_label_as_they_did() {
     let sandbox = saved();

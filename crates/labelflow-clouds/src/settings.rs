@@ -25,7 +25,7 @@ macro_rules! settings {
                 #[allow(unused_imports, reason = "few settings need all of them")]
                 use $crate::completers::settings_check::{
                     at_least, if_given, not_negative, positive, share, share_below_one,
-                    some_widths, widths,
+                    shares_below_one, some_widths, widths,
                 };
                 $($(
                     let setting = [prefix, stringify!($field)].concat();

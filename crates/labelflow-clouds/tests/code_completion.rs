@@ -88,7 +88,7 @@ fn one_shape_is_learned_by_heart() {
     let dataset = CompletionDataset::from_scans(vec![partial(&shape, 32); 4], vec![shape.points().clone(); 4]).unwrap();
     let cost = |max_epochs: usize| {
         let base = tiny(CodeCompleter::pcl2pcl(), 1);
-        let autoencoder = StageTraining { max_epochs, decay: 0.995, ..base.autoencoder.clone() };
+        let autoencoder = StageTraining { max_epochs, learning_rate_decay: 0.995, ..base.autoencoder.clone() };
         let config = CodeCompleter { n_points: 64, autoencoder, ..base };
         let model = config.fit(&dataset).unwrap();
         let rebuilt = model.reconstruct(&target).unwrap();
@@ -110,12 +110,12 @@ fn one_shape_and_its_scan_are_learned_by_heart() {
     let (other, scan) = (sample("other"), partial(&shape, 32));
     let dataset = CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4]).unwrap();
     let base = tiny(CodeCompleter::mm_pcl2pcl(), 1);
-    let long = |stage: &StageTraining| StageTraining { max_epochs: 300, decay: 0.995, ..stage.clone() };
+    let long = |stage: &StageTraining| StageTraining { max_epochs: 300, learning_rate_decay: 0.995, ..stage.clone() };
     let config = CodeCompleter {
         n_points: 64,
         autoencoder: long(&base.autoencoder),
         variational: long(&base.variational),
-        players: StageTraining { decay: 1.0, ..long(&base.players) },
+        players: StageTraining { learning_rate_decay: 1.0, ..long(&base.players) },
         ..base
     };
     let model = config.fit(&dataset).unwrap();

@@ -124,7 +124,7 @@ fn bad_settings_are_errors() {
         ShapeInversion { generator_widths: vec![0, 3], ..base.clone() },
         ShapeInversion { discriminator_widths: vec![], ..base.clone() },
         ShapeInversion { penalty_weight: -1.0, ..base.clone() },
-        ShapeInversion { training: StageTraining { beta_2: 1.0, ..base.training.clone() }, ..base.clone() },
+        ShapeInversion { training: StageTraining { betas: [0.0, 1.0], ..base.training.clone() }, ..base.clone() },
         ShapeInversion { inversion: Inversion { noise_rates: vec![1.0], ..base.inversion.clone() }, ..base.clone() },
         ShapeInversion { inversion: Inversion { n_at_once: 0, ..base.inversion.clone() }, ..base.clone() },
     ];

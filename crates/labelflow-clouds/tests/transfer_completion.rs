@@ -46,7 +46,7 @@ fn one_shape_is_learned_by_heart() {
     let dataset = CompletionDataset::from_scans(vec![scan.clone(); 4], vec![shape.points().clone(); 4]).unwrap();
     let ends = |max_epochs: usize| {
         let base = tiny(max_epochs);
-        let training = StageTraining { decay: 0.995, ..base.training.clone() };
+        let training = StageTraining { learning_rate_decay: 0.995, ..base.training.clone() };
         let config = KnowledgeTransfer { n_points: 64, training, ..base };
         let model = config.fit(&dataset).unwrap();
         let rebuilt = model.reconstruct(&target).unwrap();

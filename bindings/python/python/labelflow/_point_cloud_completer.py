@@ -44,7 +44,7 @@ _TRAINING_PARAMETERS = (
     "learning_rate",
     "discriminator_rate",
     "warmup_steps",
-    "final_rate",
+    "learning_rate_floor",
     "max_gradient_norm",
     "averaging",
     "statistics_batches",
@@ -86,7 +86,7 @@ class PointCloudCompleter(Flow):
         The discriminator's step size as a share of it: 1.
     warmup_steps : int, default=None
         Steps over which the step size grows at the start: 100; paper: 0.
-    final_rate : float, default=None
+    learning_rate_floor : float, default=None
         The share of the step size at the end: 0.02; paper: 1.
     max_gradient_norm : float, default=None
         Gradients are clipped to this norm: 1000.
@@ -168,7 +168,7 @@ class PointCloudCompleter(Flow):
     learning_rate: float | None = None
     discriminator_rate: float | None = None
     warmup_steps: int | None = None
-    final_rate: float | None = None
+    learning_rate_floor: float | None = None
     max_gradient_norm: float | None = None
     averaging: float | None = None
     statistics_batches: int | None = None
@@ -343,6 +343,12 @@ class PointCloudCompleter(Flow):
             target_tags=TargetTags(required=False),
             input_tags=InputTags(two_d_array=False, three_d_array=True),
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "final_rate" in state:  # what 0.1 called it
+            state["learning_rate_floor"] = state.pop("final_rate")
+        super().__setstate__(state)
 
     def _config(self) -> dict[str, Any]:
         """The settings as the Rust type of the system reads them."""

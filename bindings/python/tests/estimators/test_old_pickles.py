@@ -52,6 +52,7 @@ def test_old_pickles():
         if name == "PointCloudCompleter":
             box = np.random.default_rng(0).uniform(-1, 1, (4, 60, 3))[0]
             found = estimator.complete(box, 1, frame="scan")
+            assert estimator.learning_rate_floor is None and not hasattr(estimator, "final_rate")
         elif name in labelflow.LABEL_MODELS:
             found = estimator.predict_proba(VOTES)
         else:

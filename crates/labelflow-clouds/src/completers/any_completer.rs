@@ -5,8 +5,10 @@ use std::path::Path;
 use labelflow::storage::{Checkpoint, ModelFiles, ModelTask, SavedModel};
 use labelflow::training::{DeviceKind, Observer, Report};
 use labelflow::{Error, Result};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::completer::CommonSettings;
+use super::older_names::{as_written_by_0_1, merged};
 use crate::completers::{
     CodeCompleter, Completer, CompletionDataset, CompletionLearner, FittedCompleter, KnowledgeTransfer,
     PointCloudCompleter, ShapeInversion,
@@ -15,8 +17,9 @@ use crate::completers::{
 /// Makes [`AnyCompletionLearner`] and [`AnyCompleter`] from the list of all completers.
 macro_rules! completers {
     ($($(#[$doc:meta])* $kind:ident($learner:ty),)+) => {
-        /// Settings of a completer of any kind.
-        #[derive(Debug, Clone, PartialEq)]
+        /// Settings of a completer of any kind; written as those of its kind.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
         pub enum AnyCompletionLearner {
             $($(#[$doc])* $kind($learner),)+
         }
@@ -40,20 +43,15 @@ macro_rules! completers {
         })+
 
         impl AnyCompletionLearner {
-            /// The names of all systems.
-            pub fn systems() -> Vec<&'static str> {
-                let mut names = Vec::new();
-                $(names.extend(<$learner>::SYSTEMS.iter().map(|(name, _)| *name));)+
-                names
+            /// All systems by name with their default settings, which are as published where it is not the flow.
+            fn all() -> impl Iterator<Item = (&'static str, Self)> {
+                let all = std::iter::empty();
+                $(let all = all.chain(<$learner>::SYSTEMS.iter().map(|(name, learner)| (*name, learner().into())));)+
+                all
             }
 
-            /// The default settings of the system with a name: as published, where it is not the flow.
-            pub fn of_system(name: &str) -> Result<Self> {
-                $(if let Some((_, learner)) = <$learner>::SYSTEMS.iter().find(|one| one.0 == name) {
-                    return Ok(learner().into());
-                })+
-                let expected = format!("one of {}", Self::systems().join(", "));
-                Err(Error::config("system", expected, format!("'{name}'")))
+            fn task(&self) -> ModelTask {
+                match self { $(Self::$kind(_) => <$learner>::TASK,)+ }
             }
 
             /// The system whose settings these are.
@@ -66,43 +64,9 @@ macro_rules! completers {
                 match self { $(Self::$kind(_) => <$learner>::LEARNS_FROM_PARTIALS,)+ }
             }
 
-            /// The settings with what a table has in their place, at any depth.
-            pub fn with(&self, changes: &toml::Table) -> Result<Self> {
-                let settings = toml::from_str(&self.to_toml()).expect("it was written as TOML");
-                let settings = merged(settings, changes);
-                let read = |error: toml::de::Error| {
-                    Error::config("settings", "those of the system", error.message())
-                };
-                match self { $(Self::$kind(_) => settings.try_into().map(Self::$kind),)+ }.map_err(read)
-            }
-
-            /// The settings in the text of a TOML table, of a model for this task.
-            pub fn from_toml(task: ModelTask, text: &str) -> Result<Self> {
-                let read = |error: toml::de::Error| {
-                    let expected = format!("those of a model for {task}");
-                    Error::config("settings", expected, error.message())
-                };
-                $(if task == <$learner>::TASK {
-                    return toml::from_str(text).map(Self::$kind).map_err(read);
-                })+
-                Err(no_completer(task))
-            }
-
-            /// The settings as the text of a TOML table.
-            pub fn to_toml(&self) -> String {
-                match self { $(Self::$kind(one) => toml::to_string(one),)+ }
-                    .expect("settings can be written as TOML")
-            }
-
-            /// The settings as JSON.
-            pub fn to_json(&self) -> String {
-                match self { $(Self::$kind(one) => serde_json::to_string(one),)+ }
-                    .expect("numbers and names")
-            }
-
-            /// Settings of the same kind in JSON.
-            pub fn from_json(&self, json: &str) -> serde_json::Result<Self> {
-                match self { $(Self::$kind(_) => serde_json::from_str(json).map(Self::$kind),)+ }
+            /// Reads settings of the same kind.
+            fn read<'de, D: Deserializer<'de>>(&self, settings: D) -> std::result::Result<Self, D::Error> {
+                match self { $(Self::$kind(_) => <$learner>::deserialize(settings).map(Self::$kind),)+ }
             }
 
             /// Small networks for small clouds, that train in seconds.
@@ -170,22 +134,9 @@ macro_rules! completers {
                 match self { $(Self::$kind(one) => one.save_with_origin(folder, origin),)+ }
             }
 
-            /// Reads a model, onto the device cpu.
-            pub fn load(folder: &Path) -> Result<Self> {
-                let not_one = |task| {
-                    Error::format(folder, "a model that completes point clouds", format!("one for {task}"))
-                };
-                Self::of_files(ModelFiles::read(folder)?, not_one)
-            }
-
             /// The model as one file in memory.
             pub fn to_bytes(&self) -> Vec<u8> {
                 match self { $(Self::$kind(one) => one.to_bytes(),)+ }
-            }
-
-            /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
-            pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-                Self::of_files(ModelFiles::from_bytes(bytes)?, no_completer)
             }
 
             fn of_files(files: ModelFiles, not_one: impl FnOnce(ModelTask) -> Error) -> Result<Self> {
@@ -220,20 +171,67 @@ completers! {
     Transfer(KnowledgeTransfer),
 }
 
-fn no_completer(task: ModelTask) -> Error {
-    Error::data("model", "one that completes point clouds", format!("one for {task}"))
+impl AnyCompletionLearner {
+    /// The names of all systems.
+    pub fn systems() -> Vec<&'static str> {
+        Self::all().map(|(name, _)| name).collect()
+    }
+
+    /// The default settings of the system with a name: as published, where it is not the flow.
+    pub fn of_system(name: &str) -> Result<Self> {
+        Self::all().find(|(system, _)| *system == name).map(|(_, learner)| learner).ok_or_else(|| {
+            let expected = format!("one of {}", Self::systems().join(", "));
+            Error::config("system", expected, format!("'{name}'"))
+        })
+    }
+
+    /// The default settings of a system whose models are for a task.
+    pub fn of_task(task: ModelTask) -> Result<Self> {
+        let mut learners = Self::all().map(|(_, learner)| learner);
+        learners.find(|learner| learner.task() == task).ok_or_else(|| no_completer(task))
+    }
+
+    /// The settings with what a table has in their place, at any depth.
+    pub fn with(&self, changes: &toml::Table) -> Result<Self> {
+        let settings = toml::Table::try_from(self).expect("settings can be written as TOML");
+        self.read(merged(settings, changes))
+            .map_err(|error| Error::config("settings", "those of the system", error.message()))
+    }
+
+    /// The settings as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and names")
+    }
+
+    /// Settings of the same kind in JSON.
+    pub fn from_json(&self, json: &str) -> serde_json::Result<Self> {
+        let mut json = serde_json::Deserializer::from_str(json);
+        let settings = self.read(&mut json)?;
+        json.end()?;
+        Ok(settings)
+    }
+
+    /// A text that changes with the settings, and with nothing else: the name of a setting is that of 0.1.
+    pub fn key(&self) -> String {
+        as_written_by_0_1(self)
+    }
 }
 
-/// A table with the values of another one in place of its own, at any depth.
-fn merged(mut base: toml::Table, changes: &toml::Table) -> toml::Table {
-    for (key, change) in changes {
-        let value = match (base.remove(key), change) {
-            (Some(toml::Value::Table(inner)), toml::Value::Table(change)) => toml::Value::Table(merged(inner, change)),
-            (_, change) => change.clone(),
-        };
-        base.insert(key.clone(), value);
+impl AnyCompleter {
+    /// Reads a model, onto the device cpu.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let not_one = |task| Error::format(folder, "a model that completes point clouds", format!("one for {task}"));
+        Self::of_files(ModelFiles::read(folder)?, not_one)
     }
-    base
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, on the device cpu.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::of_files(ModelFiles::from_bytes(bytes)?, no_completer)
+    }
+}
+
+fn no_completer(task: ModelTask) -> Error {
+    Error::data("model", "one that completes point clouds", format!("one for {task}"))
 }
 
 #[cfg(test)]
@@ -262,6 +260,11 @@ mod tests {
         };
         assert_eq!((changed.d_noise, changed.players.max_epochs), (3, 5));
         assert_eq!((changed.players.batch_size, changed.recovery_weight), (50, 7.5));
+        let AnyCompletionLearner::Codes(older) = with("players.decay = 0.5\nplayers.beta_2 = 0.9").unwrap() else {
+            panic!("codes");
+        };
+        assert_eq!((older.players.learning_rate_decay, older.players.betas), (0.5, [0.5, 0.9]));
+        assert!(with("players.final_rate = 0.1\nplayers.learning_rate_floor = 0.2").is_err());
         assert!(with("no_such = 1").is_err());
         assert!(with("players = 1").is_err());
     }

@@ -5,6 +5,7 @@ use labelflow_files::Sha256;
 use rand::{Rng, RngExt};
 use serde::Serialize;
 
+use super::older_names::as_written_by_0_1;
 use crate::geometry::{PartialCut, PointSet, Shape, resample};
 
 /// Partial clouds and complete shapes, both in the frame of radius 0.5. No pairs are known.
@@ -102,7 +103,7 @@ impl CompletionDataset {
     pub(crate) fn run_digest(&self, kind: &str, settings: &impl Serialize) -> String {
         let mut hash = Sha256::default();
         hash.update(kind);
-        hash.update(toml::to_string(settings).expect("settings can be written as TOML"));
+        hash.update(as_written_by_0_1(settings));
         let mut add = |points: &PointSet| {
             hash.update(points.len().to_le_bytes());
             points.as_flat().iter().for_each(|value| hash.update(value.to_le_bytes()));

@@ -13,6 +13,7 @@ mod flow;
 mod frame_search;
 mod inversion;
 mod networks;
+mod older_names;
 mod scan_input;
 mod settings_check;
 mod stages;

@@ -58,6 +58,12 @@ pub(crate) fn share_below_one(setting: &str, share: &f64) -> Result<()> {
     is(setting, "a share from 0 to below 1", share, (0.0..1.0).contains(share))
 }
 
+/// Shares that leave something.
+pub(crate) fn shares_below_one(setting: &str, shares: &[f64]) -> Result<()> {
+    let each = |share| is(setting, "shares from 0 to below 1", share, (0.0..1.0).contains(share));
+    shares.iter().try_for_each(each)
+}
+
 /// What is checked only where it is given.
 pub(crate) fn if_given<T>(check: impl Fn(&str, &T) -> Result<()>) -> impl Fn(&str, &Option<T>) -> Result<()> {
     move |setting, value| value.iter().try_for_each(|value| check(setting, value))

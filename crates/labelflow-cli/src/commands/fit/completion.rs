@@ -56,9 +56,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
 /// The settings of the system that is named, with those of the file, the preset and the flags.
 fn settings(plan: &FitPlan<'_>) -> anyhow::Result<AnyCompletionLearner> {
     if let Some(repeated) = &plan.repeated {
-        let text = toml::to_string(&plan.config::<toml::Table>()?);
-        let text = text.expect("a table can be written as TOML");
-        return Ok(AnyCompletionLearner::from_toml(repeated.record.task, &text)?);
+        return Ok(AnyCompletionLearner::of_task(repeated.record.task)?.with(&plan.config()?)?);
     }
     let system = plan.settings.system.as_deref().unwrap_or("llf");
     let default = AnyCompletionLearner::of_system(system)?;

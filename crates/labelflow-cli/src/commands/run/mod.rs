@@ -154,10 +154,10 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
-            Self::Completion(_, settings) => match &**settings {
-                (_, Some(learner)) => Ok(learner.to_toml()),
-                (flow, None) => toml::to_string(flow),
-            },
+            Self::Completion(_, settings) => {
+                let (flow, learner) = &**settings;
+                Ok(learner.clone().unwrap_or_else(|| flow.clone().into()).key())
+            }
         }
         .expect("settings can be written as TOML")
     }

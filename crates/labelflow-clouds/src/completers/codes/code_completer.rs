@@ -24,6 +24,7 @@ use super::code_training::train_codes;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::DenseLayers;
+use crate::completers::older_names::stage;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, normal_tensor, to_points, to_tensor};
 use crate::completers::stages::Course;
 use crate::completers::{CodeNetwork, CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
@@ -73,17 +74,20 @@ settings! {
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// The first stage: the autoencoder learns complete shapes.
+        #[serde(deserialize_with = "stage")]
         autoencoder: StageTraining = StageTraining::default(),
         /// With noise and without `joint_reader`, the second stage: the variational autoencoder learns them.
+        #[serde(deserialize_with = "stage")]
         variational: StageTraining = StageTraining::default(),
         /// The last stage: generator and discriminator learn to complete. Default: 1001 epochs of batches of 24, a constant step size of 1e-4, β₁ = 0.5.
+        #[serde(deserialize_with = "stage")]
         players: StageTraining = StageTraining {
             max_epochs: 1001,
             batch_size: 24,
             learning_rate: 1e-4,
-            decay: 1.0,
-            final_rate: 1.0,
-            beta_1: 0.5,
+            learning_rate_decay: 1.0,
+            learning_rate_floor: 1.0,
+            betas: [0.5, 0.999],
             ..StageTraining::default()
         },
     }
@@ -143,7 +147,7 @@ impl CompletionLearner for CodeCompleter {
     common_settings!([autoencoder, variational, players], n_points);
 
     fn small(self) -> Self {
-        let code_stage = StageTraining { decay: 0.97, ..self.autoencoder.clone().small(60, 3e-3) };
+        let code_stage = StageTraining { learning_rate_decay: 0.97, ..self.autoencoder.clone().small(60, 3e-3) };
         Self {
             n_partial_points: 64,
             n_points: 96,

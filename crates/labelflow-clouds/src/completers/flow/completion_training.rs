@@ -15,7 +15,8 @@ settings! {
         /// The step size grows over so many steps at the start. Default: 100.
         warmup_steps: usize = 100,
         /// The share of the step size that is left at the end; it falls along half a cosine. 1 keeps it constant. Default: 0.02.
-        final_rate: f64 = 0.02 => share,
+        #[serde(alias = "final_rate")]
+        learning_rate_floor: f64 = 0.02 => share,
         /// Longer gradients are shortened to this norm. Default: 1000.
         max_gradient_norm: f64 = 1000.0 => positive,
         /// The generator that is kept is a moving average of its weights, which remembers this share from step to step. 0 keeps the last
@@ -33,7 +34,7 @@ impl CompletionTraining {
             max_epochs: 2000,
             learning_rate: 1e-4,
             warmup_steps: 0,
-            final_rate: 1.0,
+            learning_rate_floor: 1.0,
             averaging: 0.0,
             ..Self::default()
         }
@@ -44,7 +45,7 @@ impl CompletionTraining {
         let warmth = ((step + 1) as f64 / self.warmup_steps.max(1) as f64).min(1.0);
         let progress = step as f64 / n_steps as f64;
         let cosine = 0.5 + 0.5 * (std::f64::consts::PI * progress).cos();
-        self.learning_rate * warmth * (self.final_rate + (1.0 - self.final_rate) * cosine)
+        self.learning_rate * warmth * (self.learning_rate_floor + (1.0 - self.learning_rate_floor) * cosine)
     }
 }
 
@@ -57,7 +58,7 @@ mod tests {
         let training = CompletionTraining {
             learning_rate: 1.0,
             warmup_steps: 10,
-            final_rate: 0.1,
+            learning_rate_floor: 0.1,
             ..CompletionTraining::default()
         };
         assert!((training.rate(0, 1000) - 0.1).abs() < 1e-6);

@@ -21,6 +21,7 @@ use super::tree_generator::TreeGenerator;
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::nearest_squares;
+use crate::completers::older_names::stage;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, normal, stacked, to_points, to_tensor};
 use crate::completers::settings_check::is;
 use crate::completers::stages::{Course, UpdateRule};
@@ -66,14 +67,14 @@ settings! {
         /// Where to compute. Default: cpu.
         device: DeviceKind = DeviceKind::Cpu,
         /// Generator and critic learn complete shapes. Default: 2000 epochs of batches of 128, a constant step size of 1e-4, β₁ = 0, β₂ = 0.99.
+        #[serde(deserialize_with = "stage")]
         training: StageTraining = StageTraining {
             max_epochs: 2000,
             batch_size: 128,
             learning_rate: 1e-4,
-            decay: 1.0,
-            final_rate: 1.0,
-            beta_1: 0.0,
-            beta_2: 0.99,
+            learning_rate_decay: 1.0,
+            learning_rate_floor: 1.0,
+            betas: [0.0, 0.99],
         },
         /// How scans are completed.
         inversion: Inversion = Inversion::default(),
@@ -283,12 +284,6 @@ fn rates(setting: &str, rates: &[f64]) -> Result<()> {
     let is_good = |rate: &f64| rate.is_finite() && *rate >= 0.0;
     let each = |rate| is(setting, "numbers that are not negative", rate, is_good(rate));
     rates.iter().try_for_each(each)
-}
-
-fn shares_below_one(setting: &str, shares: &[f64]) -> Result<()> {
-    let is_good = |share: &f64| (0.0..1.0).contains(share);
-    let each = |share| is(setting, "shares from 0 to below 1", share, is_good(share));
-    shares.iter().try_for_each(each)
 }
 
 /// A trained completer by inversion.

@@ -1,5 +1,7 @@
 //! How one stage of training in several stages proceeds.
 
+use labelflow::training::Adam;
+
 use super::{Schedule, UpdateRule};
 
 settings! {
@@ -13,13 +15,11 @@ settings! {
         /// Adam's step size in the first epoch. Default: 5e-4.
         learning_rate: f64 = 5e-4 => positive,
         /// By what the step size is multiplied after every epoch. Default: 0.999.
-        decay: f64 = 0.999 => share,
+        learning_rate_decay: f64 = 0.999 => share,
         /// The share of the first step size below which it does not fall. Default: 0.2.
-        final_rate: f64 = 0.2 => share,
-        /// Adam's β₁: how much of the last direction is remembered. Default: 0.9.
-        beta_1: f64 = 0.9 => share_below_one,
-        /// Adam's β₂: how much of the sizes of directions is remembered. Default: 0.999.
-        beta_2: f64 = 0.999 => share_below_one,
+        learning_rate_floor: f64 = 0.2 => share,
+        /// How much of the last direction, and of its size, Adam remembers from step to step: β₁ and β₂. Default: 0.9 and 0.999.
+        betas: [f64; 2] = Adam::BETAS => shares_below_one,
     }
 }
 
@@ -31,12 +31,12 @@ impl StageTraining {
 
     /// The step size of an epoch of this stage, counted from 0.
     pub(crate) fn rate(&self, epoch: usize) -> f64 {
-        self.learning_rate * self.decay.powf(epoch as f64).max(self.final_rate)
+        self.learning_rate * self.learning_rate_decay.powf(epoch as f64).max(self.learning_rate_floor)
     }
 
     /// One update per step along the whole gradient.
     pub(crate) fn rule(&self) -> UpdateRule {
-        UpdateRule::plain([self.beta_1, self.beta_2])
+        UpdateRule::plain(self.betas)
     }
 
     /// The schedule of a stage with so many clouds in an epoch.
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(stage.rate(5000), 1e-4);
         assert_eq!(stage.schedule(50).steps_per_epoch, 1);
         assert_eq!(stage.schedule(450).steps_per_epoch, 2);
-        assert!(StageTraining { beta_1: 1.0, ..stage.clone() }.check_each("players.").is_err());
-        assert!(StageTraining { decay: f64::NAN, ..stage }.check_each("players.").is_err());
+        assert!(StageTraining { betas: [1.0, 0.999], ..stage.clone() }.check_each("players.").is_err());
+        assert!(StageTraining { learning_rate_decay: f64::NAN, ..stage }.check_each("players.").is_err());
     }
 }

@@ -14,6 +14,7 @@ use super::transfer_network::{TransferNetwork, TransferNetworks, Way};
 use super::transfer_training::{TransferStage, mean_of};
 use crate::completers::completer::common_settings;
 use crate::completers::fitted_completer::n_in_chains;
+use crate::completers::older_names::stage;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, check_frame, to_points, to_tensor};
 use crate::completers::stages::{Course, UpdateRule};
 use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
@@ -45,13 +46,14 @@ settings! {
         device: DeviceKind = DeviceKind::Cpu,
         /// How training proceeds. Default: 600 epochs of batches of 32, a step size of 1e-4 that is multiplied by 0.9995 after every epoch and
         /// does not fall below a fifth, β₁ = 0.5.
+        #[serde(deserialize_with = "stage")]
         training: StageTraining = StageTraining {
             max_epochs: 600,
             batch_size: 32,
             learning_rate: 1e-4,
-            decay: 0.9995,
-            final_rate: 0.2,
-            beta_1: 0.5,
+            learning_rate_decay: 0.9995,
+            learning_rate_floor: 0.2,
+            betas: [0.5, 0.999],
             ..StageTraining::default()
         },
     }
@@ -73,7 +75,7 @@ impl CompletionLearner for KnowledgeTransfer {
             d_code: 48,
             d_fine: 32,
             discriminator_widths: vec![32],
-            training: StageTraining { decay: 0.97, ..self.training.small(60, 3e-3) },
+            training: StageTraining { learning_rate_decay: 0.97, ..self.training.small(60, 3e-3) },
             ..self
         }
     }
