@@ -8,27 +8,12 @@ use labelflow_flow::{Mode, StatisticsRecorder};
 use rand_chacha::ChaCha8Rng;
 
 use super::code_models::NoiseReader;
-use super::code_stage::noise_rows;
 use crate::completers::networks::{DenseLayers, discriminator_loss, nearest_distances, weighted_sum};
-use crate::completers::scan_input::{normal, to_tensor_on};
 use crate::completers::stages::{
-    Course, NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch,
+    Course, NetworkSlots, Schedule, Stage, StepBatch, StepResult, TrainedNetwork, draw_clouds, fields, noise_row,
+    point_rows, to_batch,
 };
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset};
-
-/// What one step of the generator and the discriminator sees.
-pub(crate) struct AdversarialBatch {
-    /// `[n_clouds, n_partial_points, 3]`
-    partials: Tensor<3>,
-    /// `[n_clouds, n_points, 3]`
-    shapes: Tensor<3>,
-    /// z, `[n_clouds, d_noise]`, where there is noise.
-    noise: Option<Tensor<2>>,
-    /// The noise of the code that is read back, `[n_clouds, d_noise]`, where there is noise.
-    reading_noise: Option<Tensor<2>>,
-}
-
-step_batch!(AdversarialBatch { partials, shapes, noise, reading_noise });
 
 /// Generator and discriminator in training, and what reads noise where it is trained with them.
 pub(crate) struct CodeAdversarialStage<'a> {
@@ -63,7 +48,6 @@ impl<'a> CodeAdversarialStage<'a> {
 
 impl Stage for CodeAdversarialStage<'_> {
     type Model = CodeNetwork;
-    type Batch = AdversarialBatch;
 
     fn terms(&self) -> &[&'static str] {
         match self.config.d_noise {
@@ -81,29 +65,25 @@ impl Stage for CodeAdversarialStage<'_> {
         [&self.generator.slots, &self.discriminator.slots].into_iter().chain(reader).collect()
     }
 
-    fn draw(&self, step: usize, device: &Device) -> Result<AdversarialBatch> {
+    /// Partial clouds, complete ones, and where there is noise z and that of the code that is read back.
+    fn draw(&self, step: usize, device: &Device) -> Result<StepBatch> {
         let &Self { config, dataset, .. } = self;
         let (n_clouds, batch_size) = (dataset.n_partials(), config.players.batch_size);
         let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
-            let clouds = dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
-            Ok((clouds, [normal(config.d_noise, rng), normal(config.d_noise, rng)]))
+            let (partial, shape) = dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
+            let n_noises = if config.d_noise > 0 { 2 } else { 0 };
+            let noises = (0..n_noises).map(|_| noise_row(config.d_noise, rng));
+            Ok([point_rows(&partial), point_rows(&shape)].into_iter().chain(noises).collect())
         };
         let names = ["players order", "players"];
-        let clouds = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
-        let (clouds, noise): (Vec<_>, Vec<[Vec<f32>; 2]>) = clouds.into_iter().unzip();
-        let (partials, shapes): (Vec<_>, Vec<_>) = clouds.into_iter().unzip();
-        let rows = |which: usize| noise_rows(noise.iter().map(|two| &two[which]), config, device);
-        Ok(AdversarialBatch {
-            partials: to_tensor_on(&partials, device),
-            shapes: to_tensor_on(&shapes, device),
-            noise: rows(0),
-            reading_noise: rows(1),
-        })
+        Ok(to_batch(&draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?, device))
     }
 
     /// A step of each network, on the same generated codes.
-    fn step(&self, batch: AdversarialBatch) -> StepResult {
+    fn step(&self, mut batch: StepBatch) -> StepResult {
         let config = self.config;
+        let noises: Vec<Tensor<2>> = batch.drain(2..).map(|noise| noise.squeeze_dim(1)).collect();
+        let [partials, shapes] = fields(batch);
         let mut generator = self.generator.begin_step();
         let mut discriminator = self.discriminator.begin_step();
         let mut reader = self.reader.as_ref().map(TrainedNetwork::begin_step);
@@ -114,8 +94,8 @@ impl Stage for CodeAdversarialStage<'_> {
             ..self.network.clone()
         };
         let encode = |clouds| network.autoencoder.encode(clouds, Mode::Predict).detach();
-        let (of_partials, of_shapes) = (encode(batch.partials.clone()), encode(batch.shapes.clone()));
-        let codes = network.complete_codes(of_partials, batch.noise.clone());
+        let (of_partials, of_shapes) = (encode(partials.clone()), encode(shapes));
+        let codes = network.complete_codes(of_partials, noises.first().cloned());
 
         let scores = |codes: Tensor<2>| CodeNetwork::scores(&network.discriminator, codes);
         let own_loss = discriminator_loss(scores(of_shapes), scores(codes.clone().detach())) * 0.5;
@@ -127,7 +107,7 @@ impl Stage for CodeAdversarialStage<'_> {
         };
         let recorder = StatisticsRecorder::default();
         let mode = Mode::Train(&recorder);
-        let terms = generator_terms(&network, &frozen.no_grad(), codes, batch, mode);
+        let terms = generator_terms(&network, &frozen.no_grad(), codes, partials, &noises, mode);
         let weights = [config.adversarial_weight, config.hausdorff_weight, config.recovery_weight];
         let loss = weighted_sum(&terms, &weights);
         let mut gradients = loss.backward();
@@ -160,20 +140,21 @@ fn generator_terms(
     network: &CodeNetwork,
     discriminator: &DenseLayers,
     codes: Tensor<2>,
-    batch: AdversarialBatch,
+    partials: Tensor<3>,
+    noises: &[Tensor<2>],
     mode: Mode<'_>,
 ) -> [Tensor<1>; 3] {
     let completions = network.autoencoder.decode(codes.clone());
     let adversarial = (CodeNetwork::scores(discriminator, codes) - 1.0).square().mean();
-    let distances = nearest_distances(batch.partials, completions.clone());
+    let distances = nearest_distances(partials, completions.clone());
     let hausdorff = distances.max_dim(1).mean();
     let latent = match (&network.variational, &network.reader) {
         (Some(variational), _) => Some(variational.encode(completions, Mode::Predict)),
         (None, Some(reader)) => Some(reader.read(completions, mode)),
         (None, None) => None,
     };
-    let recovery = match (latent, batch.noise, batch.reading_noise) {
-        (Some(latent), Some(noise), Some(reading_noise)) => (latent.sample(reading_noise) - noise).abs().mean(),
+    let recovery = match (latent, noises) {
+        (Some(latent), [noise, reading]) => (latent.sample(reading.clone()) - noise.clone()).abs().mean(),
         _ => hausdorff.zeros_like(),
     };
     [adversarial, hausdorff, recovery]

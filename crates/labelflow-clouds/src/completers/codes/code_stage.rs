@@ -9,19 +9,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::code_models::{PointAutoencoder, PointVariationalAutoencoder};
 use crate::completers::networks::{earth_movers_loss, weighted_sum};
-use crate::completers::scan_input::{normal, stacked, to_tensor_on};
-use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepBatch, StepResult, TrainedNetwork, draw_clouds, noise_row, point_rows, to_batch,
+};
 use crate::completers::{CodeCompleter, CodeNetwork, CompletionDataset, StageTraining};
-
-/// Complete clouds and the noise of a variational autoencoder.
-pub(crate) struct ShapeBatch {
-    /// `[n_clouds, n_points, 3]`
-    pub(crate) shapes: Tensor<3>,
-    /// `[n_clouds, d_noise]`, where there is noise.
-    pub(crate) noise: Option<Tensor<2>>,
-}
-
-step_batch!(ShapeBatch { shapes, noise });
 
 /// What turns clouds into codes and back.
 pub(crate) trait CodeModel: Module {
@@ -33,8 +24,8 @@ pub(crate) trait CodeModel: Module {
     /// How its stage proceeds.
     fn training(config: &CodeCompleter) -> &StageTraining;
 
-    /// In the order of [`TERMS`](Self::TERMS), without weights.
-    fn terms(&self, batch: ShapeBatch, mode: Mode<'_>) -> Vec<Tensor<1>>;
+    /// Of shapes, and of noise where codes are distributions; in the order of [`TERMS`](Self::TERMS), without weights.
+    fn terms(&self, shapes: Tensor<3>, noise: Option<Tensor<2>>, mode: Mode<'_>) -> Vec<Tensor<1>>;
 
     /// Passes over clouds for the sake of their statistics.
     fn look_at(&self, shapes: Tensor<3>, mode: Mode<'_>);
@@ -51,9 +42,9 @@ impl CodeModel for PointAutoencoder {
         &config.autoencoder
     }
 
-    fn terms(&self, batch: ShapeBatch, mode: Mode<'_>) -> Vec<Tensor<1>> {
-        let codes = self.encode(batch.shapes.clone(), mode);
-        vec![earth_movers_loss(self.decode(codes), batch.shapes)]
+    fn terms(&self, shapes: Tensor<3>, _noise: Option<Tensor<2>>, mode: Mode<'_>) -> Vec<Tensor<1>> {
+        let codes = self.encode(shapes.clone(), mode);
+        vec![earth_movers_loss(self.decode(codes), shapes)]
     }
 
     fn look_at(&self, shapes: Tensor<3>, mode: Mode<'_>) {
@@ -73,12 +64,12 @@ impl CodeModel for PointVariationalAutoencoder {
         &config.variational
     }
 
-    fn terms(&self, batch: ShapeBatch, mode: Mode<'_>) -> Vec<Tensor<1>> {
-        let noise = batch.noise.expect("codes with a distribution have noise");
+    fn terms(&self, shapes: Tensor<3>, noise: Option<Tensor<2>>, mode: Mode<'_>) -> Vec<Tensor<1>> {
+        let noise = noise.expect("codes with a distribution have noise");
         let d_noise = noise.dims()[1] as f64;
-        let latent = self.encode(batch.shapes.clone(), mode);
+        let latent = self.encode(shapes.clone(), mode);
         let rebuilt = self.decode(latent.sample(noise));
-        vec![earth_movers_loss(rebuilt, batch.shapes), latent.divergence() / d_noise]
+        vec![earth_movers_loss(rebuilt, shapes), latent.divergence() / d_noise]
     }
 
     fn look_at(&self, shapes: Tensor<3>, mode: Mode<'_>) {
@@ -101,7 +92,6 @@ pub(crate) struct CodeStage<'a, M> {
 
 impl<M: CodeModel> Stage for CodeStage<'_, M> {
     type Model = CodeNetwork;
-    type Batch = ShapeBatch;
 
     fn terms(&self) -> &[&'static str] {
         M::TERMS
@@ -115,22 +105,23 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
         vec![&self.trained.slots]
     }
 
-    fn draw(&self, step: usize, device: &Device) -> Result<ShapeBatch> {
+    /// Complete clouds, and noise where there is any.
+    fn draw(&self, step: usize, device: &Device) -> Result<StepBatch> {
         let &Self { config, dataset, .. } = self;
         let (n_clouds, batch_size) = (dataset.n_shapes(), M::training(config).batch_size);
         let draw = |index: usize, _, rng: &mut ChaCha8Rng| {
-            Ok((dataset.shape(index, config.n_points, rng)?, normal(config.d_noise, rng)))
+            let shape = point_rows(&dataset.shape(index, config.n_points, rng)?);
+            Ok([shape].into_iter().chain((config.d_noise > 0).then(|| noise_row(config.d_noise, rng))).collect())
         };
-        let clouds = draw_clouds(config.seed, M::DRAWS, n_clouds, batch_size, step, draw)?;
-        let (shapes, noise): (Vec<_>, Vec<Vec<f32>>) = clouds.into_iter().unzip();
-        Ok(ShapeBatch { shapes: to_tensor_on(&shapes, device), noise: noise_rows(noise.iter(), config, device) })
+        Ok(to_batch(&draw_clouds(config.seed, M::DRAWS, n_clouds, batch_size, step, draw)?, device))
     }
 
-    fn step(&self, batch: ShapeBatch) -> StepResult {
+    fn step(&self, batch: StepBatch) -> StepResult {
         let mut trained = self.trained.begin_step();
         let model = trained.network();
         let recorder = StatisticsRecorder::default();
-        let terms = model.terms(batch, Mode::Train(&recorder));
+        let noise = batch.get(1).map(|noise| noise.clone().squeeze_dim(1));
+        let terms = model.terms(batch[0].clone(), noise, Mode::Train(&recorder));
         let loss = weighted_sum(&terms, &[1.0, self.config.divergence_weight]);
         let length = trained.update(flat_gradient(&model, loss.backward()));
         trained.absorb(recorder);
@@ -141,14 +132,4 @@ impl<M: CodeModel> Stage for CodeStage<'_, M> {
     fn model(&self) -> CodeNetwork {
         self.trained.network().placed(self.network.clone())
     }
-}
-
-/// Noise `[n_clouds, d_noise]`, where there is noise.
-pub(crate) fn noise_rows<'a>(
-    rows: impl ExactSizeIterator<Item = &'a Vec<f32>>,
-    config: &CodeCompleter,
-    device: &Device,
-) -> Option<Tensor<2>> {
-    let shape = [rows.len(), config.d_noise];
-    (config.d_noise > 0).then(|| stacked(rows.map(Vec::as_slice), shape, device))
 }

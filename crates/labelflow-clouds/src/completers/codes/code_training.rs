@@ -84,7 +84,7 @@ fn learn_codes<M: CodeModel>(
     let mut model = stage.trained.network().valid();
     for index in 0..config.statistics_batches {
         let recorder = StatisticsRecorder::default();
-        model.look_at(stage.draw(index, &inner)?.shapes, Mode::Train(&recorder));
+        model.look_at(stage.draw(index, &inner)?.swap_remove(0), Mode::Train(&recorder));
         model = absorb(model, recorder, 1.0 / (index + 1) as f64);
     }
     Ok(model.fork(&course.device).placed(stage.network))

@@ -9,12 +9,13 @@ use labelflow::training::{Adam, Report, flat_gradient};
 use labelflow::{Error, Result};
 use labelflow_flow::{Mode, State, StatisticsRecorder, absorb, flat_weights, load_state, state};
 
-use super::completion_batch::{CloudDraw, CompletionBatch};
+use super::completion_batch::draw_step;
 use super::completion_objective::{NAMES, discriminator_loss};
 use super::flow_networks::{CompletionNetwork, Discriminator, FlowNetworks};
 use super::generator_step::generator_step;
 use crate::completers::stages::{
-    Course, NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, UpdateRule, foreign,
+    CloudDraw, Course, NetworkSlots, Schedule, Stage, StepBatch, StepResult, TrainedNetwork, UpdateRule, fields,
+    foreign, to_batch,
 };
 use crate::completers::{CompletionDataset, PointCloudCompleter};
 
@@ -54,7 +55,7 @@ pub(crate) fn train_flow(
         scope.spawn(move || {
             for step in first_step.. {
                 // Nobody listens any more once training has ended.
-                if sender.send(CloudDraw::all(dataset, config, step)).is_err() {
+                if sender.send(draw_step(dataset, config, step)).is_err() {
                     break;
                 }
             }
@@ -91,7 +92,6 @@ impl FlowStage<'_> {
 
 impl Stage for FlowStage<'_> {
     type Model = FlowNetworks;
-    type Batch = CompletionBatch;
 
     fn terms(&self) -> &[&'static str] {
         &NAMES
@@ -108,18 +108,18 @@ impl Stage for FlowStage<'_> {
         vec![&self.generator.slots, &self.discriminator.slots]
     }
 
-    fn draw(&self, _step: usize, device: &Device) -> Result<CompletionBatch> {
+    fn draw(&self, _step: usize, device: &Device) -> Result<StepBatch> {
         let draws = self.drawn.recv().expect("batches are drawn as long as training asks")?;
-        Ok(CompletionBatch::on_device(&draws, self.config, device))
+        Ok(to_batch(&draws, device))
     }
 
     /// A step of both networks. The discriminator sees the clouds that the generator made before its step.
-    fn step(&self, batch: CompletionBatch) -> StepResult {
+    fn step(&self, batch: StepBatch) -> StepResult {
         let mut generator = self.generator.begin_step();
         let mut discriminator = self.discriminator.begin_step();
         let now = discriminator.network();
         let recorder = StatisticsRecorder::default();
-        let shapes = batch.shapes.clone();
+        let shapes = batch[1].clone();
         let value = generator_step(self.config, &generator.network(), &now, batch, &recorder);
         let (of_shapes, of_clouds) = (StatisticsRecorder::default(), StatisticsRecorder::default());
         let loss = discriminator_loss(
@@ -165,13 +165,14 @@ fn settled(
     let mut generator = generator.valid();
     let device = config.device.open()?;
     for index in 0..config.training.statistics_batches {
-        let draws = CloudDraw::all(dataset, config, index)?;
-        let batch = CompletionBatch::on_device(&draws, config, &device);
+        let mut batch = to_batch(&draw_step(dataset, config, index)?, &device);
+        batch.truncate(4);
+        let [partials, _, latent_noise, noise] = fields(batch);
         let recorder = StatisticsRecorder::default();
         let mode = Mode::Train(&recorder);
-        let encoded = generator.encode(batch.partials, mode);
-        let latent = encoded.latent.sample(batch.latent_noise);
-        generator.generate(latent, encoded.features, batch.noise, mode);
+        let encoded = generator.encode(partials, mode);
+        let latent = encoded.latent.sample(latent_noise.squeeze_dim(1));
+        generator.generate(latent, encoded.features, noise, mode);
         generator = absorb(generator, recorder, 1.0 / (index + 1) as f64);
     }
     Ok(generator)

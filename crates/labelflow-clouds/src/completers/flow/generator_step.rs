@@ -11,12 +11,12 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use labelflow_flow::{Mode, N_AXES, StatisticsRecorder};
 
-use super::completion_batch::CompletionBatch;
 use super::completion_objective::{
     N_TERMS, cloud_terms, likelihood_slope, likelihood_term, term_weights, weighted_sum,
 };
 use super::flow_networks::{CompletionNetwork, Discriminator};
 use crate::completers::PointCloudCompleter;
+use crate::completers::stages::{StepBatch, fields};
 
 /// What a step of the generator needs and leaves. All tensors are without gradients of their own.
 pub(crate) struct GeneratorStep {
@@ -30,28 +30,30 @@ pub(crate) struct GeneratorStep {
     pub(crate) seen: Tensor<3>,
 }
 
-/// Generates a batch of clouds, evaluates them, and follows the gradient back.
+/// Generates a batch of clouds, evaluates them, and follows the gradient back. The fields of the batch are those of `draw_step`.
 pub(crate) fn generator_step(
     config: &PointCloudCompleter,
     generator: &CompletionNetwork,
     discriminator: &Discriminator,
-    batch: CompletionBatch,
+    mut batch: StepBatch,
     recorder: &StatisticsRecorder,
 ) -> GeneratorStep {
     let mode = Mode::Train(recorder);
     let weights = term_weights(config);
-    let encoded = generator.encode(batch.partials.clone(), mode);
-    let latent = encoded.latent.sample(batch.latent_noise);
+    let blur = if batch.len() > 4 { batch.pop() } else { None };
+    let [partials, _, latent_noise, noise] = fields(batch);
+    let encoded = generator.encode(partials.clone(), mode);
+    let latent = encoded.latent.sample(latent_noise.squeeze_dim(1));
     let condition = generator.condition(latent, encoded.features, mode);
 
     let couplings = generator.plain_couplings();
     let (generated, tape) =
-        generator.generate_with_tape(&couplings, &condition.clone().inner(), batch.noise.inner(), recorder);
+        generator.generate_with_tape(&couplings, &condition.clone().inner(), noise.inner(), recorder);
     let [n_clouds, n_points, _] = generated.clouds.dims();
     let n_rows = n_clouds * n_points;
 
     let clouds = Tensor::<3>::from_inner(generated.clouds).require_grad();
-    let seen = match batch.blur {
+    let seen = match blur {
         Some(blur) => clouds.clone() + blur,
         None => clouds.clone(),
     };
@@ -59,7 +61,7 @@ pub(crate) fn generator_step(
     let unused = StatisticsRecorder::default();
     let frozen = discriminator.clone().no_grad();
     let scores = frozen.forward(seen.clone(), Mode::Train(&unused));
-    let of_clouds = cloud_terms(clouds.clone(), scores, batch.partials);
+    let of_clouds = cloud_terms(clouds.clone(), scores, partials);
     let gradients = weighted_sum(&of_clouds, &weights[2..]).backward();
     let slopes = clouds.grad(&gradients).expect("every term depends on the clouds");
     let of_couplings =
@@ -155,16 +157,11 @@ mod tests {
             Tensor::<3>::from_data(data, &device)
         };
         let (partials, shapes, noise) = (clouds(6, 0.9), clouds(8, 1.3), clouds(8, 2.1));
-        let latent_noise = TensorData::new(wave(6, 0.8), [3, 2]);
-        let latent_noise = Tensor::<2>::from_data(latent_noise, &device);
+        let latent_noise = TensorData::new(wave(6, 0.8), [3, 1, 2]);
+        let latent_noise = Tensor::<3>::from_data(latent_noise, &device);
         let step = |generator: &CompletionNetwork| {
-            let batch = CompletionBatch {
-                partials: partials.clone(),
-                shapes: shapes.clone(),
-                latent_noise: latent_noise.clone(),
-                noise: noise.clone(),
-                blur: Some(noise.clone() * 0.1),
-            };
+            let blur = noise.clone() * 0.1;
+            let batch = [&partials, &shapes, &latent_noise, &noise, &blur].map(Tensor::clone).into();
             let recorder = StatisticsRecorder::default();
             generator_step(&config, generator, &networks.discriminator, batch, &recorder)
         };

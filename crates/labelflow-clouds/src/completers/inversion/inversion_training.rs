@@ -15,8 +15,10 @@ use rand_chacha::ChaCha8Rng;
 use super::patch_variance::patch_variance;
 use super::shape_critic::ShapeCritic;
 use super::tree_generator::TreeGenerator;
-use crate::completers::scan_input::{normal, to_tensor_on};
-use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
+use crate::completers::scan_input::normal;
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepBatch, StepResult, TrainedNetwork, draw_clouds, fields, point_rows, to_batch,
+};
 use crate::completers::{CompletionDataset, ShapeInversion};
 
 /// The generator and the critic.
@@ -25,20 +27,6 @@ pub struct TreeNetworks {
     pub(crate) generator: TreeGenerator,
     pub(crate) critic: ShapeCritic,
 }
-
-/// What one step of both networks sees.
-pub(crate) struct TreeBatch {
-    /// `[n_clouds, n_points, 3]`
-    shapes: Tensor<3>,
-    /// For all updates of the critic, `[1, discriminator_steps · n_clouds, d_noise]`.
-    noise: Tensor<3>,
-    /// For all updates of the critic, how far from the shape towards the generated cloud, `[discriminator_steps · n_clouds, 1, 1]`.
-    shares: Tensor<3>,
-    /// For the generator's update, `[1, n_clouds, d_noise]`.
-    own_noise: Tensor<3>,
-}
-
-step_batch!(TreeBatch { shapes, noise, shares, own_noise });
 
 /// Both networks in training.
 pub(crate) struct TreeStage<'a> {
@@ -50,7 +38,6 @@ pub(crate) struct TreeStage<'a> {
 
 impl Stage for TreeStage<'_> {
     type Model = TreeNetworks;
-    type Batch = TreeBatch;
 
     fn terms(&self) -> &[&'static str] {
         &["adversarial", "patch variance", "discriminator", "penalty"]
@@ -64,11 +51,15 @@ impl Stage for TreeStage<'_> {
         vec![&self.generator.slots, &self.critic.slots]
     }
 
-    fn draw(&self, step: usize, device: &Device) -> Result<TreeBatch> {
+    /// - shapes: `[n_clouds, n_points, 3]`
+    /// - noise for all updates of the critic: `[1, discriminator_steps · n_clouds, d_noise]`
+    /// - for all of those, how far from the shape towards the generated cloud: `[discriminator_steps · n_clouds, 1, 1]`
+    /// - noise for the generator's update: `[1, n_clouds, d_noise]`
+    fn draw(&self, step: usize, device: &Device) -> Result<StepBatch> {
         let &Self { config, dataset, .. } = self;
         let (n_clouds, batch_size) = (dataset.n_shapes(), config.training.batch_size);
         let n_points: usize = config.degrees.iter().product();
-        let draw = |index: usize, _, rng: &mut ChaCha8Rng| dataset.shape(index, n_points, rng);
+        let draw = |index: usize, _, rng: &mut ChaCha8Rng| Ok(vec![point_rows(&dataset.shape(index, n_points, rng)?)]);
         let names = ["tree order", "tree"];
         let shapes = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
         let rng = &mut stream(config.seed, "tree noise", step as u64);
@@ -79,19 +70,15 @@ impl Stage for TreeStage<'_> {
         };
         let (own_noise, noise) = (noise(shapes.len()), noise(n_generated));
         let shares: Vec<f32> = (0..n_generated).map(|_| rng.random_range(0.0..1.0)).collect();
-        Ok(TreeBatch {
-            shapes: to_tensor_on(&shapes, device),
-            noise,
-            shares: Tensor::from_data(TensorData::new(shares, [n_generated, 1, 1]), device),
-            own_noise,
-        })
+        let shares = Tensor::from_data(TensorData::new(shares, [n_generated, 1, 1]), device);
+        Ok([to_batch(&shapes, device), vec![noise, shares, own_noise]].concat())
     }
 
     /// Several updates of the critic, then one of the generator.
-    fn step(&self, batch: TreeBatch) -> StepResult {
+    fn step(&self, batch: StepBatch) -> StepResult {
         let config = self.config;
         let (mut generator, mut critic) = (self.generator.begin_step(), self.critic.begin_step());
-        let TreeBatch { shapes, noise, shares, own_noise } = batch;
+        let [shapes, noise, shares, own_noise] = fields(batch);
         let own = generator.network();
         // The generator stays as it is while the critic is updated: its clouds for all of those updates are generated together.
         let generated = Tensor::from_inner(own.valid().forward(noise.inner()));

@@ -41,8 +41,6 @@ impl StepResult {
 pub(crate) trait Stage {
     /// The whole model, of which the stage may train a part.
     type Model: Module;
-    /// What a step sees.
-    type Batch: StepBatch;
 
     /// The names of the terms among a step's numbers.
     fn terms(&self) -> &[&'static str];
@@ -55,10 +53,10 @@ pub(crate) trait Stage {
 
     /// What a step sees, on a device without gradients. It depends on nothing but the settings, the data and the step's number, so that
     /// training can go on at any epoch.
-    fn draw(&self, step: usize, device: &Device) -> Result<Self::Batch>;
+    fn draw(&self, step: usize, device: &Device) -> Result<StepBatch>;
 
     /// A step. It must not read values back, send values over, or decide anything by them.
-    fn step(&self, batch: Self::Batch) -> StepResult;
+    fn step(&self, batch: StepBatch) -> StepResult;
 
     /// What follows a step outside of its computation: by default nothing.
     fn end_step(&self, _step: usize) {}
@@ -173,9 +171,9 @@ impl<'a, M: Module> Course<'a, M> {
         let Schedule { steps_per_epoch, rate } = stage.schedule();
         let networks = stage.networks();
         let mut next_step = (self.n_epochs() - epochs.start) * steps_per_epoch;
-        let batch: Vec<Slot<3>> = stage.draw(next_step, &inner)?.into_tensors().into_iter().map(Slot::new).collect();
+        let batch: Vec<Slot<3>> = stage.draw(next_step, &inner)?.into_iter().map(Slot::new).collect();
         let mut computation = Recording::new(&self.device, || {
-            stage.step(StepBatch::from_tensors(batch.iter().map(|slot| Tensor::from_inner(slot.value()))))
+            stage.step(batch.iter().map(|slot| Tensor::from_inner(slot.value())).collect())
         });
         if computation.has_failed() && !std::mem::replace(&mut self.has_warned, true) {
             self.log.warn(NOT_RECORDED);
@@ -186,7 +184,7 @@ impl<'a, M: Module> Course<'a, M> {
             for step in first..first + steps_per_epoch {
                 // The first batch is there already.
                 if step > next_step {
-                    let tensors = stage.draw(step, &inner)?.into_tensors();
+                    let tensors = stage.draw(step, &inner)?;
                     batch.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
                     next_step = step;
                 }

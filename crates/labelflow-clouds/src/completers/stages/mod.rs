@@ -8,5 +8,5 @@ mod trained_network;
 pub(crate) use course::Course;
 pub(crate) use course::{Schedule, Stage, StepResult, foreign};
 pub use stage_training::StageTraining;
-pub(crate) use step_batch::{BatchField, StepBatch, draw_clouds, step_batch};
+pub(crate) use step_batch::{CloudDraw, StepBatch, draw_clouds, fields, noise_row, point_rows, to_batch};
 pub(crate) use trained_network::{NetworkSlots, TrainedNetwork, UpdateRule};

@@ -1,81 +1,60 @@
 //! What a step of training sees: drawn on the host, then in slots that a recorded step reads.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use labelflow::Result;
 use labelflow::training::stream;
+use labelflow_flow::N_AXES;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-/// Tensors whose values change from step to step, and whose shapes do not.
-pub(crate) trait StepBatch: Sized {
-    /// Its tensors in the order of its fields.
-    fn into_tensors(self) -> Vec<Tensor<3>>;
+use crate::completers::scan_input::{normal, stacked};
+use crate::geometry::PointSet;
 
-    /// A batch of tensors in that order.
-    fn from_tensors(tensors: impl Iterator<Item = Tensor<3>>) -> Self;
+/// Tensors whose values change from step to step, and whose shapes do not: the fields of a step, each `[n_clouds, n_rows, width]`.
+pub(crate) type StepBatch = Vec<Tensor<3>>;
+
+/// What one cloud has of each field: its rows one after another, and their width.
+pub(crate) type CloudDraw = Vec<(Vec<f32>, usize)>;
+
+/// The points of a cloud as a field.
+pub(crate) fn point_rows(points: &PointSet) -> (Vec<f32>, usize) {
+    (points.as_flat().to_vec(), N_AXES)
 }
 
-/// A field of a [`StepBatch`]; fields that may be missing come last.
-pub(crate) trait BatchField {
-    fn into_tensor(self) -> Option<Tensor<3>>;
-    fn from_tensor(tensor: Option<Tensor<3>>) -> Self;
+/// So many standard normal numbers as a field of one row per cloud.
+pub(crate) fn noise_row(n_values: usize, rng: &mut ChaCha8Rng) -> (Vec<f32>, usize) {
+    (normal(n_values, rng), n_values)
 }
 
-impl<const D: usize> BatchField for Tensor<D> {
-    fn into_tensor(self) -> Option<Tensor<3>> {
-        Some(self.unsqueeze())
-    }
-
-    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
-        let tensor = tensor.expect("a batch has as many tensors as it gave");
-        let shape = tensor.dims();
-        tensor.reshape::<D, _>(std::array::from_fn(|axis| shape[3 - D + axis]))
-    }
-}
-
-impl<T: BatchField> BatchField for Option<T> {
-    fn into_tensor(self) -> Option<Tensor<3>> {
-        self.and_then(T::into_tensor)
-    }
-
-    fn from_tensor(tensor: Option<Tensor<3>>) -> Self {
-        tensor.map(|tensor| T::from_tensor(Some(tensor)))
-    }
-}
-
-/// Makes a [`StepBatch`] of a struct with these fields.
-macro_rules! step_batch {
-    ($batch:ident { $($field:ident),+ }) => {
-        impl $crate::completers::stages::StepBatch for $batch {
-            fn into_tensors(self) -> Vec<Tensor<3>> {
-                use $crate::completers::stages::BatchField;
-                [$(self.$field.into_tensor()),+].into_iter().flatten().collect()
-            }
-
-            fn from_tensors(mut tensors: impl Iterator<Item = Tensor<3>>) -> Self {
-                use $crate::completers::stages::BatchField;
-                $(let $field = BatchField::from_tensor(tensors.next());)+
-                Self { $($field),+ }
-            }
-        }
+/// The fields of several clouds, on a device.
+pub(crate) fn to_batch(draws: &[CloudDraw], device: &Device) -> StepBatch {
+    let field = |index: usize| {
+        let (values, width) = &draws[0][index];
+        let rows = draws.iter().map(|draw| draw[index].0.as_slice());
+        stacked(rows, [draws.len(), values.len() / width, *width], device)
     };
+    (0..draws[0].len()).map(field).collect()
 }
-pub(crate) use step_batch;
+
+/// The fields of a batch one by one.
+pub(crate) fn fields<const N: usize>(batch: StepBatch) -> [Tensor<3>; N] {
+    batch.try_into().expect("a step sees as many fields as it has drawn")
+}
 
 /// Draws all clouds of a step: each from its index, the number of the visit and random numbers of its own. So nothing depends on anything
 /// but the settings, the data and the step, and training can go on at any epoch.
 ///
 /// `names` are those of the random order of each epoch and of the random numbers of each cloud. An epoch has so many clouds, of which a last
 /// short batch is left out.
-pub(crate) fn draw_clouds<T: Send>(
+pub(crate) fn draw_clouds(
     seed: u64,
     names: [&str; 2],
     n_clouds: usize,
     batch_size: usize,
     step: usize,
-    draw: impl Fn(usize, u64, &mut ChaCha8Rng) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+    draw: impl Fn(usize, u64, &mut ChaCha8Rng) -> Result<CloudDraw> + Sync,
+) -> Result<Vec<CloudDraw>> {
     let per_step = batch_size.min(n_clouds);
     let n_steps = n_clouds / per_step;
     let mut order: Vec<usize> = (0..n_clouds).collect();

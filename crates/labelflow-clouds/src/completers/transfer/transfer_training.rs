@@ -21,24 +21,15 @@ use rand_chacha::ChaCha8Rng;
 use super::spectral_layers::SpectralLayers;
 use super::transfer_network::{Decoded, TransferNetwork, TransferNetworks, Way};
 use crate::completers::networks::{discriminator_loss, earth_movers_distance, nearest_distances, weighted_sum};
-use crate::completers::scan_input::to_tensor_on;
-use crate::completers::stages::{NetworkSlots, Schedule, Stage, StepResult, TrainedNetwork, draw_clouds, step_batch};
+use crate::completers::stages::{
+    NetworkSlots, Schedule, Stage, StepBatch, StepResult, TrainedNetwork, draw_clouds, fields, point_rows, to_batch,
+};
 use crate::completers::{CompletionDataset, KnowledgeTransfer};
 
 /// The parts of the network's loss, and that of the discriminators.
 const TERMS: [&str; N_NETWORK_TERMS + 1] =
     ["reconstruction", "coarse reconstruction", "adversarial", "fidelity", "coarse fidelity", "discriminator"];
 const N_NETWORK_TERMS: usize = 5;
-
-/// What one step sees.
-pub(crate) struct TransferBatch {
-    /// `[n_clouds, n_partial_points, 3]`
-    partials: Tensor<3>,
-    /// `[n_clouds, n_points, 3]`
-    shapes: Tensor<3>,
-}
-
-step_batch!(TransferBatch { partials, shapes });
 
 /// The network and its discriminators in training.
 pub(crate) struct TransferStage<'a> {
@@ -50,7 +41,6 @@ pub(crate) struct TransferStage<'a> {
 
 impl Stage for TransferStage<'_> {
     type Model = TransferNetworks;
-    type Batch = TransferBatch;
 
     fn terms(&self) -> &[&'static str] {
         &TERMS
@@ -64,32 +54,33 @@ impl Stage for TransferStage<'_> {
         vec![&self.network.slots, &self.discriminators.slots]
     }
 
-    fn draw(&self, step: usize, device: &Device) -> Result<TransferBatch> {
+    /// Partial clouds, and complete ones.
+    fn draw(&self, step: usize, device: &Device) -> Result<StepBatch> {
         let &Self { config, dataset, .. } = self;
         let (n_clouds, batch_size) = (dataset.n_partials(), config.training.batch_size);
         let draw = |index: usize, visit, rng: &mut ChaCha8Rng| {
-            dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)
+            let (partial, shape) = dataset.pair(index, visit, [config.n_partial_points, config.n_points], rng)?;
+            Ok(vec![point_rows(&partial), point_rows(&shape)])
         };
         let names = ["transfer order", "transfer"];
-        let clouds = draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?;
-        let (partials, shapes): (Vec<_>, Vec<_>) = clouds.into_iter().unzip();
-        Ok(TransferBatch { partials: to_tensor_on(&partials, device), shapes: to_tensor_on(&shapes, device) })
+        Ok(to_batch(&draw_clouds(config.seed, names, n_clouds, batch_size, step, draw)?, device))
     }
 
     /// A step of the network and of its discriminators, on the same hidden layers.
-    fn step(&self, batch: TransferBatch) -> StepResult {
+    fn step(&self, batch: StepBatch) -> StepResult {
+        let [partials, shapes] = fields(batch);
         let mut network = self.network.begin_step();
         let mut discriminators = self.discriminators.begin_step();
         let followed: Vec<SpectralLayers> =
             discriminators.network().into_iter().map(SpectralLayers::followed).collect();
         discriminators.take_statistics(&followed);
         let own = network.network();
-        let (complete, partial) = pass(&own, &batch);
+        let (complete, partial) = pass(&own, &partials, &shapes);
         let plain = |hidden: &[Tensor<2>]| hidden.iter().cloned().map(Tensor::detach).collect();
         let (of_complete, of_partial): (Vec<_>, Vec<_>) = (plain(&complete.hidden), plain(&partial.hidden));
 
         // Gradients flow through the discriminators, not into them.
-        let terms = network_terms(&followed.clone().no_grad(), complete, partial, batch);
+        let terms = network_terms(&followed.clone().no_grad(), complete, partial, partials, shapes);
         let weights = [1.0, 1.0, self.config.adversarial_weight, 1.0, 1.0];
         let loss = weighted_sum(&terms, &weights);
         let length = network.update(flat_gradient(&own, loss.backward()));
@@ -107,9 +98,9 @@ impl Stage for TransferStage<'_> {
 }
 
 /// Both kinds of clouds through the network, each its own way.
-fn pass(network: &TransferNetwork, batch: &TransferBatch) -> (Decoded, Decoded) {
+fn pass(network: &TransferNetwork, partials: &Tensor<3>, shapes: &Tensor<3>) -> (Decoded, Decoded) {
     let pass = |clouds: &Tensor<3>, way| network.decode(network.encode(clouds.clone()), way);
-    (pass(&batch.shapes, Way::Complete), pass(&batch.partials, Way::Partial))
+    (pass(shapes, Way::Complete), pass(partials, Way::Partial))
 }
 
 /// In the order of [`TERMS`], without their weights.
@@ -117,9 +108,9 @@ fn network_terms(
     discriminators: &[SpectralLayers],
     complete: Decoded,
     partial: Decoded,
-    batch: TransferBatch,
+    partials: Tensor<3>,
+    shapes: Tensor<3>,
 ) -> [Tensor<1>; N_NETWORK_TERMS] {
-    let TransferBatch { partials, shapes } = batch;
     let scores = TransferNetworks::scores(discriminators, &partial.hidden);
     let adversarial = mean_of(scores.into_iter().map(|scores| (scores - 1.0).square().mean()));
     [
@@ -167,11 +158,11 @@ mod tests {
             let data = burn::tensor::TensorData::new(values, [1, n_points, 3]);
             Tensor::<3>::from_data(data, &device)
         };
-        let batch = || TransferBatch { partials: ring(config.n_partial_points), shapes: ring(config.n_points) };
-        let (complete, partial) = pass(&networks.network, &batch());
+        let (partials, shapes) = (ring(config.n_partial_points), ring(config.n_points));
+        let (complete, partial) = pass(&networks.network, &partials, &shapes);
         let discriminators = &networks.discriminators;
         let loss = discriminators_loss(discriminators, &complete.hidden, &partial.hidden);
-        let terms = network_terms(discriminators, complete, partial, batch());
+        let terms = network_terms(discriminators, complete, partial, partials, shapes);
         let value = |tensor: Tensor<1>| tensor.into_data().iter::<f64>().next().unwrap();
         assert!((value(loss) - 0.5).abs() < 0.2);
         let [fine, coarse, adversarial, ..] = terms.map(value);
