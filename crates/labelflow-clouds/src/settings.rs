@@ -24,8 +24,8 @@ macro_rules! settings {
             pub(crate) fn check_each(&self, prefix: &str) -> labelflow::Result<()> {
                 #[allow(unused_imports, reason = "few settings need all of them")]
                 use $crate::completers::settings_check::{
-                    at_least, if_given, not_negative, positive, share, share_below_one,
-                    shares_below_one, some_widths, widths,
+                    at_least, each, if_given, not_negative, positive, share, share_below_one,
+                    some_widths, widths,
                 };
                 $($(
                     let setting = [prefix, stringify!($field)].concat();

@@ -91,14 +91,8 @@ pub(crate) fn to_tensor(clouds: &[PointSet], device: DeviceKind) -> Result<Tenso
         let expected = format!("{n_points} points in each cloud");
         return Err(Error::data("clouds", expected, other.len()));
     }
-    Ok(to_tensor_on(clouds, &device.open()?))
-}
-
-/// [`to_tensor`] of clouds that have been drawn alike.
-pub(crate) fn to_tensor_on(clouds: &[PointSet], device: &Device) -> Tensor<3> {
-    let n_points = clouds.first().map_or(0, PointSet::len);
     let rows = clouds.iter().map(PointSet::as_flat);
-    stacked(rows, [clouds.len(), n_points, N_AXES], device)
+    Ok(stacked(rows, [clouds.len(), n_points, N_AXES], &device.open()?))
 }
 
 /// Rows of values as a tensor.

@@ -58,10 +58,9 @@ pub(crate) fn share_below_one(setting: &str, share: &f64) -> Result<()> {
     is(setting, "a share from 0 to below 1", share, (0.0..1.0).contains(share))
 }
 
-/// Shares that leave something.
-pub(crate) fn shares_below_one(setting: &str, shares: &[f64]) -> Result<()> {
-    let each = |share| is(setting, "shares from 0 to below 1", share, (0.0..1.0).contains(share));
-    shares.iter().try_for_each(each)
+/// What is checked of each of several numbers.
+pub(crate) fn each(check: impl Fn(&str, &f64) -> Result<()>) -> impl Fn(&str, &[f64]) -> Result<()> {
+    move |setting, numbers| numbers.iter().try_for_each(|number| check(setting, number))
 }
 
 /// What is checked only where it is given.

@@ -12,7 +12,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use labelflow_data::{Result, write_atomically};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::completed_scan::{CloudRole, check_scans};
 use crate::geometry::{Normalization, PointCloud};
@@ -24,21 +24,6 @@ const TEMPLATE: &str = include_str!("cloud_page.html");
 const MOST_SCANS: usize = 100;
 /// The most points of a cloud: browsers draw these while one turns them.
 const MOST_POINTS: usize = 100_000;
-
-#[derive(Serialize)]
-struct PageScan<'scan> {
-    name: &'scan str,
-    clouds: Vec<PageCloud>,
-}
-
-#[derive(Serialize)]
-struct PageCloud {
-    role: CloudRole,
-    label: String,
-    /// The number of points of the cloud, of which the page may have fewer.
-    count: usize,
-    points: String,
-}
 
 /// Writes a page that shows scans and their completions, to be turned and zoomed.
 ///
@@ -72,14 +57,14 @@ fn cloud_page(scans: &[CompletedScan]) -> Result<String> {
     };
     let scans = scans.iter().map(page_scan).collect::<Result<Vec<_>>>()?;
     // Inside a script, `<` could end it; JSON can say it otherwise.
-    let scans = serde_json::to_string(&scans).expect("strings and numbers are JSON");
-    let scans = scans.replace('<', "\\u003c");
+    let scans = Value::from(scans).to_string().replace('<', "\\u003c");
     let (start, rest) = TEMPLATE.split_once("{{title}}").expect("the template has a title");
     let (middle, end) = rest.split_once("{{scans}}").expect("the template has scans");
     Ok([start, &title, middle, &scans, end].concat())
 }
 
-fn page_scan(scan: &CompletedScan) -> Result<PageScan<'_>> {
+/// What the page is told of a scan. `count` is the number of points of a cloud, of which the page may have fewer.
+fn page_scan(scan: &CompletedScan) -> Result<Value> {
     let frame = scan.frame(usize::MAX)?;
     let mut clouds = Vec::new();
     for (index, (role, cloud)) in scan.clouds(usize::MAX).into_iter().enumerate() {
@@ -89,9 +74,9 @@ fn page_scan(scan: &CompletedScan) -> Result<PageScan<'_>> {
             CloudRole::Truth => "Truth".to_owned(),
         };
         let points = STANDARD.encode(stored_points(&frame, cloud)?);
-        clouds.push(PageCloud { role, label, count: cloud.len(), points });
+        clouds.push(json!({ "role": role, "label": label, "count": cloud.len(), "points": points }));
     }
-    Ok(PageScan { name: &scan.name, clouds })
+    Ok(json!({ "name": scan.name, "clouds": clouds }))
 }
 
 fn stored_points(frame: &Normalization, cloud: &PointCloud) -> Result<Vec<u8>> {
@@ -114,8 +99,6 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::pictures::completed_scan::tests::scan_of_furniture;
     use crate::shapes::FurnitureCategory;

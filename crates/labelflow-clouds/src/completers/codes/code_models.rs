@@ -20,7 +20,7 @@ use burn::tensor::activation::relu;
 use labelflow_flow::{Initializer, Linear, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm};
 
 use crate::completers::CodeCompleter;
-use crate::completers::networks::{DenseLayers, Latent, PointFeatures, PointFeaturesConfig, as_clouds};
+use crate::completers::networks::{DenseLayers, Latent, PointFeatures, as_clouds};
 
 /// The slope of the autoencoder's activations below zero.
 const NEGATIVE_SLOPE: f64 = 0.01;
@@ -52,8 +52,7 @@ pub(crate) struct NoiseReader {
 
 /// Point features with the encoder's widths.
 fn features(config: &CodeCompleter, negative_slope: f64, init: &mut Initializer) -> PointFeatures {
-    let widths = &config.encoder_widths;
-    PointFeaturesConfig { widths, bias: true, norm: PointNorm::Affine, negative_slope }.init(init)
+    PointFeatures::init(&config.encoder_widths, true, PointNorm::Affine, negative_slope, init)
 }
 
 /// Layers with the decoder's widths, and others before them.

@@ -21,7 +21,7 @@ use labelflow_flow::{
 };
 
 use crate::completers::PointCloudCompleter;
-use crate::completers::networks::{PointFeatures, PointFeaturesConfig, normal_layer, through};
+use crate::completers::networks::{PointFeatures, normal_layer, through};
 
 /// How each head of the encoder starts: close to N(0, I) for every cloud.
 const MEAN_DEVIATION: f32 = 0.0033;
@@ -79,9 +79,8 @@ impl CompletionNetwork {
             d_hidden: config.d_hidden,
             n_steps: config.n_steps,
         };
-        let features = PointFeaturesConfig { widths, bias: false, norm: PointNorm::Affine, negative_slope: 0.0 };
         Self {
-            features: features.init(init),
+            features: PointFeatures::init(widths, false, PointNorm::Affine, 0.0, init),
             encoder: LatentEncoder::init(d_features, config.d_latent, init),
             flow: flow.init(config.seed, init.device()),
             base_deviation: config.base_deviation,
@@ -242,8 +241,7 @@ impl Discriminator {
             true => PointNorm::Affine,
             false => PointNorm::None,
         };
-        let features = PointFeaturesConfig { widths, bias: true, norm, negative_slope: NEGATIVE_SLOPE };
-        let features = features.init(init);
+        let features = PointFeatures::init(widths, true, norm, NEGATIVE_SLOPE, init);
         let head = [&widths[widths.len() - 1..], &head[..], &[1]].concat();
         let layer = |pair: &[usize]| normal_layer(pair, HEAD_DEVIATION, init);
         Self { features, head: head.windows(2).map(layer).collect() }

@@ -23,13 +23,10 @@ use crate::completers::fitted_completer::n_in_chains;
 use crate::completers::networks::nearest_squares;
 use crate::completers::older_names::stage;
 use crate::completers::scan_input::{CLOUDS_AT_ONCE, ScanInput, normal, stacked, to_points, to_tensor};
-use crate::completers::settings_check::is;
 use crate::completers::stages::{Course, UpdateRule};
 use crate::completers::{CompletionLearner, CompletionOptions, FittedCompleter, StageTraining, System};
 use crate::geometry::PointSet;
 
-/// The most candidates: more than anyone compares, and few enough for any memory.
-const MOST_CANDIDATES: usize = 1 << 20;
 /// Candidates that a search for frames looks at, and points of the scan that it compares them by.
 const SEARCH_CANDIDATES: usize = 64;
 const SEARCH_POINTS: usize = 256;
@@ -93,11 +90,11 @@ settings! {
         /// Steps of each stage; 30 were published for bulky shapes. Default: 200.
         n_iterations: usize = 200 => at_least(1),
         /// Adam's step size for the noise, one per stage. Default: 1e-2, 1e-4, 1e-4, 1e-6.
-        noise_rates: Vec<f64> = vec![1e-2, 1e-4, 1e-4, 1e-6] => rates,
+        noise_rates: Vec<f64> = vec![1e-2, 1e-4, 1e-4, 1e-6] => each(not_negative),
         /// Adam's step size for the weights, one per stage. Default: 2e-7, 1e-6, 1e-6, 2e-7.
-        weight_rates: Vec<f64> = vec![2e-7, 1e-6, 1e-6, 2e-7] => rates,
+        weight_rates: Vec<f64> = vec![2e-7, 1e-6, 1e-6, 2e-7] => each(not_negative),
         /// Adam's β₁ and β₂. Default: 0, 0.99.
-        betas: [f64; 2] = [0.0, 0.99] => shares_below_one,
+        betas: [f64; 2] = [0.0, 0.99] => each(share_below_one),
         /// Grown points that each scanned point shows. Default: 5.
         n_mask_neighbors: usize = 5 => at_least(1),
         /// The weight of the distance between the features of what is shown and of the scan. Default: 0.1.
@@ -267,10 +264,6 @@ impl CompletionLearner for ShapeInversion {
 impl Inversion {
     fn check(&self) -> Result<()> {
         self.check_each("inversion.")?;
-        if self.n_candidates > MOST_CANDIDATES {
-            let expected = format!("at most {MOST_CANDIDATES}");
-            return Err(Error::config("inversion.n_candidates", expected, self.n_candidates));
-        }
         let (noise, weights) = (self.noise_rates.len(), self.weight_rates.len());
         if noise != weights {
             let expected = format!("{noise} rates, one for each of noise_rates");
@@ -278,12 +271,6 @@ impl Inversion {
         }
         Ok(())
     }
-}
-
-fn rates(setting: &str, rates: &[f64]) -> Result<()> {
-    let is_good = |rate: &f64| rate.is_finite() && *rate >= 0.0;
-    let each = |rate| is(setting, "numbers that are not negative", rate, is_good(rate));
-    rates.iter().try_for_each(each)
 }
 
 /// A trained completer by inversion.

@@ -27,18 +27,10 @@ pub(crate) fn nearest_distances(partials: Tensor<3>, clouds: Tensor<3>) -> Tenso
 /// The squared distance from each partial point to the nearest generated point of its cloud; shapes as of [`nearest_distances`].
 pub(crate) fn nearest_squares(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<2> {
     let [n_clouds, n_partial, _] = partials.dims();
-    let indices = nearest_indices(partials.clone().inner(), clouds.clone().inner());
+    let indices = several_nearest(partials.clone().inner(), clouds.clone().inner(), 1);
     let indices = Tensor::<3, Int>::from_inner(indices);
     let nearest = clouds.gather(1, indices.expand([n_clouds, n_partial, N_AXES]));
     (partials - nearest).square().sum_dim(2).squeeze_dim::<2>(2)
-}
-
-/// The index of the nearest generated point of each partial point; the lowest one on ties. `[n_clouds, n_partial_points, 1]`
-fn nearest_indices(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
-    if partials.device() == Device::flex() {
-        return nearest_on_host(partials, clouds);
-    }
-    Tensor::cat(some_at_once(&partials, &clouds, |partials, clouds| squared_distances(partials, clouds).argmin(2)), 0)
 }
 
 /// What `find` gives for the clouds, as many at once as a device holds distances of.
@@ -56,13 +48,6 @@ pub(super) fn some_at_once<T>(
     (0..n_clouds).step_by(at_once).map(find_part).collect()
 }
 
-fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
-    on_host(partials, clouds, 1, |partial, cloud| {
-        let axes: [Vec<f32>; N_AXES] = std::array::from_fn(|axis| cloud.iter().map(|point| point[axis]).collect());
-        partial.iter().map(|point| nearest(point, &axes)).collect()
-    })
-}
-
 /// The indices of the nearest points of each place, the nearest first, lower indices first on ties. No gradients.
 ///
 /// # Shapes
@@ -72,7 +57,10 @@ fn nearest_on_host(partials: Tensor<3>, clouds: Tensor<3>) -> Tensor<3, Int> {
 pub(crate) fn several_nearest(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
     match places.device() == Device::flex() {
         true => several_on_host(places, clouds, n_wanted),
-        false => several_on_device(places, clouds, n_wanted),
+        false => {
+            let several = |places, clouds| several_on_device(places, clouds, n_wanted);
+            Tensor::cat(some_at_once(&places, &clouds, several), 0)
+        }
     }
 }
 
@@ -81,10 +69,12 @@ fn several_on_device(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> T
     let device = places.device();
     let mut squares = squared_distances(places, clouds);
     let mut found = Vec::with_capacity(n_wanted);
-    for _ in 0..n_wanted {
+    for rank in 1..=n_wanted {
         let nearest = squares.clone().argmin(2);
-        let far = Tensor::full(nearest.dims(), FAR, &device);
-        squares = squares.scatter(2, nearest.clone(), far, IndexingUpdateOp::Add);
+        if rank < n_wanted {
+            let far = Tensor::full(nearest.dims(), FAR, &device);
+            squares = squares.scatter(2, nearest.clone(), far, IndexingUpdateOp::Add);
+        }
         found.push(nearest);
     }
     Tensor::cat(found, 2)
@@ -92,6 +82,10 @@ fn several_on_device(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> T
 
 fn several_on_host(places: Tensor<3>, clouds: Tensor<3>, n_wanted: usize) -> Tensor<3, Int> {
     on_host(places, clouds, n_wanted, |places, cloud| {
+        if n_wanted == 1 {
+            let axes: [Vec<f32>; N_AXES] = std::array::from_fn(|axis| cloud.iter().map(|point| point[axis]).collect());
+            return places.iter().map(|place| nearest(place, &axes)).collect();
+        }
         let found = places.iter().flat_map(|place| nearest_of(place, cloud, n_wanted));
         found.map(|(_, index)| index).collect()
     })
@@ -183,12 +177,12 @@ mod tests {
     fn host_and_device_find_the_same_points() {
         for (n_partial, n_points) in [(1, 1), (3, 17), (33, 16), (20, 50)] {
             let (partials, clouds) = (waves(2, n_partial, 0.7), waves(2, n_points, 1.9));
-            let host = nearest_on_host(partials.clone(), clouds.clone());
+            let host = several_on_host(partials.clone(), clouds.clone(), 1);
             assert_eq!(host.into_data(), several_on_device(partials, clouds, 1).into_data());
         }
         // The lowest index on ties.
         let twice = Tensor::<3>::zeros([1, 5, 3], &Device::flex());
-        assert_eq!(nearest_on_host(twice.clone(), twice).into_data().iter::<i64>().max(), Some(0));
+        assert_eq!(several_on_host(twice.clone(), twice, 1).into_data().iter::<i64>().max(), Some(0));
     }
 
     #[test]

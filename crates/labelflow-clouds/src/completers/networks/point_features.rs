@@ -12,19 +12,6 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::leaky_relu;
 use labelflow_flow::{Initializer, Mode, N_AXES, PointLayer, PointLayerConfig, PointNorm, max_points};
 
-/// Configuration of [`PointFeatures`].
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PointFeaturesConfig<'a> {
-    /// Widths of the layers' outputs.
-    pub(crate) widths: &'a [usize],
-    /// Whether the linear maps have biases.
-    pub(crate) bias: bool,
-    /// What follows them, before the activation.
-    pub(crate) norm: PointNorm,
-    /// The slope of the activation below zero.
-    pub(crate) negative_slope: f64,
-}
-
 /// Layers for single points and the maximum over them.
 #[derive(Module, Debug)]
 pub(crate) struct PointFeatures {
@@ -33,20 +20,24 @@ pub(crate) struct PointFeatures {
     negative_slope: f64,
 }
 
-impl PointFeaturesConfig<'_> {
-    /// Initial weights.
-    pub(crate) fn init(&self, init: &mut Initializer) -> PointFeatures {
-        let &Self { bias, norm, negative_slope, .. } = self;
+impl PointFeatures {
+    /// Initial weights of layers with these widths of their outputs, whether their linear maps have biases, what follows those before the
+    /// activation, and its slope below zero.
+    pub(crate) fn init(
+        widths: &[usize],
+        bias: bool,
+        norm: PointNorm,
+        negative_slope: f64,
+        init: &mut Initializer,
+    ) -> Self {
         let layer = |pair: &[usize]| {
             let (d_input, d_output) = (pair[0], pair[1]);
             PointLayerConfig { n_groups: 1, d_input, d_output, bias, norm }.init(init)
         };
-        let widths = [&[N_AXES], self.widths].concat();
-        PointFeatures { layers: widths.windows(2).map(layer).collect(), negative_slope }
+        let widths = [&[N_AXES], widths].concat();
+        Self { layers: widths.windows(2).map(layer).collect(), negative_slope }
     }
-}
 
-impl PointFeatures {
     /// # Shapes
     ///
     /// - clouds: `[n_clouds, n_points, 3]`
@@ -67,10 +58,10 @@ mod tests {
 
     fn features(points: &[[f32; 3]]) -> Vec<f32> {
         let init = &mut Initializer::new(4, &Device::flex());
-        let config = PointFeaturesConfig { widths: &[8, 6], bias: true, norm: PointNorm::Affine, negative_slope: 0.01 };
+        let features = PointFeatures::init(&[8, 6], true, PointNorm::Affine, 0.01, init);
         let flat = TensorData::new(points.as_flattened().to_vec(), [1, points.len(), 3]);
         let clouds = Tensor::from_data(flat, &Device::flex());
-        config.init(init).forward(clouds, Mode::Predict).into_data().iter::<f32>().collect()
+        features.forward(clouds, Mode::Predict).into_data().iter::<f32>().collect()
     }
 
     #[test]

@@ -19,7 +19,7 @@ settings! {
         /// The share of the first step size below which it does not fall. Default: 0.2.
         learning_rate_floor: f64 = 0.2 => share,
         /// How much of the last direction, and of its size, Adam remembers from step to step: β₁ and β₂. Default: 0.9 and 0.999.
-        betas: [f64; 2] = Adam::BETAS => shares_below_one,
+        betas: [f64; 2] = Adam::BETAS => each(share_below_one),
     }
 }
 
