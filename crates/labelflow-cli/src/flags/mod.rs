@@ -3,7 +3,6 @@
 mod key;
 mod overwrite;
 mod signals;
-pub(crate) mod standard_streams;
 
 use clap::builder::RangedU64ValueParser;
 
