@@ -15,7 +15,6 @@ use clap::{CommandFactory, FromArgMatches};
 use labelflow::training::becomes_an_error;
 
 use crate::commands::Cli;
-use crate::flags::standard_streams;
 use crate::terminal::places::Places;
 use crate::terminal::{device_memory, output, threads};
 
@@ -49,8 +48,7 @@ fn main() -> ExitCode {
     // A command reads a pipe once, whatever it opens it for.
     labelflow_files::keep_copies();
     let run = || {
-        standard_streams::check(&command, &matches)?;
-        Places::of(&command, &matches).check()?;
+        Places::of(&command, &matches)?.check()?;
         threads::start()?;
         let outcome = cli.command.run()?;
         // What was warned of late, as while training, is an error too.

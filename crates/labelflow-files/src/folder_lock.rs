@@ -4,6 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::identity;
+
 /// The file that is locked while a process works in a folder.
 const WORK: &str = ".lock";
 /// The file that is locked while a model is saved, which may happen within other work.
@@ -92,19 +94,12 @@ fn taken(file: &mut File) -> io::Error {
 }
 
 /// Whether the open file still has this name: whoever held the lock before may have moved or removed it.
-#[cfg(unix)]
 fn is_at(path: &Path, file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt;
     match (std::fs::metadata(path), file.metadata()) {
-        (Ok(named), Ok(open)) => (named.dev(), named.ino()) == (open.dev(), open.ino()),
+        // Where files have no identity, an open one cannot be replaced.
+        (Ok(named), Ok(open)) => identity(&named) == identity(&open),
         _ => false,
     }
-}
-
-/// Elsewhere an open file cannot be replaced.
-#[cfg(not(unix))]
-fn is_at(path: &Path, _: &File) -> bool {
-    path.exists()
 }
 
 #[cfg(test)]

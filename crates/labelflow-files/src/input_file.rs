@@ -13,6 +13,19 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == STANDARD
 }
 
+/// What tells files apart, however they are called: device and inode. Some systems have none.
+#[cfg(unix)]
+pub fn identity(metadata: &Metadata) -> Option<[u64; 2]> {
+    use std::os::unix::fs::MetadataExt;
+    Some([metadata.dev(), metadata.ino()])
+}
+
+/// What tells files apart on other systems: nothing but their paths.
+#[cfg(not(unix))]
+pub fn identity(_: &Metadata) -> Option<[u64; 2]> {
+    None
+}
+
 /// A file to read from: each reader of it has a place of its own.
 ///
 /// Standard input, which is the path `-`, pipes and sockets can be read once only, but readers go over a file more than once: a header, then
@@ -41,9 +54,8 @@ pub struct InputFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     StandardInput,
-    /// A pipe by its device and inode.
-    #[cfg(unix)]
-    Pipe(u64, u64),
+    /// A pipe by its [`identity`].
+    Pipe([u64; 2]),
 }
 
 /// The copies of this process.
@@ -77,7 +89,7 @@ impl InputFile {
         if metadata.is_file() || metadata.is_dir() {
             return Self::new(File::open(path)?.into());
         }
-        Self::copy_once(Source::pipe(&metadata), || {
+        Self::copy_once(identity(&metadata).map(Source::Pipe), || {
             let pipe = File::open(path)?;
             refuse_device(&pipe, Some(&metadata))?;
             copy_of(pipe)
@@ -147,19 +159,6 @@ impl Seek for InputFile {
         };
         self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.position)
-    }
-}
-
-impl Source {
-    #[cfg(unix)]
-    fn pipe(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        Some(Self::Pipe(metadata.dev(), metadata.ino()))
-    }
-
-    #[cfg(not(unix))]
-    fn pipe(_: &Metadata) -> Option<Self> {
-        None
     }
 }
 

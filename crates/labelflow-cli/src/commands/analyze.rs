@@ -56,7 +56,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let pairs = pairs.transpose()?;
     let labeler = VoteLabeler::fit(input, model, &KnownOfLabelers::default())?;
     let labelled = labeler.label(args.labels.as_deref(), None)?;
-    labelled.warnings.iter().for_each(|warning| output::warn(labeler.name(), warning));
+    labeler.warn(&labelled);
     output::refuse_warnings()?;
     let labelers = LabelerReport::of_tally(&labelled.tally);
     let classes = labeler.fitted.classes();
@@ -106,6 +106,6 @@ fn write_csv(path: &Path, labelers: &[LabelerReport], classes: &[String]) -> any
         ("learned_accuracy", shares(&|labeler| labeler.learned_accuracy)),
         ("accuracy", shares(&|labeler| labeler.summary.accuracy)),
     ];
-    let columns = columns.map(|(name, values)| Column { name: name.to_owned(), values });
+    let columns = columns.map(|(name, values)| Column::new(name, values));
     Ok(write_columns(path, &columns)?)
 }

@@ -10,26 +10,22 @@ use labelflow::learners::{Certainty, FittedLabelFlowClassifier};
 use labelflow::rows::Truth;
 use labelflow::storage::ModelRecord;
 use labelflow::{Features, SavedModel};
-use labelflow_data::inputs::{Keyed, read_features, read_labels};
+use labelflow_data::inputs::read_labels;
 
+use super::eval::shown;
 use super::predict::Model;
-use crate::flags::{DeviceName, KeyArgs};
+use crate::flags::{DeviceName, LabelledRowsArgs};
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::output::{self, percent};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("features", |arg| arg.help("The features of labelled rows that the model was not trained on")))]
 pub(crate) struct CalibrateArgs {
     /// The folder of a classifier that `fit` wrote; it is changed in place
     #[arg(value_name = "MODEL_DIR")]
     model: PathBuf,
-    /// The features of labelled rows that the model was not trained on
-    #[arg(long, value_name = "FILE")]
-    features: PathBuf,
-    /// Their true labels
-    #[arg(long, value_name = "FILE")]
-    labels: PathBuf,
     #[command(flatten)]
-    key: KeyArgs,
+    rows: LabelledRowsArgs,
     /// How to calibrate probabilities
     #[arg(long, value_enum, default_value = "auto")]
     method: CalibrationName,
@@ -52,19 +48,17 @@ pub(crate) enum CalibrationName {
 }
 
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
-    let (model, record) = Model::load_with_record(&args.model, DeviceName::Cpu)?;
+    let (model, record) = Model::load(&args.model, DeviceName::Cpu)?;
     let Model::Classifier(model) = model else {
         bail!(
             "{}: expected a classifier, found a model for regression; `labelflow eval` shows how good its intervals are",
             args.model.display()
         );
     };
-    let context = || format!("{}, {}", args.features.display(), args.labels.display());
-    let key = args.key.column();
-    let Keyed { value: features, keys } = read_features(&args.features, &key.clone().beside(model.feature_names()))?;
-    let truth = read_labels(&args.labels, model.classes(), &key)?.in_order_of(&keys)?;
+    let read = |path: &Path, key: &_| read_labels(path, model.classes(), key);
+    let (features, truth) = args.rows.read(model.feature_names(), read, Ok)?;
     let before = model.clone().with_certainty(Certainty::default())?;
-    let after = learned(before.clone(), args, &features, &truth).with_context(context)?;
+    let after = learned(before.clone(), args, &features, &truth).with_context(|| args.rows.place())?;
     let judge = |model: &FittedLabelFlowClassifier| {
         anyhow::Ok(classification_metrics(&model.predict_proba(&features)?, &truth)?)
     };
@@ -94,15 +88,11 @@ fn learned(
     features: &Features,
     truth: &Truth,
 ) -> anyhow::Result<FittedLabelFlowClassifier> {
-    let method = match args.method {
-        CalibrationName::Auto => Some(CalibrationMethod::Auto),
-        CalibrationName::Temperature => Some(CalibrationMethod::Temperature),
-        CalibrationName::Isotonic => Some(CalibrationMethod::Isotonic),
-        CalibrationName::None => None,
-    };
-    let model = match method {
-        Some(method) => model.calibrated(method, features, truth)?,
-        None => model,
+    let model = match args.method {
+        CalibrationName::Auto => model.calibrated(CalibrationMethod::Auto, features, truth)?,
+        CalibrationName::Temperature => model.calibrated(CalibrationMethod::Temperature, features, truth)?,
+        CalibrationName::Isotonic => model.calibrated(CalibrationMethod::Isotonic, features, truth)?,
+        CalibrationName::None => model,
     };
     Ok(match args.sets {
         Some(level) => model.with_sets(level, features, truth)?,
@@ -115,14 +105,7 @@ fn show(
     after: &ClassificationMetrics,
     model: &FittedLabelFlowClassifier,
 ) -> anyhow::Result<()> {
-    let row =
-        |name: &str, show: &dyn Fn(&ClassificationMetrics) -> String| [name.to_owned(), show(before), show(after)];
-    let rows = [
-        row("accuracy %", &|metrics| percent(metrics.accuracy)),
-        row("calibration error %", &|metrics| percent(metrics.ece)),
-        row("Brier score", &|metrics| format!("{:.4}", metrics.brier)),
-        row("log loss", &|metrics| format!("{:.4}", metrics.log_loss)),
-    ];
+    let rows = shown(before).into_iter().zip(shown(after)).map(|([name, before], [_, after])| [name, before, after]);
     let header = ["on the calibration rows", "before", "after"];
     output::print(&output::table(header, rows))?;
     if let Some(sets) = &model.certainty().sets {

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use labelflow::Features;
 use labelflow::evaluation::{ClassificationMetrics, RegressionMetrics, classification_metrics, regression_metrics};
 use labelflow_data::inputs::{read_labels, read_values};
 use serde::Serialize;
 
-use super::predict::{Model, classes, values};
+use super::predict::{Model, warn_of_lost};
 use crate::experiments::metric::Metric;
-use crate::flags::{DeviceName, KeyArgs};
+use crate::flags::{DeviceName, LabelledRowsArgs};
 use crate::inputs::evaluation_file::Scores;
 use crate::terminal::output::{self, percent};
 
@@ -19,14 +20,8 @@ pub(crate) struct EvalArgs {
     /// The folder of a model that `fit` wrote
     #[arg(value_name = "MODEL_DIR")]
     model: PathBuf,
-    /// The features of labelled rows
-    #[arg(long, value_name = "FILE")]
-    features: PathBuf,
-    /// Their true labels
-    #[arg(long, value_name = "FILE")]
-    labels: PathBuf,
     #[command(flatten)]
-    key: KeyArgs,
+    rows: LabelledRowsArgs,
     /// The device to compute on
     #[arg(long, value_enum, default_value = "cpu")]
     device: DeviceName,
@@ -36,22 +31,21 @@ pub(crate) struct EvalArgs {
 }
 
 pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
-    let context = || format!("{}, {}", args.features.display(), args.labels.display());
-    let json = args.json.as_deref();
-    match Model::load(&args.model, args.device)? {
+    let (json, path) = (args.json.as_deref(), &args.rows.features);
+    let (context, place) = (|| args.rows.place(), || path.display().to_string());
+    match Model::load(&args.model, args.device)?.0 {
         Model::Classifier(model) => {
-            let truth = read_labels(&args.labels, model.classes(), &args.key.column())?;
-            let labels = classes(&model, &args.features, &args.key)?;
-            let truth = truth.in_order_of(&labels.keys)?;
-            let metrics = classification_metrics(&labels.value, &truth).with_context(context)?;
-            show(json, metrics)
+            let read = |path: &Path, key: &_| read_labels(path, model.classes(), key);
+            let predict = |features: Features| model.predict_proba_with_lost(&features).with_context(place);
+            let ((labels, lost), truth) = args.rows.read(model.feature_names(), read, predict)?;
+            let first = lost.first().map(|&row| row as u64);
+            warn_of_lost(path, lost.len() as u64, first, labels.n_rows() as u64);
+            show(json, classification_metrics(&labels, &truth).with_context(context)?)
         }
         Model::Regressor(model) => {
-            let truth = read_values(&args.labels, &args.key.column())?;
-            let labels = values(&model, &args.features, &args.key)?;
-            let truth = truth.in_order_of(&labels.keys)?;
-            let metrics = regression_metrics(&labels.value, &truth).with_context(context)?;
-            show(json, metrics)
+            let predict = |features: Features| model.predict_distribution(&features).with_context(place);
+            let (labels, truth) = args.rows.read(model.feature_names(), read_values, predict)?;
+            show(json, regression_metrics(&labels, &truth).with_context(context)?)
         }
     }
 }
@@ -85,19 +79,24 @@ impl Metrics for ClassificationMetrics {
     }
 
     fn print(&self) -> anyhow::Result<()> {
-        let mut rows = vec![
-            ["rows".to_owned(), self.n_rows.to_string()],
-            ["accuracy %".to_owned(), percent(self.accuracy)],
-            ["calibration error %".to_owned(), percent(self.ece)],
-            ["Brier score".to_owned(), format!("{:.4}", self.brier)],
-            ["log loss".to_owned(), format!("{:.4}", self.log_loss)],
-        ];
-        for surest in self.surest {
+        let surest = self.surest.iter().map(|surest| {
             let name = format!("accuracy % of the surest {:.0} % of rows", surest.share * 100.0);
-            rows.push([name, percent(surest.accuracy)]);
-        }
+            [name, percent(surest.accuracy)]
+        });
+        let n_rows = ["rows".to_owned(), self.n_rows.to_string()];
+        let rows = std::iter::once(n_rows).chain(shown(self)).chain(surest);
         output::print(&output::table(["metric", "value"], rows))
     }
+}
+
+/// The metrics of all rows, by their names.
+pub(crate) fn shown(metrics: &ClassificationMetrics) -> [[String; 2]; 4] {
+    [
+        ["accuracy %".to_owned(), percent(metrics.accuracy)],
+        ["calibration error %".to_owned(), percent(metrics.ece)],
+        ["Brier score".to_owned(), format!("{:.4}", metrics.brier)],
+        ["log loss".to_owned(), format!("{:.4}", metrics.log_loss)],
+    ]
 }
 
 impl Metrics for RegressionMetrics {

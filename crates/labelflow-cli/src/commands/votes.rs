@@ -51,9 +51,7 @@ fn columns(signals: &WeakSignals) -> impl Iterator<Item = Column> {
         Some(class) => signals.classes()[class].clone(),
         None => "-1".to_owned(),
     };
-    let column = move |(labeler, name): (usize, &String)| Column {
-        name: name.clone(),
-        values: ColumnValues::Names((0..signals.n_rows()).map(|row| vote(row, labeler)).collect()),
-    };
+    let votes = move |labeler| ColumnValues::Names((0..signals.n_rows()).map(|row| vote(row, labeler)).collect());
+    let column = move |(labeler, name): (usize, &String)| Column::new(name, votes(labeler));
     signals.labelers().iter().enumerate().map(column)
 }

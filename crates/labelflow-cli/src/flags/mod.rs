@@ -1,13 +1,14 @@
 //! Flags that several commands share.
 
 mod key;
+mod labelled_rows;
 mod overwrite;
 mod signals;
-pub(crate) mod standard_streams;
 
 use clap::builder::RangedU64ValueParser;
 
 pub(crate) use key::KeyArgs;
+pub(crate) use labelled_rows::LabelledRowsArgs;
 pub(crate) use overwrite::OverwriteArgs;
 pub(crate) use signals::{AbstainName, SignalsArgs, WrenchPart};
 

@@ -6,12 +6,12 @@ use anyhow::{Context, bail};
 use labelflow::labelers::AutoBounds;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::read_bounds;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::terminal::output;
 
 /// A number, `auto`, or a file.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum BoundsSetting {
     Number(f64),
@@ -34,6 +34,14 @@ impl BoundsSetting {
     /// Whether they are estimated.
     pub(crate) fn is_auto(&self) -> bool {
         matches!(self, Self::Named(name) if name == "auto")
+    }
+
+    /// The file that has them, if one is named.
+    pub(crate) fn file(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Named(name) if name != "auto" => Some(name),
+            _ => None,
+        }
     }
 
     /// The bounds of these signals; doubts about estimated ones are said.

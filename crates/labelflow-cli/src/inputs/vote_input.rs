@@ -92,9 +92,7 @@ impl VoteInput {
             Rows::Parts(parts) => parts.stream.convention_doubt(),
             Rows::Memory { signals, .. } => convention_doubt(signals),
         };
-        if let Some(doubt) = doubt {
-            output::warn_text(input.path.display(), "abstain-convention", &doubt);
-        }
+        output::warn_if_any(&input.path, "abstain-convention", doubt);
         Ok(input)
     }
 

@@ -24,7 +24,7 @@ use crate::commands::run::RunResult;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::Expectation;
 use crate::experiments::summary::{grouped, mean_and_deviation, mean_of_known};
-use crate::experiments::systems::{is_supervised, order};
+use crate::experiments::systems::AnySystem;
 use crate::terminal::output::percent;
 
 pub(crate) use csv::csv;
@@ -176,7 +176,10 @@ fn table(name: &str, metric: Metric, runs: &[&RunResult], chosen: Option<&[Strin
     let mut systems: Vec<String> =
         grouped(runs(), |run| &run.system).into_iter().map(|(name, _)| name.clone()).collect();
     match chosen {
-        None => systems.sort_by_cached_key(|name| order(name)),
+        None => systems.sort_by_cached_key(|name| {
+            let system = AnySystem::from_name(name).ok();
+            (system.is_none(), system)
+        }),
         Some(chosen) => {
             systems = chosen.iter().filter(|name| systems.contains(name)).cloned().collect();
         }
@@ -211,7 +214,7 @@ fn mean_intervals(runs: &[&RunResult]) -> Vec<IntervalMetrics> {
 
 /// Marks the best means of a dataset; means that look the same in print are the same.
 fn mark_best(cells: &mut [ReportCell], metric: Metric) {
-    let competes = |cell: &ReportCell| !is_supervised(&cell.system);
+    let competes = |cell: &ReportCell| !AnySystem::from_name(&cell.system).is_ok_and(AnySystem::is_reference);
     let means = cells.iter().filter(|cell| competes(cell)).map(|cell| cell.mean);
     let Some(best) = metric.best(means) else { return };
     let best = metric.show(best, best);

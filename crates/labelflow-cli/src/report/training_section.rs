@@ -5,6 +5,7 @@ use labelflow::training::EpochRecord;
 use super::model_folder::ModelFolder;
 use super::page::{Block, PageCell, PageTable, Section};
 use crate::chart::{Chart, Curve, DataTable, show_number};
+use crate::experiments::summary::grouped;
 use crate::inputs::evaluation_file::{Evaluation, Scores};
 use crate::terminal::output::percent;
 use crate::terminal::progress::why_ended;
@@ -118,13 +119,8 @@ fn show_evaluation(evaluation: &Evaluation) -> String {
 /// One line per setting; those in which models differ are bold.
 fn settings_table(folders: &[ModelFolder]) -> PageTable {
     let settings: Vec<Vec<(String, String)>> = folders.iter().map(ModelFolder::settings).collect();
-    let mut names: Vec<&String> = Vec::new();
-    for (name, _) in settings.iter().flatten() {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let row = |name: &String| {
+    let names = grouped(settings.iter().flatten(), |(name, _)| name);
+    let row = |(name, _): (&String, _)| {
         let value = |settings: &Vec<(String, String)>| {
             let value = settings.iter().find(|(other, _)| other == name);
             value.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())

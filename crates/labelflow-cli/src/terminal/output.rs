@@ -80,6 +80,13 @@ pub(crate) fn warn_text(place: impl Display, kind: &str, text: &str) {
     push_warning(Warning { about, place: place.to_string(), text: text.to_owned() });
 }
 
+/// As [`warn_text`], of a file, where there is something to warn of.
+pub(crate) fn warn_if_any(file: &Path, kind: &str, text: Option<String>) {
+    if let Some(text) = text {
+        warn_text(file.display(), kind, &text);
+    }
+}
+
 fn push_warning(warning: Warning) {
     note(&format!("warning: {}: {}", warning.place, warning.text));
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(warning);

@@ -1,19 +1,23 @@
-//! The files that a command reads and writes: what is read is not written over, and nothing is written twice.
+//! The files that a command reads and writes: what is read is not written over, and nothing is written twice. `-`, for standard input
+//! and standard output, is for one flag each.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::{ArgMatches, Command};
 use labelflow_data::parts::TableParts;
+use labelflow_files::{identity, is_standard};
 
 use super::claimed_folder::files_below;
+use super::output;
 use crate::inputs::model_files::{is_model, is_model_file};
 
 /// The arguments whose paths are written. All other paths are read.
-pub(crate) const WRITTEN: [&str; 9] =
-    ["out", "save", "write_counts", "json", "csv", "charts", "keep", "models", "pictures"];
+const WRITTEN: [&str; 9] = ["out", "save", "write_counts", "json", "csv", "charts", "keep", "models", "pictures"];
 /// The arguments whose text may be a file that is read.
 const PERHAPS_READ: [&str; 2] = ["bounds", "errors"];
+/// The flag of a file that is written instead of what is printed, see [`output::show`].
+const JSON: &str = "--json";
 
 /// What a command reads and writes, by the arguments that name it.
 #[derive(Debug, Default)]
@@ -32,13 +36,15 @@ struct Place {
 }
 
 impl Places {
-    /// Those that are named on the command line, or by default.
-    pub(crate) fn of(mut command: &Command, mut matches: &ArgMatches) -> Self {
+    /// Those that are named on the command line, or by default. Refuses `-` for a folder, for two inputs and for two outputs, and leaves
+    /// standard output to a table that is written there.
+    pub(crate) fn of(mut command: &Command, mut matches: &ArgMatches) -> anyhow::Result<Self> {
         while let Some((name, inner)) = matches.subcommand() {
             command = command.find_subcommand(name).expect("a command that was matched");
             matches = inner;
         }
         let mut places = Self::default();
+        let mut standard = [Vec::new(), Vec::new()];
         for argument in command.get_arguments() {
             let id = argument.get_id().as_str();
             let value = argument.get_value_names().and_then(|names| names.first()).map_or(id, |name| name.as_str());
@@ -46,14 +52,29 @@ impl Places {
             let paths = matches.try_get_many::<PathBuf>(id).ok().flatten().into_iter().flatten().cloned();
             let texts = matches.try_get_many::<String>(id).ok().flatten().into_iter().flatten();
             let texts = texts.filter(|_| PERHAPS_READ.contains(&id)).map(PathBuf::from);
+            let (is_written, is_folder) = (WRITTEN.contains(&id), value.ends_with("DIR"));
+            for path in paths.clone().filter(|path| is_standard(path)) {
+                ensure!(!is_folder, "{flag}: expected a folder, found '{}'", path.display());
+                standard[usize::from(is_written)].push(flag.clone());
+            }
             for path in paths.chain(texts) {
-                match WRITTEN.contains(&id) {
-                    true => places.add_written(&flag, path, value.ends_with("DIR")),
+                match is_written {
+                    true => places.add_written(&flag, path, is_folder),
                     false => places.add_read(&flag, path),
                 }
             }
         }
-        places
+        for (flags, what) in standard.iter().zip(["input", "output"]) {
+            ensure!(
+                flags.len() < 2,
+                "{}: expected '-', standard {what}, for one of them, found it for each: name a file or a pipe such as <(command)",
+                flags.join(", ")
+            );
+        }
+        if standard[1].iter().any(|flag| flag != JSON) {
+            output::keep_for_table();
+        }
+        Ok(places)
     }
 
     pub(crate) fn add_read(&mut self, flag: &str, path: PathBuf) {
@@ -121,23 +142,12 @@ impl Place {
 
 /// Whether two paths name the same file or folder, or would if they were there.
 fn is_same(one: &Path, other: &Path) -> bool {
-    match (identity(one), identity(other)) {
-        (None, None) => resolved(one) == resolved(other),
-        (one, other) => one == other,
+    let found = |path: &Path| path.canonicalize().unwrap_or_else(|_| resolved(path));
+    match [one, other].map(|path| identity(&path.metadata().ok()?)) {
+        // They are not there, or the system tells files apart by their paths.
+        [None, None] => found(one) == found(other),
+        [one, other] => one == other,
     }
-}
-
-/// What tells files apart, however they are called; nothing of what is not there.
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = path.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
 }
 
 fn is_within(path: &Path, folder: &Path) -> bool {

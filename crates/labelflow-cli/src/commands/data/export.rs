@@ -52,10 +52,8 @@ fn as_votes(signals: &WeakSignals) -> anyhow::Result<WeakSignals> {
 
 fn bounds_columns(bounds: &Bounds, signals: &WeakSignals) -> Vec<Column> {
     let labelers = ColumnValues::Names(signals.labelers().to_vec());
-    let mut columns = vec![Column { name: "labeler".to_owned(), values: labelers }];
-    for (class, name) in signals.classes().iter().enumerate() {
-        let of_class = ColumnValues::Reals(bounds.values().column(class).to_vec());
-        columns.push(Column { name: name.clone(), values: of_class });
-    }
-    columns
+    let bounds = bounds.values();
+    let classes = signals.classes().iter().zip(bounds.columns());
+    let of_class = classes.map(|(name, bounds)| Column::new(name, ColumnValues::Reals(bounds.to_vec())));
+    std::iter::once(Column::new("labeler", labelers)).chain(of_class).collect()
 }

@@ -7,7 +7,7 @@ use clap::builder::{EnumValueParser, TypedValueParser};
 use labelflow::storage::ModelTask;
 use labelflow::training::Preset;
 use labelflow_data::inputs::AbstainConvention;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::flags::{AbstainName, DeviceName, OverwriteArgs, count, flag_values};
 use crate::inputs::bounds_setting::BoundsSetting;
@@ -69,7 +69,7 @@ pub(crate) struct FitArgs {
 }
 
 /// What both a flag and a key of a `RUN.toml` can say.
-#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FitSettings {
     /// For classification and regression: the features, one row per example: csv, tsv, parquet, npy or npz, a folder of parquet
@@ -144,6 +144,7 @@ pub(crate) struct FitSettings {
     pub(crate) out: Option<PathBuf>,
     /// Settings of the learner of the task, of the file alone; see [`read_config`](crate::inputs::config_table::read_config).
     #[arg(skip)]
+    #[serde(skip_serializing)]
     pub(crate) config: toml::Table,
 }
 

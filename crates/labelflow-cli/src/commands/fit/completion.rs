@@ -8,7 +8,7 @@ use labelflow_clouds::files::{CloudOptions, read_cloud_with};
 use labelflow_clouds::geometry::{Normalization, PointCloud, PointSet, Shape};
 use labelflow_clouds::shapes::{PartNetOptions, ShapeSet, read_partnet, read_partnet_split};
 
-use super::args::{FitArgs, PresetName};
+use super::args::PresetName;
 use super::plan::{FitPlan, required};
 use super::training::Training;
 use crate::Outcome;
@@ -44,10 +44,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         digest,
         fit: &|start, observer| config.fit_with(&dataset, start, observer),
         report: AnyCompleter::report,
-        save: |model, folder, origin| {
-            let origin = toml::Table::try_from(origin).expect("an origin can be written as TOML");
-            model.save_with_origin(folder, &origin)
-        },
+        save: AnyCompleter::save_with_origin,
         judge: None,
     };
     Ok(training.run(plan)?.1)
@@ -65,15 +62,7 @@ fn settings(plan: &FitPlan<'_>) -> anyhow::Result<AnyCompletionLearner> {
         AnyCompletionLearner::Flow(_) => plan.config::<PointCloudCompleter>()?.into(),
         _ => default.with(&plan.settings.config).context("[config]")?,
     };
-    with_model_flags(config, default, plan.args)
-}
-
-fn with_model_flags(
-    config: AnyCompletionLearner,
-    default: AnyCompletionLearner,
-    args: &FitArgs,
-) -> anyhow::Result<AnyCompletionLearner> {
-    let flags = &args.model;
+    let flags = &plan.args.model;
     let mut config = match (flags.preset, config) {
         (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => PointCloudCompleter::paper().into(),
         (Some(PresetName::Paper), _) => default,
@@ -83,10 +72,7 @@ fn with_model_flags(
     if let Some(weight) = flags.likelihood_weight {
         match &mut config {
             AnyCompletionLearner::Flow(flow) => flow.likelihood_weight = weight,
-            other => {
-                let system = other.system();
-                bail!("--likelihood-weight is for llf; {system} has no likelihood")
-            }
+            other => bail!("--likelihood-weight is for llf; {} has no likelihood", other.system()),
         }
     }
     let mut common = config.common();
@@ -105,18 +91,12 @@ fn read_shapes(path: &Path, data: Option<&PathBuf>) -> anyhow::Result<Vec<Shape>
     if path.join("stats").is_dir() && path.join("data").is_dir() {
         return read_partnet_shapes(path);
     }
-    let clouds = read_clouds(path)?;
-    clouds
-        .into_iter()
-        .map(|(name, cloud)| {
-            let points = in_own_box(&cloud).with_context(|| name.clone())?;
-            let parts = match cloud.parts() {
-                Some(parts) => parts.to_vec(),
-                None => vec![0; cloud.len()],
-            };
-            Ok(Shape::new(name, points, parts)?)
-        })
-        .collect()
+    let shape = |(name, cloud): (String, PointCloud)| {
+        let points = in_own_box(&cloud).with_context(|| name.clone())?;
+        let parts = cloud.parts().map_or_else(|| vec![0; cloud.len()], <[_]>::to_vec);
+        Ok(Shape::new(name, points, parts)?)
+    };
+    read_clouds(path)?.into_iter().map(shape).collect()
 }
 
 fn read_partnet_shapes(folder: &Path) -> anyhow::Result<Vec<Shape>> {

@@ -60,12 +60,7 @@ impl Evaluations {
             self.lines.push(Evaluation { epoch, scores: (judge.scores)(model)? });
         }
         if self.lines.is_empty() {
-            return match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(error).with_context(|| format!("removing {}", self.path.display()))
-                }
-                _ => Ok(()),
-            };
+            return labelflow_files::remove(&self.path).with_context(|| format!("removing {}", self.path.display()));
         }
         write_evaluations(&self.path, &self.lines).with_context(|| format!("writing {}", self.path.display()))
     }

@@ -4,7 +4,6 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use labelflow::storage::{ModelRecord, ModelTask};
-use labelflow_data::inputs::AbstainConvention;
 use labelflow_data::parts::TableParts;
 use labelflow_files::{InputFile, Sha256, is_standard, sha256_hex};
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,6 @@ use super::args::FitSettings;
 use super::plan::FitPlan;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::cloud_files::entries;
-use crate::inputs::memory_size::MemorySize;
 use crate::terminal::output;
 use crate::terminal::places::resolved;
 
@@ -30,23 +28,9 @@ pub(super) struct Origin {
     /// Where the paths start, of models of earlier versions; otherwise at the model folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bounds: Option<f64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    classes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    abstain: Option<AbstainConvention>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<Vec<f64>>,
-    /// How rows in parts were read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<MemorySize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    feature_columns: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signal_columns: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
+    /// What was said of the data beside their places.
+    #[serde(flatten)]
+    settings: FitSettings,
     inputs: Vec<Input>,
 }
 
@@ -66,9 +50,11 @@ impl Origin {
     pub(super) fn of(plan: &FitPlan<'_>, run_digest: &str) -> anyhow::Result<Self> {
         let settings = &plan.settings;
         let is_classification = plan.task == ModelTask::Classification;
-        let bounds = match settings.bounds() {
-            BoundsSetting::Number(number) => Some(number),
-            BoundsSetting::Named(_) => None,
+        let kept = FitSettings {
+            bounds: settings.bounds.clone().filter(|bounds| matches!(bounds, BoundsSetting::Number(_))),
+            abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
+            memory: settings.is_in_parts().then(|| settings.memory()),
+            ..settings.of_data()
         };
         let input = |(flag, path): (&str, PathBuf)| {
             let (sha256, path) = match is_there(&path) {
@@ -85,14 +71,7 @@ impl Origin {
             lock_sha256: sha256_hex(LOCK),
             run_digest: run_digest.to_owned(),
             folder: None,
-            bounds,
-            classes: settings.classes.clone().unwrap_or_default(),
-            abstain: is_classification.then(|| settings.abstain.unwrap_or_default()),
-            range: settings.range.clone(),
-            memory: settings.is_in_parts().then(|| settings.memory()),
-            feature_columns: settings.feature_columns.clone(),
-            signal_columns: settings.signal_columns.clone(),
-            key: settings.key.clone(),
+            settings: kept,
             inputs,
         })
     }
@@ -100,10 +79,6 @@ impl Origin {
     /// Whether the same settings and data were understood.
     pub(super) fn is_same_run(&self, digest: &str) -> bool {
         self.run_digest == digest
-    }
-
-    fn path(&self, flag: &str) -> Option<PathBuf> {
-        Some(self.inputs.iter().find(|input| input.flag == flag)?.path.clone())
     }
 
     /// Makes the paths of a model's inputs start at the root, and checks that every input is there and is what it was.
@@ -171,31 +146,17 @@ impl Repetition {
 
     /// As if a RUN.toml had said it all.
     pub(super) fn settings(&self) -> FitSettings {
-        let origin = &self.origin;
-        let is_classification = self.record.task == ModelTask::Classification;
-        let bounds = match (origin.bounds, origin.path("bounds")) {
-            (Some(bound), _) => BoundsSetting::Number(bound),
-            (None, Some(path)) => BoundsSetting::Named(path.display().to_string()),
-            (None, None) => BoundsSetting::default(),
-        };
-        FitSettings {
-            task: Some(self.record.task),
-            features: origin.path("features"),
-            signals: origin.path("signals"),
-            rules: origin.path("rules"),
-            range: origin.range.clone(),
-            shapes: origin.path("shapes"),
-            scans: origin.path("scans"),
-            bounds: is_classification.then_some(bounds),
-            classes: (!origin.classes.is_empty()).then(|| origin.classes.clone()),
-            abstain: origin.abstain,
-            labels_for_eval: origin.path("labels-for-eval"),
-            memory: origin.memory,
-            feature_columns: origin.feature_columns.clone(),
-            signal_columns: origin.signal_columns.clone(),
-            key: origin.key.clone(),
-            ..FitSettings::default()
+        let Origin { settings, inputs, .. } = &self.origin;
+        let path = |flag: &str| Some(inputs.iter().find(|input| input.flag == flag)?.path.clone());
+        // Of who wrote `model.toml` no other paths are taken than those that were checked.
+        let mut settings = FitSettings { task: Some(self.record.task), ..settings.of_data() };
+        settings.places().into_iter().for_each(|(flag, place)| *place = path(flag));
+        if self.record.task == ModelTask::Classification {
+            let file = || path("bounds").map(|path| BoundsSetting::Named(path.display().to_string()));
+            let number = settings.bounds.filter(|bounds| matches!(bounds, BoundsSetting::Number(_)));
+            settings.bounds = Some(number.or_else(file).unwrap_or_default());
         }
+        settings
     }
 }
 
@@ -234,31 +195,31 @@ fn sha256_of_pipe(path: &Path) -> anyhow::Result<Option<String>> {
     if !path.exists() && !is_standard(path) {
         return Ok(None);
     }
+    sha256_of_bytes(path).map(Some)
+}
+
+fn sha256_of_bytes(path: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::default();
     let mut read = || std::io::copy(&mut InputFile::open(path)?, &mut hasher);
     read().with_context(|| format!("reading {}", path.display()))?;
-    Ok(Some(hasher.hex()))
+    Ok(hasher.hex())
 }
 
 /// The hash of a file, or of the names and hashes of all files below a folder or of a pattern.
 fn sha256_of(path: &Path) -> anyhow::Result<String> {
-    let mut hasher = Sha256::default();
-    let files = match path.exists() {
-        true if path.is_dir() => Some(entries(path)?),
-        false if TableParts::is_several(path) => Some(TableParts::find(path)?),
-        _ => None,
-    };
-    if let Some(mut files) = files {
-        files.sort_unstable();
-        for file in files {
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            hasher.update(format!("{name}\0{}\n", sha256_of(&file)?));
+    let mut files = match path.exists() {
+        true if path.is_dir() => entries(path)?,
+        false if TableParts::is_several(path) => TableParts::find(path)?,
+        _ => {
+            ensure!(path.is_file(), "{}: expected a file, found a pipe or a device", path.display());
+            return sha256_of_bytes(path);
         }
-        return Ok(hasher.hex());
+    };
+    files.sort_unstable();
+    let mut hasher = Sha256::default();
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        hasher.update(format!("{name}\0{}\n", sha256_of(&file)?));
     }
-    ensure!(path.is_file(), "{}: expected a file, found a pipe or a device", path.display());
-    let reading = || format!("reading {}", path.display());
-    let mut file = std::fs::File::open(path).with_context(reading)?;
-    std::io::copy(&mut file, &mut hasher).with_context(reading)?;
     Ok(hasher.hex())
 }

@@ -42,10 +42,7 @@ impl PartsSource {
         refuse_evaluation(&plan.settings)?;
         let settings = &plan.settings;
         let table = TableParts::open(required(&settings.features, "features")?, &settings.key_column())?;
-        let columns = match &settings.feature_columns {
-            Some(names) => table.columns_like(names)?,
-            None => table.columns_of_values(),
-        };
+        let columns = feature_columns(settings, &table, &[])?;
         let features = FeatureParts::new(table, columns)?;
         let left = settings.memory().left_to_work(features.names().len(), 1)?;
         Ok((Self { features, signals: Signals::None }, left))
@@ -59,9 +56,7 @@ impl PartsSource {
         // The signals are in the files of the features if no others are named.
         let path = settings.signals.as_deref().unwrap_or(features_path);
         let (features, signals) = tables(settings, features_path)?;
-        if let Some(doubt) = signals.table().check_same_rows(features.table())? {
-            output::warn_text(path.display(), "row-order", &doubt);
-        }
+        output::warn_if_any(path, "row-order", signals.table().check_same_rows(features.table())?);
         let n_columns = features.names().len() + signals.labelers().len();
         let left = settings.memory().left_to_work(n_columns, 1)?;
         let bounds = settings.bounds();
@@ -114,9 +109,7 @@ fn read_votes(
         if is_auto { (memory / bytes as u64) as usize } else { 0 }
     };
     let votes = VoteStream::read(votes, options, most)?;
-    if let Some(doubt) = votes.convention_doubt() {
-        output::warn_text(path.display(), "abstain-convention", &doubt);
-    }
+    output::warn_if_any(path, "abstain-convention", votes.convention_doubt());
     let bounds = match (is_auto, votes.patterns()) {
         (false, _) => bounds.resolve(&votes.silent_row()?)?,
         (true, StreamedPatterns::Counted(counted)) => {
@@ -147,19 +140,24 @@ fn tables(settings: &FitSettings, path: &Path) -> anyhow::Result<(FeatureParts, 
         ),
         None => votes.columns_of_values(),
     };
-    let features = match &settings.feature_columns {
-        Some(names) => table.columns_like(names)?,
-        None => {
-            let is_signal = |column: &usize| votes == table && signals.contains(column);
-            table.columns_of_values().into_iter().filter(|column| !is_signal(column)).collect()
-        }
-    };
-    if votes == table
-        && let Some(both) = features.iter().find(|column| signals.contains(column))
-    {
+    let shared: &[usize] = if votes == table { &signals } else { &[] };
+    let features = feature_columns(settings, &table, shared)?;
+    if let Some(both) = features.iter().find(|column| shared.contains(column)) {
         bail!("{}, column '{}': expected a feature or a signal, found both", path.display(), table.columns()[*both]);
     }
     Ok((FeatureParts::new(table, features)?, VoteParts::new(votes, signals)))
+}
+
+/// The columns that are features: those that are named, or else all that are no signals.
+fn feature_columns(
+    settings: &FitSettings,
+    table: &TableParts,
+    signals: &[usize],
+) -> labelflow_data::Result<Vec<usize>> {
+    match &settings.feature_columns {
+        Some(names) => table.columns_like(names),
+        None => Ok(table.columns_of_values().into_iter().filter(|column| !signals.contains(column)).collect()),
+    }
 }
 
 /// An error of the files as one of training.

@@ -71,20 +71,11 @@ impl FitSettings {
         let text = read_text(path)?;
         let mut file: Self = toml::from_str(&text).with_context(context)?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        for place in [
-            &mut file.features,
-            &mut file.signals,
-            &mut file.rules,
-            &mut file.shapes,
-            &mut file.scans,
-            &mut file.labels_for_eval,
-            &mut file.out,
-        ] {
+        file.out = file.out.map(|path| folder.join(path));
+        for (_, place) in file.places() {
             *place = place.take().map(|path| folder.join(path));
         }
-        if let Some(BoundsSetting::Named(name)) = &mut file.bounds
-            && name != "auto"
-        {
+        if let Some(name) = file.bounds.as_mut().and_then(BoundsSetting::file) {
             *name = folder.join(&*name).display().to_string();
         }
         Ok((file, text))
@@ -103,22 +94,30 @@ impl FitSettings {
         })
     }
 
+    /// Where files and folders that are read are named, but for bounds, which need not be a file.
+    pub(super) fn places(&mut self) -> [(&'static str, &mut Option<PathBuf>); 6] {
+        [
+            ("features", &mut self.features),
+            ("signals", &mut self.signals),
+            ("rules", &mut self.rules),
+            ("shapes", &mut self.shapes),
+            ("scans", &mut self.scans),
+            ("labels-for-eval", &mut self.labels_for_eval),
+        ]
+    }
+
     /// The files and folders that are read, by the flags that name them.
     pub(super) fn inputs(&self) -> Vec<(&'static str, PathBuf)> {
-        let bounds = match &self.bounds {
-            Some(BoundsSetting::Named(path)) if path != "auto" => Some(PathBuf::from(path)),
-            _ => None,
-        };
-        let inputs = [
-            ("features", &self.features),
-            ("signals", &self.signals),
-            ("rules", &self.rules),
-            ("shapes", &self.shapes),
-            ("scans", &self.scans),
-            ("labels-for-eval", &self.labels_for_eval),
-            ("bounds", &bounds),
-        ];
-        inputs.into_iter().filter_map(|(flag, path)| Some((flag, path.clone()?))).collect()
+        let mut named = self.clone();
+        let bounds = named.bounds.as_mut().and_then(BoundsSetting::file).map(|file| PathBuf::from(&*file));
+        let inputs = named.places().into_iter().filter_map(|(flag, place)| Some((flag, place.take()?)));
+        inputs.chain(bounds.map(|path| ("bounds", path))).collect()
+    }
+
+    /// What is said of the data beside their places.
+    pub(super) fn of_data(&self) -> Self {
+        let Self { bounds, classes, abstain, range, memory, feature_columns, signal_columns, key, .. } = self.clone();
+        Self { bounds, classes, abstain, range, memory, feature_columns, signal_columns, key, ..Self::default() }
     }
 
     /// The bounds, estimated where nothing is said.
@@ -238,9 +237,12 @@ impl<'a> FitPlan<'a> {
     }
 
     /// Changes the settings that flows of all tasks have to what flags say.
-    pub(super) fn override_shared(&self, n_rows: u64, settings: SharedSettings<'_>) {
+    pub(super) fn override_shared(
+        &self,
+        n_rows: u64,
+        (seed, training, likelihood_weight, device): (&mut u64, &mut TrainConfig, &mut f64, &mut DeviceKind),
+    ) {
         let flags = &self.args.model;
-        let SharedSettings { seed, training, likelihood_weight, device } = settings;
         *seed = flags.seed.unwrap_or(*seed);
         *likelihood_weight = flags.likelihood_weight.unwrap_or(*likelihood_weight);
         *device = flags.device.map_or(*device, Into::into);
@@ -250,14 +252,6 @@ impl<'a> FitPlan<'a> {
         training.max_epochs = flags.epochs.unwrap_or(training.max_epochs);
         training.batch_size = flags.batch_size.map_or(training.batch_size, BatchSize::Rows);
     }
-}
-
-/// The settings of the learner that have flags, whatever the task.
-pub(super) struct SharedSettings<'a> {
-    pub(super) seed: &'a mut u64,
-    pub(super) training: &'a mut TrainConfig,
-    pub(super) likelihood_weight: &'a mut f64,
-    pub(super) device: &'a mut DeviceKind,
 }
 
 /// A file that must be named.

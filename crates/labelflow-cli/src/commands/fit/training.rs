@@ -90,7 +90,7 @@ pub(super) struct Training<'a, M> {
     pub(super) digest: String,
     pub(super) fit: &'a Fit<'a, M>,
     pub(super) report: fn(&M) -> &Report,
-    pub(super) save: fn(&M, &Path, &Origin) -> labelflow::Result<()>,
+    pub(super) save: fn(&M, &Path, &toml::Table) -> labelflow::Result<()>,
     /// How the model is judged as training goes on, if there are labels.
     pub(super) judge: Option<Judge<'a, M>>,
 }
@@ -104,7 +104,8 @@ impl<M> Training<'_, M> {
             bail!("the data or the settings are no longer those of the model to repeat");
         }
         output::refuse_warnings()?;
-        let (origin, folder) = (Origin::of(plan, &self.digest)?, &plan.out);
+        let origin = toml::Table::try_from(Origin::of(plan, &self.digest)?);
+        let (origin, folder) = (origin.expect("an origin can be written as TOML"), &plan.out);
         let model = self.train_and_save(plan, &origin)?;
         let report = (self.report)(&model);
         let json = plan.args.json.as_deref();
@@ -123,7 +124,7 @@ impl<M> Training<'_, M> {
         Ok((model, if is_same { Outcome::Done } else { Outcome::Missed }))
     }
 
-    fn train_and_save(&self, plan: &FitPlan<'_>, origin: &Origin) -> anyhow::Result<M> {
+    fn train_and_save(&self, plan: &FitPlan<'_>, origin: &toml::Table) -> anyhow::Result<M> {
         let (args, folder) = (plan.args, &plan.out);
         let checkpoint = folder.join(CHECKPOINT);
         let start = find_checkpoint(&checkpoint, &self.digest, args.restart)?;

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     let counted = counted.transpose()?;
     if output::is_strict() {
         // Before labels are written.
-        warn(&labeler, &labeler.label(args.labels_for_eval.as_deref(), None)?);
+        labeler.warn(&labeler.label(args.labels_for_eval.as_deref(), None)?);
         output::refuse_warnings()?;
     }
     let labelled = labeler.label(args.labels_for_eval.as_deref(), Some(&args.out))?;
@@ -75,29 +75,20 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
         write_counts(path, counted)?;
     }
     let (n_written, rows) = (labelled.n_written, input.row_word());
-    warn(&labeler, &labelled);
+    labeler.warn(&labelled);
     let report = Report::new(&labeler, labelled);
     output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
     output::note(&format!("{n_written} {rows} labelled in {}", output::place(&args.out)));
     Ok(())
 }
 
-/// Warns of labels that look wrong.
-fn warn(labeler: &VoteLabeler, labelled: &Labelled) {
-    labelled.warnings.iter().for_each(|warning| output::warn(labeler.name(), warning));
-}
-
 /// A label model fitted to the votes.
 fn fit(args: &LabelArgs) -> anyhow::Result<VoteLabeler> {
     // Before any file of votes is read: settings are quick to check.
-    let settings = read_settings(args)?;
-    let model = model_for(settings.clone(), args, None)?;
+    let model = read_model(args)?;
     let input =
         VoteInput::read(&args.signals, &[], |n_signals, n_classes| model.bytes_per_pattern(n_signals, n_classes))?;
-    let example = input.example()?;
-    let model = model_for(settings, args, Some(example.n_classes()))?;
-    let known = known_of_labelers(args, &example)?;
-    drop(example);
+    let known = known_of_labelers(args, &*input.example()?)?;
     input.warn_of_labelers(known.bounds.as_ref())?;
     VoteLabeler::fit(input, model, &known)
 }
@@ -137,13 +128,16 @@ impl Report {
     }
 }
 
-/// The settings of the label model as a table, with its name in it.
-fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
-    let mut settings = toml::Table::new();
-    if let Some(path) = &args.settings {
-        let context = || format!("reading {}", path.display());
-        settings = toml::from_str(&read_text(path)?).with_context(context)?;
-    }
+/// The label model with the settings of its file and of the flags.
+fn read_model(args: &LabelArgs) -> anyhow::Result<AnyLabelModel> {
+    let reading = || match &args.settings {
+        Some(path) => format!("reading {}", path.display()),
+        None => "settings of the label model".to_owned(),
+    };
+    let mut settings: toml::Table = match &args.settings {
+        Some(path) => toml::from_str(&read_text(path)?).with_context(reading)?,
+        None => toml::Table::new(),
+    };
     let in_file = match settings.get("model") {
         None => None,
         Some(toml::Value::String(name)) => Some(name.clone()),
@@ -163,11 +157,14 @@ fn read_settings(args: &LabelArgs) -> anyhow::Result<toml::Table> {
         let place = args.settings.as_deref().unwrap_or(Path::new("settings"));
         bail!("{}: expected settings of {name} ({expected}), found '{unknown}'", place.display());
     }
-    if args.class_balance.is_some() && !known.iter().any(|key| key == CLASS_BALANCE) {
-        bail!("class-balance: expected a label model that has one, found {name}");
+    if let Some(text) = &args.class_balance {
+        if !known.iter().any(|key| key == CLASS_BALANCE) {
+            bail!("class-balance: expected a label model that has one, found {name}");
+        }
+        settings.insert(CLASS_BALANCE.to_owned(), class_balance(text)?);
     }
     settings.insert("model".to_owned(), name.into());
-    Ok(settings)
+    settings.try_into().with_context(reading)
 }
 
 fn setting_names(model: &AnyLabelModel) -> Vec<String> {
@@ -176,34 +173,16 @@ fn setting_names(model: &AnyLabelModel) -> Vec<String> {
     keys.filter(|key| *key != "model").cloned().collect()
 }
 
-/// All label models estimate the balance unless the settings give one.
-fn set_class_balance(settings: &mut toml::Table, text: &str, n_classes: usize) -> anyhow::Result<()> {
-    let balance: Vec<f64> = match text {
-        "estimated" => {
-            settings.remove(CLASS_BALANCE);
-            return Ok(());
-        }
-        "uniform" => vec![1.0 / n_classes as f64; n_classes],
-        numbers => numbers.split(',').map(|number| number.trim().parse()).collect::<Result<_, _>>().map_err(|_| {
-            anyhow::anyhow!(
-                "class-balance: expected 'estimated', 'uniform' or numbers separated by commas, found '{text}'"
-            )
-        })?,
-    };
-    settings.insert(CLASS_BALANCE.to_owned(), balance.into());
-    Ok(())
-}
-
-/// The label model with its settings; how common the classes are by the flags, once their number is known.
-fn model_for(mut settings: toml::Table, args: &LabelArgs, n_classes: Option<usize>) -> anyhow::Result<AnyLabelModel> {
-    if let (Some(text), Some(n_classes)) = (&args.class_balance, n_classes) {
-        set_class_balance(&mut settings, text, n_classes)?;
+/// The setting that a flag gives.
+fn class_balance(text: &str) -> anyhow::Result<toml::Value> {
+    if let "estimated" | "uniform" = text {
+        return Ok(text.into());
     }
-
-    settings.try_into().with_context(|| match &args.settings {
-        Some(path) => format!("reading {}", path.display()),
-        None => "settings of the label model".to_owned(),
-    })
+    let balance: Option<Vec<f64>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let balance = balance.with_context(|| {
+        format!("class-balance: expected 'estimated', 'uniform' or numbers separated by commas, found '{text}'")
+    });
+    Ok(balance?.into())
 }
 
 /// What the flags say of the labelers; what they do not say is measured on labelled rows, if there are any.

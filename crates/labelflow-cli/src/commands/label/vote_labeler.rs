@@ -11,6 +11,7 @@ use labelflow::votes::{VoteCounter, VoteTally};
 use labelflow_data::inputs::SavedLabelModel;
 
 use crate::inputs::vote_input::VoteInput;
+use crate::terminal::output;
 
 pub(crate) struct VoteLabeler {
     pub(crate) input: VoteInput,
@@ -95,6 +96,11 @@ impl VoteLabeler {
             _ => tally.warnings(None),
         };
         Ok(Labelled { tally, truth, metrics, warnings, n_written })
+    }
+
+    /// Warns of labels that look wrong.
+    pub(crate) fn warn(&self, labelled: &Labelled) {
+        labelled.warnings.iter().for_each(|warning| output::warn(self.name(), warning));
     }
 
     /// The same signals with the labelers of the fit.

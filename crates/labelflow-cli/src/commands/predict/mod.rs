@@ -12,13 +12,13 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelFiles, ModelRecord, ModelTask};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    Keyed, LabelColumns, LabelExtras, LabelRows, RowNames, SignalsOptions, ValueLabels, read_features, read_signals,
-    write_labels, write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
+    LabelColumns, LabelExtras, LabelRows, RowNames, SignalsOptions, ValueLabels, read_signals, write_labels,
+    write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
-use crate::flags::{DeviceName, KeyArgs};
+use crate::flags::DeviceName;
 use crate::terminal::output;
 use args::PredictArgs;
 use rows::{PredictRows, RowCounts};
@@ -30,7 +30,7 @@ pub(crate) enum Model {
 }
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
-    let counts = match Model::load(&args.model, args.device)? {
+    let counts = match Model::load(&args.model, args.device)?.0 {
         Model::Classifier(model) => classify(model, args)?,
         Model::Regressor(model) => regress(&model, args)?,
     };
@@ -105,7 +105,7 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
 }
 
 /// Warns that nothing is known of some rows, if there are any.
-fn warn_of_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
+pub(crate) fn warn_of_lost(features: &Path, n_lost: u64, first: Option<u64>, n_rows: u64) {
     if let Some(first) = first {
         let text = format!(
             "{n_lost} of {n_rows} rows, the first of them row {first}, are so far from the training rows that nothing is known of them; \
@@ -134,10 +134,8 @@ impl Votes {
             PredictRows::Parts(features) => features,
         };
         let parts = VoteParts::open(path, &options.key)?;
-        if let Some(doubt) = parts.table().check_same_rows(features.table())? {
-            output::warn_text(path.display(), "row-order", &doubt);
-            output::refuse_warnings()?;
-        }
+        output::warn_if_any(path, "row-order", parts.table().check_same_rows(features.table())?);
+        output::refuse_warnings()?;
         // Their meaning is all that is needed, not their patterns.
         Ok(Self::Parts(Box::new(VoteStream::read(parts, &options, |_, _| 0)?)))
     }
@@ -222,30 +220,28 @@ impl Labelled {
             return self;
         }
         let mut p = Array2::from_elem((rows.n_rows, n_classes), 1.0 / n_classes as f64);
-        let mut has_label = vec![false; rows.n_rows];
-        let mut sets = vec![(0..n_classes).collect::<Vec<_>>(); rows.n_rows];
-        let mut agreement = vec![None; rows.n_rows];
-        for (index, &row) in rows.good.iter().enumerate() {
-            has_label[row] = true;
-            if let Some(labels) = &self.labels {
-                p.row_mut(row).assign(&labels.values().row(index));
-            }
-            if let Some(good) = &self.sets {
-                sets[row].clone_from(&good[index]);
-            }
-            if let Some(good) = &self.agreement {
-                agreement[row] = good[index];
-            }
+        if let Some(labels) = &self.labels {
+            rows.good.iter().zip(labels.values().rows()).for_each(|(&row, good)| p.row_mut(row).assign(&good));
         }
+        let (n_rows, good) = (rows.n_rows, rows.good.as_slice());
         Self {
             rows: Some(names.clone()),
             labels: Some(SoftLabels::new(p).expect("rows that sum to one")),
-            has_label: Some(has_label),
-            sets: Some(sets),
-            agreement: Some(agreement),
+            has_label: Some(placed(vec![true; good.len()], good, false, n_rows)),
+            sets: Some(placed(self.sets.unwrap_or_default(), good, (0..n_classes).collect(), n_rows)),
+            agreement: Some(placed(self.agreement.unwrap_or_default(), good, None, n_rows)),
             lost: self.lost,
         }
     }
+}
+
+/// The values of these rows among all rows; the others have the one for none.
+fn placed<T: Clone>(values: Vec<T>, rows: &[usize], none: T, n_rows: usize) -> Vec<T> {
+    let mut placed = vec![none; n_rows];
+    for (value, &row) in values.into_iter().zip(rows) {
+        placed[row] = value;
+    }
+    placed
 }
 
 fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Result<RowCounts> {
@@ -272,7 +268,7 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
                 return Err(FittedLabelFlowRegressor::row_lost(row)).with_context(place);
             }
             let (names, labels) = match args.bad_rows() {
-                BadRows::Abstain => (names.clone(), in_places(&labels, &good, rows)),
+                BadRows::Abstain => (names.clone(), in_places(labels, &good, rows.n_rows)),
                 _ => (names.select(&good), labels),
             };
             counts.n_labelled += names.n_rows() as u64;
@@ -318,35 +314,25 @@ fn columns(labels: &mut ValueLabels) -> [&mut Vec<f64>; 5] {
 }
 
 /// The labels of these rows among all rows, which otherwise have none.
-fn in_places(labels: &ValueLabels, known: &[usize], rows: &FeatureRows) -> ValueLabels {
-    let mut placed = labels.clone();
-    for column in columns(&mut placed) {
-        let values = std::mem::replace(column, vec![f64::NAN; rows.n_rows]);
-        for (value, &row) in values.into_iter().zip(known) {
-            column[row] = value;
-        }
+fn in_places(mut labels: ValueLabels, known: &[usize], n_rows: usize) -> ValueLabels {
+    for column in columns(&mut labels) {
+        *column = placed(std::mem::take(column), known, f64::NAN, n_rows);
     }
-    placed
+    labels
 }
 
 impl Model {
-    pub(crate) fn load(folder: &Path, device: DeviceName) -> anyhow::Result<Self> {
-        Ok(Self::load_with_record(folder, device)?.0)
-    }
-
     /// The model, and what is recorded of it.
-    pub(crate) fn load_with_record(folder: &Path, device: DeviceName) -> anyhow::Result<(Self, ModelRecord)> {
+    pub(crate) fn load(folder: &Path, device: DeviceName) -> anyhow::Result<(Self, ModelRecord)> {
         let load = || {
             let files = ModelFiles::read(folder)?;
             let record = files.record().clone();
             let model = match record.task {
                 ModelTask::Classification => {
-                    let model: FittedLabelFlowClassifier = files.into_model()?;
-                    Self::Classifier(model.to_device(device.into())?)
+                    Self::Classifier(files.into_model::<FittedLabelFlowClassifier>()?.to_device(device.into())?)
                 }
                 ModelTask::Regression => {
-                    let model: FittedLabelFlowRegressor = files.into_model()?;
-                    Self::Regressor(model.to_device(device.into())?)
+                    Self::Regressor(files.into_model::<FittedLabelFlowRegressor>()?.to_device(device.into())?)
                 }
                 task => bail!(
                     "expected a model for classification or regression, found one for {task}; `labelflow complete` takes \
@@ -357,31 +343,6 @@ impl Model {
         };
         load().with_context(|| format!("loading the model {}", folder.display()))
     }
-}
-
-/// Probabilities of the rows of a file, and what the rows are called.
-pub(crate) fn classes(
-    model: &FittedLabelFlowClassifier,
-    features: &Path,
-    key: &KeyArgs,
-) -> anyhow::Result<Keyed<SoftLabels>> {
-    let rows = read_features(features, &key.column().beside(model.feature_names()))?;
-    let (value, lost) =
-        model.predict_proba_with_lost(&rows.value).with_context(|| format!("{}", features.display()))?;
-    let first = lost.first().map(|&row| row as u64);
-    warn_of_lost(features, lost.len() as u64, first, value.n_rows() as u64);
-    Ok(Keyed { value, keys: rows.keys })
-}
-
-/// Distributions of the labels of the rows of a file, and what the rows are called.
-pub(crate) fn values(
-    model: &FittedLabelFlowRegressor,
-    features: &Path,
-    key: &KeyArgs,
-) -> anyhow::Result<Keyed<ValueDistribution>> {
-    let rows = read_features(features, &key.column().beside(model.feature_names()))?;
-    let value = model.predict_distribution(&rows.value).with_context(|| format!("{}", features.display()))?;
-    Ok(Keyed { value, keys: rows.keys })
 }
 
 /// What is written of them.

@@ -24,7 +24,7 @@ use crate::Outcome;
 use crate::experiments::metric::Metric;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
 use crate::experiments::summary::{self, Summary, summarize};
-use crate::experiments::systems::{CompletionSystem, Evaluation, RegressionSystem, System, SystemTables};
+use crate::experiments::systems::{AnySystem, CompletionSystem, Evaluation, RegressionSystem, System};
 use crate::inputs::data_folder::data_folder;
 use crate::terminal::claimed_folder::ClaimedFolder;
 use crate::terminal::progress::{Progress, over_runs};
@@ -101,16 +101,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
 fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>> {
     for name in args.systems.iter().flatten() {
         // What is no system of any task is a mistake, not a system that no file has.
-        if RegressionSystem::from_name(name).is_err() && CompletionSystem::from_name(name).is_err() {
-            System::from_name(name)?;
-        }
+        AnySystem::from_name(name)?;
     }
     let mut runs = Vec::new();
     for (file, path) in files.iter().zip(&args.files) {
-        // Before hours of other runs.
-        let settings = file.flow_settings().with_context(|| format!("{}", path.display()))?;
         for (name, expectation) in &file.systems {
-            let task = |seed| RunTask::new(name, settings.clone(), &file.system_tables(), args, seed);
+            let task = |seed| RunTask::new(name, file, args, seed);
+            // Before hours of other runs.
             task(0).with_context(|| format!("{}", path.display()))?;
             if args.systems.as_ref().is_some_and(|chosen| !chosen.contains(name)) {
                 continue;
@@ -128,19 +125,13 @@ fn plan<'a>(files: &'a [RunFile], args: &RunArgs) -> anyhow::Result<Vec<Run<'a>>
 }
 
 impl RunTask {
-    fn new(
-        system: &str,
-        settings: FlowSettings,
-        tables: &SystemTables,
-        args: &RunArgs,
-        seed: u64,
-    ) -> anyhow::Result<Self> {
-        Ok(match settings.of_run(seed, args.epochs, args.device.map(Into::into)) {
+    fn new(system: &str, file: &RunFile, args: &RunArgs, seed: u64) -> anyhow::Result<Self> {
+        Ok(match file.flow_settings()?.of_run(seed, args.epochs, args.device.map(Into::into)) {
             FlowSettings::Classifier(config) => Self::Classification(System::from_name(system)?, config),
             FlowSettings::Regressor(config) => Self::Regression(RegressionSystem::from_name(system)?, config),
             FlowSettings::Completer(flow) => {
                 let system = CompletionSystem::from_name(system)?;
-                let mut learner = system.learner(&flow, tables)?;
+                let mut learner = system.learner(&flow, &file.system_tables())?;
                 if let Some(learner) = &mut learner {
                     learner.common().set_length(args.epochs, None);
                 }

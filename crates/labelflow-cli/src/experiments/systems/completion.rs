@@ -61,11 +61,6 @@ impl CompletionSystem {
         named(&Self::all(), name)
     }
 
-    /// Whether it knows the truth: a reference, not a competitor.
-    pub(crate) fn is_reference(self) -> bool {
-        matches!(self, Self::ResampledTruth | Self::Oracle)
-    }
-
     /// The settings of a system that is trained, from those of the flow and what a file changes of others.
     pub(crate) fn learner(
         self,

@@ -87,11 +87,8 @@ impl FlowCertainty {
 
 impl CertainFlow {
     pub(super) fn labels(&self, features: &Features) -> labelflow::Result<SoftLabels> {
-        let mut sum = Array2::zeros((features.n_rows(), self.members[0].classes().len()));
-        for member in &self.members {
-            sum += &member.predict_proba(features)?.values();
-        }
-        let labels = SoftLabels::normalized(sum);
+        let labels = |member: &FittedLabelFlowClassifier| Ok(member.predict_proba(features)?.values().to_owned());
+        let labels = SoftLabels::normalized(self.sum(features, labels)?);
         Ok(match &self.calibration {
             Some(calibration) => calibration.apply(&labels),
             None => labels,
@@ -100,11 +97,17 @@ impl CertainFlow {
 
     /// What speaks for each class, for sets of classes.
     pub(super) fn scores(&self, features: &Features) -> labelflow::Result<Array2<f64>> {
-        let mut sum = Array2::zeros((features.n_rows(), self.members[0].classes().len()));
-        for member in &self.members {
-            sum += &member.scores(features)?;
-        }
-        Ok(sum / self.members.len() as f64)
+        Ok(self.sum(features, |member| member.scores(features))? / self.members.len() as f64)
+    }
+
+    /// The sum over members of what each gives a row and a class.
+    fn sum(
+        &self,
+        features: &Features,
+        of: impl Fn(&FittedLabelFlowClassifier) -> labelflow::Result<Array2<f64>>,
+    ) -> labelflow::Result<Array2<f64>> {
+        let none = Array2::zeros((features.n_rows(), self.members[0].classes().len()));
+        self.members.iter().try_fold(none, |sum, member| Ok(sum + of(member)?))
     }
 
     pub(super) fn report(&self) -> &Report {

@@ -60,21 +60,30 @@ pub(crate) struct Evaluation {
     pub(crate) examples: Vec<CompletionExample>,
 }
 
-/// Whether a system of any task is trained on true labels: a reference, not a competitor.
-pub(crate) fn is_supervised(name: &str) -> bool {
-    System::from_name(name).is_ok_and(System::is_supervised)
-        || RegressionSystem::from_name(name).is_ok_and(RegressionSystem::is_supervised)
-        || CompletionSystem::from_name(name).is_ok_and(CompletionSystem::is_reference)
+/// A system of the first task that has one of its name, in the order of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AnySystem {
+    Classification(System),
+    Regression(RegressionSystem),
+    Completion(CompletionSystem),
 }
 
-/// Where a system of any task stands in tables; unknown ones come last.
-pub(crate) fn order(name: &str) -> impl Ord + use<> {
-    let system = System::from_name(name).ok();
-    let regression = RegressionSystem::from_name(name).ok();
-    let completion = CompletionSystem::from_name(name).ok();
-    let knows = [system.is_some(), regression.is_some(), completion.is_some()];
-    let task = knows.into_iter().position(|knows| knows).unwrap_or(knows.len());
-    (task, system, regression, completion)
+impl AnySystem {
+    pub(crate) fn from_name(name: &str) -> anyhow::Result<Self> {
+        System::from_name(name).map(Self::Classification).or_else(|error| {
+            let regression = RegressionSystem::from_name(name).map(Self::Regression);
+            regression.or_else(|_| CompletionSystem::from_name(name).map(Self::Completion)).map_err(|_| error)
+        })
+    }
+
+    /// Whether it knows the truth: a reference, not a competitor.
+    pub(crate) fn is_reference(self) -> bool {
+        match self {
+            Self::Classification(system) => system.is_supervised(),
+            Self::Regression(system) => system == RegressionSystem::Sl,
+            Self::Completion(system) => matches!(system, CompletionSystem::ResampledTruth | CompletionSystem::Oracle),
+        }
+    }
 }
 
 /// The system of this name among all of a task.
@@ -105,8 +114,8 @@ impl System {
         }
     }
 
-    /// Whether it is trained on true labels: a reference, not a competitor.
-    pub(crate) fn is_supervised(self) -> bool {
+    /// Whether it is trained on true labels.
+    fn is_supervised(self) -> bool {
         self.first_stage.is_supervised()
     }
 

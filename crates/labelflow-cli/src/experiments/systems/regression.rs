@@ -51,11 +51,6 @@ impl RegressionSystem {
         named(&Self::all(), name)
     }
 
-    /// Whether it is trained on true labels.
-    pub(crate) fn is_supervised(self) -> bool {
-        self == Self::Sl
-    }
-
     /// Trains on the training part of a problem and judges on its test part.
     pub(crate) fn evaluate(
         self,
