@@ -11,7 +11,6 @@ mod value_distribution;
 
 pub use classifier::Classifier;
 pub(crate) use classifier::impl_classifier;
-pub(crate) use flow_learner::check_columns;
 pub use flow_learner::{FittedFlow, FlowLearner, FlowSettings};
 pub use label_flow_classifier::{Certainty, FittedLabelFlowClassifier, LabelFlowClassifier, PartPrediction};
 pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor, PartDistribution};
