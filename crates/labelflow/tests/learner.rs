@@ -10,7 +10,7 @@ use labelflow::constraints::{Constraint, ConstraintConfig, Penalty, Relation, Re
 use labelflow::flow::state;
 use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
 use labelflow::learners::{FitOptions, FittedLabelFlowClassifier};
-use labelflow::linear::StandardScaler;
+use labelflow::linear::Scaler;
 use labelflow::rows::Truth;
 use labelflow::storage::Checkpoint;
 use labelflow::training::{Batch, BatchSize, EpochEvent, Observer, Preset, StopReason};
@@ -87,7 +87,7 @@ fn the_fast_preset_learns_too() {
 fn mini_batches_leave_the_statistics_of_all_rows() {
     let problem = problem(300, 2);
     let model = in_batches(small(3), 30).fit(&dataset(&problem)).unwrap();
-    let scaler = StandardScaler::fit(problem.features.values()).unwrap();
+    let scaler = Scaler::standard(problem.features.values()).unwrap();
     let scaled = scaler.transform(problem.features.values()).unwrap();
     let (n_rows, d_features) = scaled.dim();
     let rows = TensorData::new(scaled.iter().copied().collect(), [n_rows, d_features]);

@@ -8,7 +8,7 @@
 //! ```
 
 use labelflow_weak::labelers::Bounds;
-use labelflow_weak::linear::{LogisticRegression, StandardScaler};
+use labelflow_weak::linear::{LogisticRegression, Scaler};
 use labelflow_weak::rows::{Features, Truth, WeakDataset};
 use labelflow_weak::votes::WeakSignals;
 use ndarray::{Array2, Array3, Axis, s};
@@ -154,11 +154,11 @@ pub fn simulate(table: &LabelledTable, columns: &[usize], seed: u64, bounds: Bou
 pub(crate) fn scaled_by_seen(features: &Features, split: &Split) -> Result<Features> {
     let mut seen = [split.train.as_slice(), &split.simulation].concat();
     seen.sort_unstable();
-    scale(&StandardScaler::fit(features.select_rows(&seen).values())?, features)
+    scale(&Scaler::standard(features.select_rows(&seen).values())?, features)
 }
 
 /// The same table on the scaler's scale.
-pub(crate) fn scale(scaler: &StandardScaler, features: &Features) -> Result<Features> {
+pub(crate) fn scale(scaler: &Scaler, features: &Features) -> Result<Features> {
     let scaled = scaler.transform(features.values())?;
     Ok(Features::with_names(scaled, features.names().to_vec())?)
 }

@@ -54,12 +54,14 @@ pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
     let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
     pairs
         .map(|(a, b)| {
-            let table = JointVotes::new(overlaps, a, b);
+            let n_classes = overlaps.shape.n_classes;
+            let table =
+                JointVotes::new(n_classes, |of_a, of_b| overlaps.counts[[a * n_classes + of_a, b * n_classes + of_b]]);
             LabelerPair {
                 first: names[a].clone(),
                 second: names[b].clone(),
                 n_both: table.n_both as usize,
-                agreement: (table.n_both > 0.0).then(|| table.n_agree / table.n_both),
+                agreement: (table.n_both > 0.0).then(|| table.agreement()),
                 correlation: table.correlation(),
             }
         })
@@ -67,35 +69,43 @@ pub fn labeler_pairs_of_counts(counted: &CountedVotes) -> Vec<LabelerPair> {
 }
 
 /// Counts of two labelers' votes on the rows on which both vote.
-struct JointVotes {
-    n_both: f64,
-    n_agree: f64,
+pub(crate) struct JointVotes {
+    pub(crate) n_both: f64,
     /// Votes of the first and of the second labeler for each class.
-    first: Vec<f64>,
-    second: Vec<f64>,
+    pub(crate) votes: [Vec<f64>; 2],
+    /// Rows on which both vote for each class.
+    pub(crate) agreements: Vec<f64>,
 }
 
 impl JointVotes {
-    fn new(overlaps: &Overlaps, a: usize, b: usize) -> Self {
-        let (counts, n_classes) = (&overlaps.counts, overlaps.shape.n_classes);
-        let mut joint = Self { n_both: 0.0, n_agree: 0.0, first: vec![0.0; n_classes], second: vec![0.0; n_classes] };
-        for (of_a, of_b) in (0..n_classes).flat_map(|c| (0..n_classes).map(move |d| (c, d))) {
-            let count = counts[[a * n_classes + of_a, b * n_classes + of_b]];
-            joint.n_both += count;
-            joint.n_agree += if of_a == of_b { count } else { 0.0 };
-            joint.first[of_a] += count;
-            joint.second[of_b] += count;
-        }
-        joint
+    /// From the number of rows on which the first labeler votes for one class and the second for another one. Whole numbers add up exactly.
+    pub(crate) fn new(n_classes: usize, count: impl Fn(usize, usize) -> f64) -> Self {
+        let each = |number: &dyn Fn(usize) -> f64| (0..n_classes).map(number).collect::<Vec<f64>>();
+        let first = each(&|class| (0..n_classes).map(|other| count(class, other)).sum());
+        let second = each(&|class| (0..n_classes).map(|other| count(other, class)).sum());
+        Self { n_both: first.iter().sum(), votes: [first, second], agreements: each(&|class| count(class, class)) }
     }
 
-    fn correlation(&self) -> Option<f64> {
+    /// The share of those rows on which they agree.
+    pub(crate) fn agreement(&self) -> f64 {
+        self.agreements.iter().sum::<f64>() / self.n_both
+    }
+
+    /// The share on which they would by chance.
+    pub(crate) fn chance(&self) -> f64 {
+        let [first, second] = &self.votes;
+        first.iter().zip(second).map(|(a, b)| a / self.n_both * (b / self.n_both)).sum()
+    }
+
+    /// The correlation of their votes; nothing if one of them votes for one class only.
+    pub(crate) fn correlation(&self) -> Option<f64> {
         let product = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let [first, second] = &self.votes;
         // All terms times n², which keeps them whole numbers.
         let n_squared = self.n_both * self.n_both;
         let spread = |votes: &[f64]| n_squared - product(votes, votes);
-        let scale = (spread(&self.first) * spread(&self.second)).sqrt();
-        let together = self.n_both * self.n_agree - product(&self.first, &self.second);
+        let scale = (spread(first) * spread(second)).sqrt();
+        let together = self.n_both * self.agreements.iter().sum::<f64>() - product(first, second);
         (scale > 0.0).then(|| together / scale)
     }
 }

@@ -4,7 +4,7 @@ mod auto_bounds;
 mod bounds;
 pub(crate) mod labeler_cliques;
 mod labeler_errors;
-mod labeler_pairs;
+pub(crate) mod labeler_pairs;
 pub(crate) mod labeler_summary;
 
 pub use auto_bounds::AutoBounds;

@@ -8,26 +8,26 @@
 use ndarray::{ArrayView2, Axis};
 
 use super::extreme_cells::{Cell, ExtremeCells, Rest, Spread};
-use crate::linear::{ColumnLimits, RangeScaler, StandardScaler};
+use crate::linear::{ColumnLimits, Scaler, ScalerKind};
 use crate::rows::{check_columns, check_table};
 use crate::{Error, Result, ensure};
 
 /// Means, deviations and ends of columns, part after part.
 ///
 /// ```
-/// use labelflow_weak::linear::{ColumnMoments, StandardScaler};
+/// use labelflow_weak::linear::ColumnMoments;
 /// use ndarray::array;
 ///
 /// let mut moments = ColumnMoments::default();
 /// moments.push(array![[1.0f32], [2.0]].view())?;
 /// moments.push(array![[3.0f32], [6.0]].view())?;
-/// assert_eq!(moments.standard_scaler()?.mean(), [3.0]);
+/// assert_eq!(moments.standard_scaler()?.shifts(), [3.0]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnMoments {
     n_rows: u64,
-    columns: Vec<Moments>,
+    columns: Vec<Spread>,
     extremes: Vec<ExtremeCells>,
 }
 
@@ -42,59 +42,44 @@ pub struct Outlier {
     pub value: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Moments {
-    mean: f64,
-    squares: f64,
-    lower: f64,
-    upper: f64,
-}
-
-impl Moments {
-    /// Those of each column. Rows are read one after the other, as they lie in memory.
-    fn of<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<Self> {
-        let n_rows = rows.nrows() as f64;
-        // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
-        let first = rows.row(0).mapv(Into::into);
-        let none = |_: &f64| Self { mean: 0.0, squares: 0.0, lower: f64::INFINITY, upper: f64::NEG_INFINITY };
-        let mut columns: Vec<Self> = first.iter().map(none).collect();
-        for row in rows.axis_iter(Axis(0)) {
-            for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
-                let x = x.into();
-                column.mean += x - first;
-                (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
-            }
+/// The spread of each column. Rows are read one after the other, as they lie in memory.
+fn spreads<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<Spread> {
+    let n = rows.nrows() as f64;
+    // Means are sums of differences from the first row: a constant column then has a deviation of exactly zero.
+    let first = rows.row(0).mapv(Into::into);
+    let mut columns = vec![Spread { n, ..Spread::default() }; first.len()];
+    for row in rows.axis_iter(Axis(0)) {
+        for ((column, first), &x) in columns.iter_mut().zip(&first).zip(row) {
+            let x = x.into();
+            column.mean += x - first;
+            (column.lower, column.upper) = (column.lower.min(x), column.upper.max(x));
         }
-        columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n_rows);
-        for row in rows.axis_iter(Axis(0)) {
-            let columns = columns.iter_mut().zip(row);
-            columns.for_each(|(column, &x)| column.squares += (x.into() - column.mean).powi(2));
-        }
-        columns
     }
-
-    fn add(&mut self, n_rows: f64, other: Self, n_other: f64) {
-        let n_all = n_rows + n_other;
-        let difference = other.mean - self.mean;
-        self.mean += difference * n_other / n_all;
-        self.squares += other.squares + difference.powi(2) * n_rows * n_other / n_all;
-        self.lower = self.lower.min(other.lower);
-        self.upper = self.upper.max(other.upper);
+    columns.iter_mut().zip(&first).for_each(|(column, first)| column.mean = first + column.mean / n);
+    for row in rows.axis_iter(Axis(0)) {
+        let columns = columns.iter_mut().zip(row);
+        columns.for_each(|(column, &x)| column.squares += (x.into() - column.mean).powi(2));
     }
+    columns
 }
 
 impl ColumnMoments {
+    /// Of all rows, `[n_rows, d_features]`.
+    pub fn of<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Result<Self> {
+        let mut moments = Self::default();
+        moments.push(rows)?;
+        Ok(moments)
+    }
+
     /// Adds rows, `[n_rows, d_features]`.
     pub fn push<T: Copy + Into<f64>>(&mut self, rows: ArrayView2<'_, T>) -> Result<()> {
         check_table(rows)?;
-        let parts = Moments::of(rows);
+        let parts = spreads(rows);
         if self.n_rows == 0 {
             self.columns = parts;
         } else {
             check_columns(rows, self.columns.len())?;
-            let (n_rows, n_other) = (self.n_rows as f64, rows.nrows() as f64);
-            let columns = self.columns.iter_mut().zip(parts);
-            columns.for_each(|(column, part)| column.add(n_rows, part, n_other));
+            self.columns.iter_mut().zip(parts).for_each(|(column, part)| column.merge(part));
         }
         self.extremes.resize(rows.ncols(), ExtremeCells::default());
         for (row, cells) in (self.n_rows..).zip(rows.axis_iter(Axis(0))) {
@@ -110,20 +95,13 @@ impl ColumnMoments {
     }
 
     /// Mean 0 and deviation 1 on these rows; outliers are left out, and become the most extreme of the others.
-    pub fn standard_scaler(&self) -> Result<StandardScaler> {
-        let n_rows = self.n_rows as f64;
-        let (mean, std, limits) = self
-            .scaling(|column| (column.mean, (column.squares / n_rows).sqrt()), |rest| (rest.mean, rest.deviation()))?;
-        StandardScaler::new(mean, std)?.with_limits(limits)
+    pub fn standard_scaler(&self) -> Result<Scaler> {
+        self.scaler(ScalerKind::Standard, |spread| (spread.mean, spread.deviation()))
     }
 
     /// From 0 to 1 on these rows; outliers are left out, and become 0 or 1.
-    pub fn range_scaler(&self) -> Result<RangeScaler> {
-        let (lower, width, limits) = self.scaling(
-            |column| (column.lower, column.upper - column.lower),
-            |rest| (rest.lower, rest.upper - rest.lower),
-        )?;
-        RangeScaler::new(lower, width)?.with_limits(limits)
+    pub fn range_scaler(&self) -> Result<Scaler> {
+        self.scaler(ScalerKind::Range, |spread| (spread.lower, spread.upper - spread.lower))
     }
 
     /// The cells that scalers leave out, at most 16 in a column: without the nearest of them alone the rest of the column would be less
@@ -136,24 +114,15 @@ impl ColumnMoments {
         self.extremes.iter().enumerate().flat_map(of_column).collect()
     }
 
-    /// What is subtracted from columns and what they are divided by, and the limits of those with outliers.
-    fn scaling(
-        &self,
-        of_all: impl Fn(&Moments) -> (f64, f64),
-        of_rest: impl Fn(&Spread) -> (f64, f64),
-    ) -> Result<(Vec<f64>, Vec<f64>, Vec<ColumnLimits>)> {
+    fn scaler(&self, kind: ScalerKind, measure: impl Fn(&Spread) -> (f64, f64)) -> Result<Scaler> {
         ensure(self.n_rows > 0, || Error::data("features", "at least one row", "none"))?;
         let (mut shifts, mut widths, mut limits) = (Vec::new(), Vec::new(), Vec::new());
-        for (column, (moments, extremes)) in self.columns.iter().zip(&self.extremes).enumerate() {
-            let (shift, width) = match extremes.rest(self.n_rows) {
-                None => of_all(moments),
-                Some(Rest { spread, .. }) => {
-                    limits.push(ColumnLimits { column, lower: spread.lower, upper: spread.upper });
-                    of_rest(&spread)
-                }
-            };
+        for (column, (all, extremes)) in self.columns.iter().zip(&self.extremes).enumerate() {
+            let rest = extremes.rest(self.n_rows).map(|Rest { spread, .. }| spread);
+            limits.extend(rest.map(|Spread { lower, upper, .. }| ColumnLimits { column, lower, upper }));
+            let (shift, width) = measure(&rest.unwrap_or(*all));
             ensure(shift.is_finite() && width.is_finite(), || {
-                let found = format!("{:e} to {:e}", moments.lower, moments.upper);
+                let found = format!("{:e} to {:e}", all.lower, all.upper);
                 Error::data(
                     format!("features, column {column}"),
                     "numbers whose squares are no larger than 1e308",
@@ -165,7 +134,7 @@ impl ColumnMoments {
             // What a column is divided by; a constant one stays as it is.
             widths.push(if width == 0.0 { 1.0 } else { width });
         }
-        Ok((shifts, widths, limits))
+        Scaler::new(kind, shifts, widths, limits)
     }
 
     /// The smallest and the largest value of a column.
@@ -199,8 +168,8 @@ mod tests {
         for part in constant.axis_chunks_iter(Axis(0), 7) {
             moments.push(part).unwrap();
         }
-        assert_eq!(moments.standard_scaler().unwrap(), StandardScaler::fit(constant.view()).unwrap());
-        assert_eq!(moments.range_scaler().unwrap(), RangeScaler::fit(constant.view()).unwrap());
+        assert_eq!(moments.standard_scaler().unwrap(), Scaler::standard(constant.view()).unwrap());
+        assert_eq!(moments.range_scaler().unwrap(), Scaler::range(constant.view()).unwrap());
     }
 
     #[test]
@@ -217,13 +186,13 @@ mod tests {
     #[test]
     fn a_cell_that_would_flatten_its_column_is_left_out_the_same_in_memory_and_in_parts() {
         let mut rows = Array2::from_shape_fn((300, 2), |(row, column)| ((row * (37 + column)) % 100) as f64);
-        let ordinary = StandardScaler::fit(rows.view()).unwrap();
+        let ordinary = Scaler::standard(rows.view()).unwrap();
         rows[[17, 1]] = 3e38;
-        let scaler = StandardScaler::fit(rows.view()).unwrap();
-        assert_eq!((scaler.mean()[0], scaler.std()[0]), (ordinary.mean()[0], ordinary.std()[0]));
+        let scaler = Scaler::standard(rows.view()).unwrap();
+        assert_eq!((scaler.shifts()[0], scaler.widths()[0]), (ordinary.shifts()[0], ordinary.widths()[0]));
         assert!(
-            (scaler.mean()[1] - ordinary.mean()[1]).abs() < 0.5
-                && (scaler.std()[1] / ordinary.std()[1] - 1.0).abs() < 0.01
+            (scaler.shifts()[1] - ordinary.shifts()[1]).abs() < 0.5
+                && (scaler.widths()[1] / ordinary.widths()[1] - 1.0).abs() < 0.01
         );
         let scaled = scaler.transform(rows.view()).unwrap();
         let largest = scaled.column(1).iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -235,7 +204,7 @@ mod tests {
             let outlier = Outlier { column: 1, row: 17, value: 3e38 };
             assert_eq!(moments.outliers(), [outlier]);
             let of_parts = moments.standard_scaler().unwrap();
-            assert_eq!((of_parts.mean()[1], of_parts.std()[1]), (scaler.mean()[1], scaler.std()[1]));
+            assert_eq!((of_parts.shifts()[1], of_parts.widths()[1]), (scaler.shifts()[1], scaler.widths()[1]));
             assert_eq!(moments.range_scaler().unwrap().transform(rows.view()).unwrap()[[17, 1]], 1.0);
         }
     }
@@ -243,7 +212,7 @@ mod tests {
     #[test]
     fn a_shift_far_from_zero_changes_nothing() {
         let rows = Array2::from_shape_fn((200, 1), |(row, _)| (row * 37 % 100) as f64 / 64.0);
-        let scale = |rows: Array2<f64>| StandardScaler::fit(rows.view()).unwrap().transform(rows.view()).unwrap();
+        let scale = |rows: Array2<f64>| Scaler::standard(rows.view()).unwrap().transform(rows.view()).unwrap();
         let (near, far) = (scale(rows.clone()), scale(rows + 1e9));
         assert!(near.iter().zip(&far).all(|(near, far)| (near - far).abs() < 1e-5));
     }
@@ -251,7 +220,7 @@ mod tests {
     #[test]
     fn numbers_without_squares_are_an_error() {
         let rows = Array2::from_shape_fn((40, 1), |(row, _)| row as f64 * 1e300);
-        let error = StandardScaler::fit(rows.view()).unwrap_err().to_string();
+        let error = Scaler::standard(rows.view()).unwrap_err().to_string();
         assert!(error.starts_with("features, column 0: expected numbers whose squares"), "{error}");
         let mut moments = ColumnMoments::default();
         moments.push(rows.view()).unwrap();
@@ -270,10 +239,10 @@ mod tests {
             moments.push(rows.slice(s![..cut, ..])).unwrap();
             moments.push(rows.slice(s![cut.., ..])).unwrap();
             let (found, expected) =
-                (moments.standard_scaler().unwrap(), StandardScaler::fit(rows.view()).unwrap());
-            prop_assert!((found.mean()[0] - expected.mean()[0]).abs() <= 1e-9 * (1.0 + far as f64));
-            prop_assert!((found.std()[0] - expected.std()[0]).abs() <= 1e-9 * (1.0 + far as f64));
-            prop_assert_eq!(moments.range_scaler().unwrap(), RangeScaler::fit(rows.view()).unwrap());
+                (moments.standard_scaler().unwrap(), Scaler::standard(rows.view()).unwrap());
+            prop_assert!((found.shifts()[0] - expected.shifts()[0]).abs() <= 1e-9 * (1.0 + far as f64));
+            prop_assert!((found.widths()[0] - expected.widths()[0]).abs() <= 1e-9 * (1.0 + far as f64));
+            prop_assert_eq!(moments.range_scaler().unwrap(), Scaler::range(rows.view()).unwrap());
         }
     }
 }

@@ -44,9 +44,10 @@ pub(crate) struct Cell {
 /// The middle and the size of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
-    n: f64,
+    pub(crate) n: f64,
     pub(crate) mean: f64,
-    squares: f64,
+    /// Σ (x − mean)²
+    pub(crate) squares: f64,
     pub(crate) lower: f64,
     pub(crate) upper: f64,
 }
@@ -72,6 +73,17 @@ impl Spread {
         self.mean += difference / self.n;
         self.squares += difference * (value - self.mean);
         (self.lower, self.upper) = (self.lower.min(value), self.upper.max(value));
+    }
+
+    /// Adds other numbers.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let n_all = self.n + other.n;
+        let difference = other.mean - self.mean;
+        self.mean += difference * other.n / n_all;
+        self.squares += other.squares + difference.powi(2) * self.n * other.n / n_all;
+        self.lower = self.lower.min(other.lower);
+        self.upper = self.upper.max(other.upper);
+        self.n = n_all;
     }
 
     /// The standard deviation, divided by n.

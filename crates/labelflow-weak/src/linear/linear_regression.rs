@@ -11,7 +11,7 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{ColumnLimits, StandardScaler};
+use crate::linear::Scaler;
 use crate::numerics::Cholesky;
 use crate::rows::check_columns;
 use crate::{Error, Result, ensure};
@@ -39,7 +39,7 @@ pub struct LinearRegression;
 /// A linear function of features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedLinearRegression {
-    scaler: StandardScaler,
+    scaler: Scaler,
     /// The weight of each standardised column, `[d_features]`.
     pub weights: Vec<f64>,
     /// The prediction where every column has its mean.
@@ -56,7 +56,7 @@ impl LinearRegression {
         if let Some(row) = labels.iter().position(|label| !label.is_finite()) {
             return Err(Error::data(format!("labels, row {row}"), "a finite number", labels[row]));
         }
-        let scaler = StandardScaler::fit(features)?;
+        let scaler = Scaler::standard(features)?;
         // Labels of any size are brought near 1, so that no square is too large.
         let largest = labels.iter().fold(0.0f64, |largest, label| largest.max(label.abs()));
         let scale = if largest > 0.0 { largest } else { 1.0 };
@@ -77,16 +77,12 @@ impl LinearRegression {
 }
 
 /// Zᵀ Z / n and Zᵀ y / n, summed chunk after chunk so that memory stays small.
-fn products(
-    scaler: &StandardScaler,
-    features: ArrayView2<'_, f64>,
-    labels: &Array1<f64>,
-) -> (Array2<f64>, Array1<f64>) {
+fn products(scaler: &Scaler, features: ArrayView2<'_, f64>, labels: &Array1<f64>) -> (Array2<f64>, Array1<f64>) {
     let d_features = features.ncols();
     let mut gram = Array2::zeros((d_features, d_features));
     let mut products = Array1::zeros(d_features);
     for (chunk, rows) in features.axis_chunks_iter(Axis(0), CHUNK).enumerate() {
-        let z = standardised(scaler, rows);
+        let z = scaler.scaled(rows, |z| z);
         let first = chunk * CHUNK;
         products += &z.t().dot(&labels.slice(s![first..first + rows.nrows()]));
         gram += &z.t().dot(&z);
@@ -95,24 +91,12 @@ fn products(
     (gram / n_rows, products / n_rows)
 }
 
-fn standardised(scaler: &StandardScaler, features: ArrayView2<'_, f64>) -> Array2<f64> {
-    let mut z = features.to_owned();
-    for &ColumnLimits { column, lower, upper } in scaler.limits() {
-        z.column_mut(column).mapv_inplace(|x| x.clamp(lower, upper));
-    }
-    for mut row in z.axis_iter_mut(Axis(0)) {
-        let columns = row.iter_mut().zip(scaler.mean()).zip(scaler.std());
-        columns.for_each(|((z, mean), std)| *z = (*z - mean) / std);
-    }
-    z
-}
-
 impl FittedLinearRegression {
     /// The prediction for each row of `features`, `[n_rows, d_features]`.
     pub fn predict(&self, features: ArrayView2<'_, f64>) -> Result<Vec<f64>> {
         check_columns(features, self.weights.len())?;
         let weights = Array1::from(self.weights.clone());
-        let predict = |rows| (standardised(&self.scaler, rows).dot(&weights) + self.intercept).to_vec();
+        let predict = |rows| (self.scaler.scaled(rows, |z| z).dot(&weights) + self.intercept).to_vec();
         Ok(features.axis_chunks_iter(Axis(0), CHUNK).flat_map(predict).collect())
     }
 }
@@ -134,7 +118,7 @@ mod tests {
         // By hand: the slope is the sum of (x − 2.5) y over that of (x − 2.5)², 3.4 / 5; the mean label is 3.4.
         let features = array![[1.0], [2.0], [3.0], [4.0]];
         let fitted = LinearRegression.fit(features.view(), &[2.0, 4.0, 3.0, 4.6]).unwrap();
-        let slope = fitted.weights[0] / fitted.scaler.std()[0];
+        let slope = fitted.weights[0] / fitted.scaler.widths()[0];
         assert_near(&[slope, fitted.intercept], &[0.68, 3.4], 1e-8);
     }
 
@@ -192,7 +176,7 @@ mod tests {
             let labels = &noise[..features.nrows()];
             let fitted = LinearRegression.fit(features.view(), labels).unwrap();
             let predicted = fitted.predict(features.view()).unwrap();
-            let z = standardised(&fitted.scaler, features.view());
+            let z = fitted.scaler.scaled(features.view(), |z| z);
             let residuals: Array1<f64> =
                 labels.iter().zip(&predicted).map(|(label, p)| label - p).collect();
             prop_assert!(residuals.sum().abs() < 1e-6);

@@ -21,7 +21,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
 use crate::numerics::{Cholesky, Lbfgs, Point, RowChunks, dot_in_lanes, fill_rows, largest, normalize_logs};
-use crate::rows::{SoftLabels, check_classes, check_columns, check_table};
+use crate::rows::{Features, SoftLabels, check_classes, check_columns, check_table};
 use crate::settings::{check_at_least_one, check_positive, check_rows};
 use crate::{Error, Result, StopReason, checked_when_read, ensure};
 
@@ -87,6 +87,7 @@ impl LogisticRegression {
             d_features: features.ncols(),
             classes,
             parameters: Vec::new(),
+            feature_names: Vec::new(),
             stop: StopReason::Converged,
         };
         if fitted.n_outputs() > 0 {
@@ -95,6 +96,17 @@ impl LogisticRegression {
             (fitted.parameters, fitted.stop) = self.solve(&problem);
         }
         Ok(fitted)
+    }
+
+    /// The same of features whose columns may have names, in single precision.
+    pub fn fit_features(
+        &self,
+        features: &Features,
+        labels: &[usize],
+        n_classes: usize,
+    ) -> Result<FittedLogisticRegression> {
+        let fitted = self.fit(features.rounded().view(), labels, n_classes)?;
+        Ok(FittedLogisticRegression { feature_names: features.own_names().to_vec(), ..fitted })
     }
 
     fn solve(&self, problem: &Problem<'_>) -> (Vec<f64>, StopReason) {
@@ -121,6 +133,9 @@ pub struct FittedLogisticRegression {
     classes: Vec<usize>,
     /// One row per output, `[n_outputs, d_features + 1]`, the intercept last. See `n_outputs`.
     parameters: Vec<f64>,
+    /// Names of the features, if they had names of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature_names: Vec<String>,
     /// Why the fit ended.
     pub stop: StopReason,
 }
@@ -166,6 +181,11 @@ impl FittedLogisticRegression {
             self.classes.iter().zip(scores).for_each(|(&class, p)| labels[class] = p);
         });
         SoftLabels::try_normalized(labels)
+    }
+
+    /// The same of features whose columns may have names: [`Features::arranged`] finds those of the fit.
+    pub fn predict_features(&self, features: &Features) -> Result<SoftLabels> {
+        self.predict_proba(features.arranged(&self.feature_names, self.d_features)?.rounded().view())
     }
 
     /// The number of classes, also of those that did not occur in the fit.
@@ -588,6 +608,7 @@ mod tests {
             n_classes: 2,
             d_features: 1,
             classes: vec![0, 1],
+            feature_names: Vec::new(),
             parameters: vec![1.0],
             stop: StopReason::Converged,
         };

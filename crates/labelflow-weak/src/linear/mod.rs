@@ -11,4 +11,4 @@ pub use column_moments::{ColumnMoments, Outlier};
 pub use learning_rate::LearningRateSchedule;
 pub use linear_regression::{FittedLinearRegression, LinearRegression};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression};
-pub use scalers::{ColumnLimits, RangeScaler, StandardScaler};
+pub use scalers::{ColumnLimits, Scaler, ScalerKind};

@@ -1,5 +1,7 @@
 //! The input table x.
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::votes::check_distinct;
@@ -94,6 +96,29 @@ impl Features {
             };
             Error::data("features", format!("a column '{name}'"), found)
         })
+    }
+
+    /// The names of the columns if they have names of their own.
+    pub fn own_names(&self) -> &[String] {
+        if self.has_names { &self.names } else { &[] }
+    }
+
+    /// The columns that a model was trained on, in its order: by name where both have names of their own, by place otherwise, and then there must
+    /// be as many.
+    pub fn arranged(&self, names: &[String], d_features: usize) -> Result<Cow<'_, Self>> {
+        if self.has_names && !names.is_empty() && self.names != names {
+            return self.select_columns(names).map(Cow::Owned);
+        }
+        ensure(self.d_features() == d_features, || {
+            let expected = format!("{d_features} columns, as the model was trained on");
+            Error::data("features", expected, format!("{} columns", self.d_features()))
+        })?;
+        Ok(Cow::Borrowed(self))
+    }
+
+    /// The same columns with other numbers.
+    pub fn with_values<T: Copy + Into<f64> + 'static>(&self, values: Array2<T>) -> Result<Self> {
+        Ok(Self { has_names: self.has_names, ..Self::with_names(values, self.names.clone())? })
     }
 
     /// The columns with these names, in this order.

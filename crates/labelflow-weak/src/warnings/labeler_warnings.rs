@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::{are_odd, listed};
 use crate::labelers::Bounds;
+use crate::labelers::labeler_pairs::JointVotes;
 use crate::votes::{ABSTAIN, CountedVotes, SignalView, cast_votes};
 
 /// Fewer rows tell nothing.
@@ -160,18 +161,6 @@ pub struct LabelerTally {
     are_votes: bool,
 }
 
-/// What two labelers do on the rows on which both vote.
-struct Pair {
-    first: usize,
-    second: usize,
-    n_both: u64,
-    n_agree: u64,
-    /// Votes of each for each class.
-    votes: [Vec<u64>; 2],
-    /// Agreements on each class.
-    agreements: Vec<u64>,
-}
-
 impl LabelerTally {
     /// Of no rows yet.
     pub fn new(labelers: &[String], classes: &[String]) -> Self {
@@ -263,7 +252,7 @@ impl LabelerTally {
         if self.n_rows < LEAST_ROWS {
             return warnings;
         }
-        warnings.extend(self.pairs().filter_map(|pair| self.contradiction(&pair)));
+        warnings.extend(self.pairs().filter_map(|(pair, joint)| self.contradiction(pair, &joint)));
         // Probabilities that are rounded to the same vote may differ.
         if !self.are_votes {
             return warnings;
@@ -285,14 +274,15 @@ impl LabelerTally {
         warnings
     }
 
-    fn contradiction(&self, pair: &Pair) -> Option<LabelerWarning> {
-        let contradict = pair.n_both >= LEAST_COMMON && pair.correlation().is_some_and(|found| found <= CONTRADICTION);
+    fn contradiction(&self, [first, second]: [usize; 2], joint: &JointVotes) -> Option<LabelerWarning> {
+        let n_both = joint.n_both as u64;
+        let contradict = n_both >= LEAST_COMMON && joint.correlation().is_some_and(|found| found <= CONTRADICTION);
         contradict.then(|| LabelerWarning::ContradictoryLabelers {
-            first: self.labelers[pair.first].clone(),
-            second: self.labelers[pair.second].clone(),
-            n_both: pair.n_both,
-            agreement: pair.n_agree as f64 / pair.n_both as f64,
-            chance: pair.chance(),
+            first: self.labelers[first].clone(),
+            second: self.labelers[second].clone(),
+            n_both,
+            agreement: joint.agreement(),
+            chance: joint.chance(),
         })
     }
 
@@ -315,15 +305,14 @@ impl LabelerTally {
         let bounds = bounds.values();
         let mut n_pairs = 0;
         let mut farthest: Option<(f64, LabelerWarning)> = None;
-        for pair in self.pairs().filter(|pair| pair.n_both > 0) {
-            let [first, second] = [pair.first, pair.second];
+        for ([first, second], joint) in self.pairs().filter(|(_, joint)| joint.n_both > 0.0) {
             let n_votes = [first, second].map(|signal| self.n_votes_of(signal) as f64);
             let mut is_counted = false;
             for class in 0..self.classes.len() {
                 let [first_bound, second_bound] = [first, second].map(|signal| bounds[[signal, class]]);
-                let n_disagree = pair.votes[0][class] + pair.votes[1][class] - 2 * pair.agreements[class];
+                let n_disagree = joint.votes[0][class] + joint.votes[1][class] - 2.0 * joint.agreements[class];
                 let allowed = first_bound * n_votes[0] + second_bound * n_votes[1];
-                let excess = (n_disagree as f64 - allowed) / pair.n_both as f64;
+                let excess = (n_disagree - allowed) / joint.n_both;
                 if excess <= SLACK {
                     continue;
                 }
@@ -334,8 +323,8 @@ impl LabelerTally {
                         first: self.labelers[first].clone(),
                         second: self.labelers[second].clone(),
                         class: self.classes[class].clone(),
-                        n_disagree,
-                        n_both: pair.n_both,
+                        n_disagree: n_disagree as u64,
+                        n_both: joint.n_both as u64,
                         first_bound,
                         second_bound,
                         n_pairs: 0,
@@ -351,46 +340,19 @@ impl LabelerTally {
         Some(warning)
     }
 
-    fn pairs(&self) -> impl Iterator<Item = Pair> {
-        let n_labelers = if self.joint.is_some() { self.labelers.len() } else { 0 };
-        (0..n_labelers).flat_map(move |first| (first + 1..n_labelers).map(move |second| self.pair(first, second)))
-    }
-
-    fn pair(&self, first: usize, second: usize) -> Pair {
-        let (n_classes, n_cells) = (self.classes.len(), self.n_votes.len());
-        let joint = self.joint.as_deref().expect("pairs are asked for where they are counted");
-        let none = || vec![0; n_classes];
-        let mut pair = Pair { first, second, n_both: 0, n_agree: 0, votes: [none(), none()], agreements: none() };
-        for of_first in 0..n_classes {
-            let row = &joint[(first * n_classes + of_first) * n_cells + second * n_classes..][..n_classes];
-            for (of_second, &count) in row.iter().enumerate() {
-                pair.n_both += count;
-                pair.votes[0][of_first] += count;
-                pair.votes[1][of_second] += count;
-            }
-            pair.agreements[of_first] = row[of_first];
-            pair.n_agree += row[of_first];
-        }
-        pair
-    }
-}
-
-impl Pair {
-    /// Σ a(c) b(c) of the shares of two labelers' votes.
-    fn product(&self, one: usize, other: usize) -> f64 {
-        let n_both = self.n_both as f64;
-        self.votes[one].iter().zip(&self.votes[other]).map(|(&a, &b)| a as f64 / n_both * (b as f64 / n_both)).sum()
-    }
-
-    /// How often they would agree by chance.
-    fn chance(&self) -> f64 {
-        self.product(0, 1)
-    }
-
-    /// The correlation of their votes; nothing if one of them votes for one class only.
-    fn correlation(&self) -> Option<f64> {
-        let scale = ((1.0 - self.product(0, 0)) * (1.0 - self.product(1, 1))).sqrt();
-        (scale > 1e-9).then(|| (self.n_agree as f64 / self.n_both as f64 - self.chance()) / scale)
+    /// Each two labelers, and what they do together; nothing where that is not counted.
+    fn pairs(&self) -> impl Iterator<Item = ([usize; 2], JointVotes)> {
+        let (n_labelers, n_classes, n_cells) = (self.labelers.len(), self.classes.len(), self.n_votes.len());
+        self.joint.iter().flat_map(move |counts| {
+            let pairs =
+                (0..n_labelers).flat_map(move |first| (first + 1..n_labelers).map(move |second| [first, second]));
+            pairs.map(move |[first, second]| {
+                let count = |of_first: usize, of_second: usize| {
+                    counts[(first * n_classes + of_first) * n_cells + second * n_classes + of_second] as f64
+                };
+                ([first, second], JointVotes::new(n_classes, count))
+            })
+        })
     }
 }
 

@@ -74,7 +74,7 @@ impl EndModel {
             }
             Self::LogisticRegression(regression) => {
                 let (classes, n_classes) = (labels.argmax(), labels.n_classes());
-                let fitted = regression.fit(features.rounded().view(), &classes, n_classes)?;
+                let fitted = regression.fit_features(features, &classes, n_classes)?;
                 FittedEndModel::LogisticRegression(fitted)
             }
         })

@@ -186,8 +186,7 @@ impl GeneralizedExpectation {
             let term = "expectation".to_owned();
             return Err(Error::NotFinite { term, value: minimum.value, epoch: 0 });
         }
-        let classifier =
-            LinearClassifier { n_classes, d_features: features.d_features(), scaler, weights: minimum.point };
+        let classifier = LinearClassifier::new(features, n_classes, scaler, minimum.point);
         Ok(FittedGeneralizedExpectation { classifier, stop: minimum.stop })
     }
 

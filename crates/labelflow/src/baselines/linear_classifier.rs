@@ -12,27 +12,36 @@ use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::evaluation::{n_scores, write_probabilities};
-use crate::learners::{Scaler, check_columns, impl_classifier, scale};
+use crate::learners::{Scaler, impl_classifier, scale};
 use crate::{Error, Result};
 
 /// A fitted linear classifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub(crate) struct LinearClassifier {
-    pub(crate) n_classes: usize,
-    pub(crate) d_features: usize,
+    n_classes: usize,
+    d_features: usize,
+    /// Names of the features, if they had names of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature_names: Vec<String>,
     /// What is done to the features first.
-    pub(crate) scaler: Option<Scaler>,
+    scaler: Option<Scaler>,
     /// One row per score, `[n_scores, d_features]`; two classes have one score.
-    pub(crate) weights: Vec<f64>,
+    weights: Vec<f64>,
 }
 
 checked_when_read!(LinearClassifier);
 
 impl LinearClassifier {
+    /// The classifier of these features.
+    pub(crate) fn new(features: &Features, n_classes: usize, scaler: Option<Scaler>, weights: Vec<f64>) -> Self {
+        let (d_features, feature_names) = (features.d_features(), features.own_names().to_vec());
+        Self { n_classes, d_features, feature_names, scaler, weights }
+    }
+
     /// Checks what was read.
     fn check(&self) -> Result<()> {
-        let Self { n_classes, d_features, ref scaler, ref weights } = *self;
+        let Self { n_classes, d_features, ref scaler, ref weights, .. } = *self;
         let expected = n_scores(n_classes) * d_features;
         let scaler_fits = scaler.as_ref().is_none_or(|scaler| scaler.d_features() == d_features);
         let finite = weights.iter().all(|weight| weight.is_finite());
@@ -50,8 +59,8 @@ impl LinearClassifier {
     }
 
     pub(crate) fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
-        check_columns(features, self.d_features)?;
-        let scaled = scale(self.scaler.as_ref(), features)?;
+        let features = features.arranged(&self.feature_names, self.d_features)?;
+        let scaled = scale(self.scaler.as_ref(), &features)?;
         let mut labels = Array2::zeros((features.n_rows(), self.n_classes));
         for (x, mut labels) in scaled.rows().into_iter().zip(labels.axis_iter_mut(Axis(0))) {
             let x = x.to_slice().expect("rows lie side by side");

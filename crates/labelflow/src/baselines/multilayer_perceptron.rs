@@ -13,6 +13,7 @@
 //!
 //! X. Glorot and Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use labelflow_weak::checked_when_read;
@@ -27,7 +28,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluation::{n_scores, write_probabilities};
-use crate::learners::{check_columns, impl_classifier};
+use crate::learners::impl_classifier;
 use crate::training::adam::{SliceAdam, from_f64};
 use crate::training::stream;
 use crate::{Error, Result};
@@ -150,6 +151,9 @@ pub(crate) fn check_label_rows(features: &Features, labels: &SoftLabels) -> Resu
 pub struct FittedMultilayerPerceptron {
     n_classes: usize,
     network: Network<f32>,
+    /// Names of the features, if they had names of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature_names: Vec<String>,
     /// The mean loss of each epoch.
     pub losses: Vec<f64>,
 }
@@ -177,8 +181,13 @@ impl FittedMultilayerPerceptron {
 
     /// The probability of each class for each row. A row on which the scores overflow has equally probable classes.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
-        check_columns(features, self.network.widths[0])?;
+        let features = self.arranged(features)?;
         Ok(SoftLabels::normalized(self.network.predict(features.rounded().view(), self.n_classes)))
+    }
+
+    /// The columns that it was trained on, in its order.
+    pub(crate) fn arranged<'f>(&self, features: &'f Features) -> Result<Cow<'f, Features>> {
+        Ok(features.arranged(&self.feature_names, self.network.widths[0])?)
     }
 }
 
@@ -186,6 +195,7 @@ impl FittedMultilayerPerceptron {
 pub(crate) struct Training<'a> {
     config: &'a MultilayerPerceptron,
     features: Array2<f32>,
+    feature_names: &'a [String],
     n_classes: usize,
     network: Network<f32>,
     state: OptimizerState,
@@ -215,6 +225,7 @@ impl<'a> Training<'a> {
         Self {
             config,
             features: features.rounded(),
+            feature_names: features.own_names(),
             n_classes,
             network,
             state,
@@ -269,7 +280,8 @@ impl<'a> Training<'a> {
 
     /// The network as it is now.
     pub(crate) fn finish(self) -> FittedMultilayerPerceptron {
-        FittedMultilayerPerceptron { n_classes: self.n_classes, network: self.network, losses: self.losses }
+        let Self { n_classes, network, losses, feature_names, .. } = self;
+        FittedMultilayerPerceptron { n_classes, network, feature_names: feature_names.to_vec(), losses }
     }
 }
 

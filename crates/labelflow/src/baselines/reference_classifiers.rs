@@ -27,12 +27,12 @@ impl AverageClassifier {
         let labels = AverageSignals.fit(&signals)?.predict_proba(&signals)?.argmax();
         let features = dataset.features().select_rows(&covered);
         let regression = LogisticRegression::default();
-        Ok(Self(regression.fit(features.rounded().view(), &labels, signals.n_classes())?))
+        Ok(Self(regression.fit_features(&features, &labels, signals.n_classes())?))
     }
 
     /// Probabilities of new rows.
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
-        Ok(self.0.predict_proba(features.rounded().view())?)
+        Ok(self.0.predict_features(features)?)
     }
 }
 

@@ -124,11 +124,7 @@ impl<L: FlowLearner> FittedFlow<L> {
 
     /// The columns that the model was trained on, in its order: by name, or by place where the columns have no names of their own.
     fn arranged<'f>(&self, features: &'f Features) -> Result<Cow<'f, Features>> {
-        if features.has_names() && features.names() != self.feature_names {
-            return Ok(Cow::Owned(features.select_columns(&self.feature_names)?));
-        }
-        check_columns(features, self.feature_names.len())?;
-        Ok(Cow::Borrowed(features))
+        Ok(features.arranged(&self.feature_names, self.feature_names.len())?)
     }
 
     /// As many rows as are predicted at once when there are enough: fewer take less memory, more take no less time.
@@ -154,13 +150,4 @@ impl<L: FlowLearner> FittedFlow<L> {
         let [n_networks, d_hidden, _] = self.flow.bank.second.weight.dims();
         2 * n_networks * d_hidden * size_of::<f32>() + self.feature_names.len() * (3 * 8 + 2 * 4)
     }
-}
-
-/// Checks that rows to predict have as many columns as the training rows had.
-pub(crate) fn check_columns(features: &Features, expected: usize) -> Result<()> {
-    if features.d_features() == expected {
-        return Ok(());
-    }
-    let expected = format!("{expected} columns, as the model was trained on");
-    Err(Error::data("features", expected, format!("{} columns", features.d_features())))
 }

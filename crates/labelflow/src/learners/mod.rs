@@ -11,12 +11,12 @@ mod value_distribution;
 
 pub use classifier::Classifier;
 pub(crate) use classifier::impl_classifier;
-pub(crate) use flow_learner::check_columns;
 pub use flow_learner::{FittedFlow, FlowLearner, FlowSettings};
 pub use label_flow_classifier::{Certainty, FittedLabelFlowClassifier, LabelFlowClassifier, PartPrediction};
 pub use label_flow_regressor::{FittedLabelFlowRegressor, LabelFlowRegressor, PartDistribution};
+pub use labelflow_weak::linear::Scaler;
 pub use prepared_fit::{FitOptions, PreparedFit, check_run};
 pub(crate) use row_samples::{rows_at_once, sample_rows, to_tensor};
+pub use scaling::Scaling;
 pub(crate) use scaling::scale;
-pub use scaling::{Scaler, Scaling};
 pub use value_distribution::ValueDistribution;

@@ -1,18 +1,18 @@
 //! A fit that has its data and has not begun: all rows were looked at once, or are in memory.
 
+use std::cell::RefCell;
 use std::path::Path;
 
-use burn::module::Module;
 use burn::tensor::Device;
 use labelflow_flow::release_buffers;
 use labelflow_weak::rows::Features;
 use labelflow_weak::warnings::DataWarning;
 
 use crate::constraints::Penalty;
-use crate::learners::{FittedFlow, FlowLearner, FlowSettings, scale, to_tensor};
-use crate::sources::{FitRows, PartLearner, RowSignals, Window};
+use crate::learners::{FittedFlow, FlowLearner, FlowSettings};
+use crate::sources::{FitRows, RowLearner, RowSignals};
 use crate::storage::Checkpoint;
-use crate::training::{Objective, Observer, Start, Task, TrainConfig, train};
+use crate::training::{Objective, Observer, Start, TrainConfig};
 use crate::{Error, Result};
 
 /// What must hold of all rows, as far as it is about these, on a device.
@@ -137,30 +137,16 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
             None => &mut silent,
         };
         let start = Start { run, checkpoint, observer };
-        let (flow, scaler, report) = match self.rows.in_one_window()? {
-            Some(Window { features, signals, batch_size }) => {
-                let scaler = settings.scaling.fit(&features)?;
-                let mut objective = (self.objective)(&features, &signals, &device)?;
-                objective.penalties.splice(0..0, constraints);
-                let scaled = scale(scaler.as_ref(), &features)?;
-                drop((features, signals));
-                let features = to_tensor(scaled.view(), &device);
-                drop(scaled);
-                let batch_size = batch_size.unwrap_or(training.batch_size);
-                let training = TrainConfig { batch_size, ..training.clone() };
-                let settings = FlowSettings { training: &training, ..settings };
-                let task = Task { objective: &objective, features, d_labels, settings };
-                let (flow, report) = train(flow, &task, start)?;
-                (flow.valid(), scaler, report)
-            }
-            None => {
-                let objective =
-                    |features: &Features, signals: &RowSignals| (self.objective)(features, signals, &device);
-                let learner = PartLearner { d_labels, settings, device: device.clone(), objective: &objective };
-                let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
-                self.rows.parts().expect("several windows").train(flow, &learner, &folder, start)?
-            }
+        let own = RefCell::new(constraints);
+        let objective = |features: &Features, signals: &RowSignals| {
+            let mut objective = (self.objective)(features, signals, &device)?;
+            // There are none of rows in parts, and rows in memory are looked at once.
+            objective.penalties.splice(0..0, own.take());
+            Ok(objective)
         };
+        let learner = RowLearner { d_labels, settings, device: device.clone(), objective: &objective };
+        let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
+        let (flow, scaler, report) = self.rows.train(flow, &learner, &folder, start)?;
         release_buffers();
         Ok(FittedFlow {
             config: self.learner.clone(),

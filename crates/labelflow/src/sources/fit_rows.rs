@@ -3,34 +3,26 @@
 //! Rows in memory are one window. If all rows of a source fit, they are read once, and are one window too. If not, rows are [dealt out](crate::sources::dealt_rows) at
 //! random to blocks on disk, once. Every epoch puts windows together from blocks anew, each as many rows as the memory holds, and visits the
 //! rows of each window in random batches. (Windows of neighbouring rows would be told apart by the weights where rows are in an
-//! order, and windows that stay the same would be learned.) Statistics over all rows are those of [`Batch`](crate::training::Batch), with all that is
-//! outside the window as one sum for each block:
-//!
-//! ```text
-//! total = Σ_{other blocks} F_b + Σ_{window} f(stale) − Σ_batch f(stale) + Σ_batch f(fresh),   F_b = Σ_{block} f when last visited
-//! ```
-//!
-//! where the stale labels are those that the flow gives when the window is read. So nothing is kept of a row between two epochs.
+//! order, and windows that stay the same would be learned.) A [pass](crate::training::window_pass) is the same over one window and over
+//! several.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::path::Path;
+use std::rc::Rc;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
 use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::{Features, is_single};
 use labelflow_weak::votes::WeakSignals;
 use labelflow_weak::warnings::{FeatureTally, FeatureWarning};
-use ndarray::Axis;
+use ndarray::{Array2, Axis};
 
-use super::dealt_rows::DealtRows;
-use super::window_pass::{WindowPass, totals_of};
-use super::window_plan::WindowPlan;
 use crate::learners::{FlowLearner, FlowSettings, Scaler, scale, to_tensor};
-use crate::sources::{RowBytes, RowLayout, RowSignals, RowSource, SourceRows, read_all};
-use crate::training::{BatchSize, Course, Objective, Report, Start, bytes_per_row, run_epochs, stream};
+use crate::sources::{DealtRows, RowBytes, RowLayout, RowSignals, RowSource, SourceRows, WindowPlan, read_all};
+use crate::training::{Objective, Report, Start, Task, Window, Windows, bytes_per_row, stream, train};
 use crate::{Error, Result};
 
 /// Rows that were looked at.
@@ -47,15 +39,6 @@ pub(crate) struct FitRows<'a> {
 enum Place<'a> {
     Memory(&'a Features),
     Source(PartedRows<'a>),
-}
-
-/// All rows in memory.
-pub(crate) struct Window<'a> {
-    pub(crate) features: Cow<'a, Features>,
-    /// None of rows that were in memory from the start: what must hold of them is known.
-    pub(crate) signals: RowSignals,
-    /// None where the settings decide.
-    pub(crate) batch_size: Option<BatchSize>,
 }
 
 /// What a fit to rows of a source needs beside settings.
@@ -139,22 +122,52 @@ impl<'a> FitRows<'a> {
         }
     }
 
-    /// All rows, if they fit in memory together.
-    pub(crate) fn in_one_window(&self) -> Result<Option<Window<'_>>> {
-        Ok(match &self.place {
+    /// Trains a flow on all rows, of which those that do not fit in memory are in a file in this folder meanwhile. The flow that is
+    /// returned is without gradients.
+    pub(crate) fn train<B: Bijection>(
+        &self,
+        flow: Flow<B>,
+        learner: &RowLearner<'_>,
+        folder: &Path,
+        start: Start<'_>,
+    ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
+        let RowLearner { d_labels, settings, device, .. } = learner;
+        let (n_rows, batch_rows) = match &self.place {
+            Place::Source(parts) => (parts.source.n_rows(), parts.plan.batch_rows),
             Place::Memory(features) => {
-                Some(Window { features: Cow::Borrowed(features), signals: RowSignals::None, batch_size: None })
+                let (n_rows, row_bytes) = (features.n_rows(), bytes_per_row(&flow, &device.clone().inner()));
+                (n_rows as u64, settings.training.batch_rows(n_rows, row_bytes))
             }
+        };
+        let (scaler, windows) = self.windows(learner, folder)?;
+        let (d_labels, settings, device) = (*d_labels, *settings, device.clone());
+        let (flow, report) = train(flow, &Task { windows, n_rows, batch_rows, d_labels, settings, device }, start)?;
+        Ok((flow, scaler, report))
+    }
+
+    /// The windows of the rows, and how their features are scaled.
+    fn windows<'w>(&'w self, learner: &'w RowLearner<'w>, folder: &Path) -> Result<(Option<Scaler>, Windows<'w>)> {
+        let FlowSettings { seed, scaling, .. } = learner.settings;
+        let named = |features: Array2<f64>| Features::with_names(features, self.feature_names.to_vec()).map(Cow::Owned);
+        let (features, signals) = match &self.place {
+            Place::Memory(features) => (Cow::Borrowed(*features), RowSignals::None),
             Place::Source(parts) if parts.plan.n_windows == 1 => {
                 let SourceRows { features, signals } = read_all(parts.source)?;
-                Some(Window {
-                    features: Cow::Owned(Features::with_names(features, self.feature_names.to_vec())?),
-                    signals,
-                    batch_size: Some(BatchSize::Rows(parts.plan.batch_rows)),
-                })
+                (named(features)?, signals)
             }
-            Place::Source(_) => None,
-        })
+            Place::Source(PartedRows { source, form, plan, moments }) => {
+                let scaler = scaling.of(moments)?;
+                let rng = &mut stream(seed, "blocks", 0);
+                let rows = DealtRows::deal(*source, *form, plan.n_blocks(), plan.chunk_rows, rng, folder)?;
+                let of_windows = scaler.clone();
+                let load =
+                    move |rows: SourceRows| learner.window(named(rows.features)?, rows.signals, of_windows.as_ref());
+                return Ok((scaler, Windows::Dealt { rows, plan, load: Box::new(load) }));
+            }
+        };
+        let scaler = scaling.fit(&features)?;
+        let window = learner.window(features, signals, scaler.as_ref())?;
+        Ok((scaler, Windows::Kept(Rc::new(window))))
     }
 }
 
@@ -208,14 +221,24 @@ pub(crate) struct PartedRows<'a> {
     moments: ColumnMoments,
 }
 
-/// What a learner brings to training by windows.
-pub(crate) struct PartLearner<'a> {
+/// What a learner brings to training.
+pub(crate) struct RowLearner<'a> {
     pub(crate) d_labels: usize,
     pub(crate) settings: FlowSettings<'a>,
     /// With gradients.
     pub(crate) device: Device,
     /// What must hold of all rows, as far as it is about these.
     pub(crate) objective: &'a dyn Fn(&Features, &RowSignals) -> Result<Objective>,
+}
+
+impl RowLearner<'_> {
+    /// Rows as training sees them.
+    fn window(&self, features: Cow<'_, Features>, signals: RowSignals, scaler: Option<&Scaler>) -> Result<Window> {
+        let objective = (self.objective)(&features, &signals)?;
+        let scaled = scale(scaler, &features)?;
+        drop((features, signals));
+        Ok(Window { features: to_tensor(scaled.view(), &self.device), objective, blocks: Vec::new() })
+    }
 }
 
 impl PartedRows<'_> {
@@ -225,37 +248,5 @@ impl PartedRows<'_> {
             1 => 0,
             _ => self.source.n_rows() * self.form.len() as u64,
         }
-    }
-
-    /// Trains a flow window by window, with all rows in a file in this folder; the flow that is returned is without gradients.
-    pub(crate) fn train<B: Bijection>(
-        &self,
-        flow: Flow<B>,
-        learner: &PartLearner<'_>,
-        folder: &Path,
-        start: Start<'_>,
-    ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
-        let FlowSettings { seed, training, scaling, .. } = learner.settings;
-        let scaler = scaling.of(&self.moments)?;
-        let plan = &self.plan;
-        let rng = &mut stream(seed, "blocks", 0);
-        let (n_blocks, chunk_rows) = (plan.n_blocks(), plan.chunk_rows);
-        let dealt = DealtRows::deal(self.source, self.form, n_blocks, chunk_rows, rng, folder)?;
-        let load = |rows: SourceRows| -> Result<(Tensor<2>, Objective)> {
-            let names = self.source.feature_names().to_vec();
-            let features = Features::with_names(rows.features, names)?;
-            let objective = (learner.objective)(&features, &rows.signals)?;
-            let scaled = scale(scaler.as_ref(), &features)?;
-            drop(features);
-            Ok((to_tensor(scaled.view(), &learner.device), objective))
-        };
-        let totals = start.checkpoint.as_ref().map(|checkpoint| totals_of(checkpoint, n_blocks)).transpose()?;
-        let totals = totals.unwrap_or_default();
-        let mut course = Course::new(flow, start.checkpoint, training, &learner.device)?;
-        let history = std::mem::take(&mut course.history);
-        let (rows, load, n_rows) = (&dealt, &load, self.source.n_rows());
-        let mut pass = WindowPass { course, rows, plan, load, learner, n_rows, terms: Vec::new(), totals };
-        let report = run_epochs(&mut pass, history, start.run, training, start.observer)?;
-        Ok((pass.settle()?, scaler, report))
     }
 }

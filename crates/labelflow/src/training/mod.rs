@@ -13,6 +13,7 @@ mod observer;
 mod recorded_training;
 pub(crate) mod train;
 mod weight_decay;
+pub(crate) mod window_pass;
 
 pub use adam::{Adam, AdamState, AdamVectors, add_flat, flat_gradient, flat_gradients};
 pub use batch::{Batch, Rows};
@@ -26,10 +27,6 @@ pub use labelflow_weak::numerics::indexed_stream as stream;
 pub use objective::{Objective, ObjectiveValue};
 pub use observer::{CheckpointFile, EpochEvent, EpochLog, Observer, TimeLimit, TrainingState};
 pub use train::{BatchSize, EpochRecord, Preset, Report, StopReason, TrainConfig};
-pub(crate) use train::{
-    MemoryPass, StepNumbers, TRACKED_LABELS, Task, batches, bytes_per_row, check_finite, clip, draw_noise, numbers_of,
-    select_noise, settle_batches, step_numbers, summarize, train,
-};
-#[cfg(test)]
-pub(crate) use train::{StepInput, step};
+pub(crate) use train::{StepInput, StepNumbers, bytes_per_row, step, summarize};
 pub(crate) use weight_decay::shrink_weights;
+pub(crate) use window_pass::{Task, Window, Windows, train};

@@ -1,6 +1,6 @@
 //! The training loop on a device with graphs: a step is recorded once and repeated.
 //!
-//! The same steps as those of a [`MemoryPass`]. Batches differ in size by one row at most, so that two recordings do for all of them.
+//! The same steps as those of a [`WindowPass`] over one window. Batches differ in size by one row at most, so that two recordings do for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,26 +9,26 @@ use labelflow_flow::{
     Bijection, Flow, Mode, NOT_RECORDED, Recording, Slot, StatisticsRecorder, flat_batch_statistics, state,
 };
 
-use super::stream;
+use super::train::{check_finite, clip, numbers_of, select_noise, step_numbers};
+use super::window_pass::{TRACKED_LABELS, Task, Window, WindowPass};
 use crate::Result;
 use crate::learners::FlowSettings;
 use crate::training::{
-    Batch, FlatModule, MemoryPass, Observer, Report, Rows, StepNumbers, TRACKED_LABELS, Task, Tracker, Trainee,
-    TrainingState, batches, check_finite, clip, draw_noise, flat_gradient, numbers_of, run_epochs, select_noise,
-    step_numbers,
+    Batch, FlatModule, Observer, Report, Rows, StepNumbers, Tracker, Trainee, TrainingState, flat_gradient, run_epochs,
 };
 
 /// Trains a flow from where its course is.
 pub(crate) fn train<B: Bijection>(
-    pass: MemoryPass<'_, B>,
+    pass: &mut WindowPass<'_, B>,
+    window: &Window,
     run: &dyn Fn() -> String,
     observer: &mut dyn Observer,
 ) -> Result<(Flow<B>, Report)> {
-    let MemoryPass { task, n_batches, tracker, mut course } = pass;
-    let device = task.features.device();
+    let (task, course) = (pass.task, &mut pass.course);
+    let device = &task.device;
     let inner = device.clone().inner();
-    let flow = FlatModule::new(course.take_flow(), course.adam);
-    let memory = (n_batches > 1).then(|| Memory::new(&tracker, task));
+    let flow = FlatModule::new(course.take_flow(), course.adam.clone());
+    let memory = pass.labels.clone().map(|labels| Memory::new(&Tracker::from_labels(labels), window));
     let likelihood_weight = Slot::new(Tensor::zeros([1], &inner));
     let record = |n_rows: usize| {
         let (current, memory, weight) = (flow.current(), memory.clone(), likelihood_weight.clone());
@@ -37,20 +37,19 @@ pub(crate) fn train<B: Bijection>(
             noise: Slot::new(Tensor::zeros([n_rows, task.d_labels], &inner)),
         };
         let read = input.clone();
-        let step = Recording::new(&device, move || {
+        let step = Recording::new(device, move || {
             let weight = Tensor::from_inner(weight.value());
-            StepResult::compute(&current(), task, &read, memory.as_ref(), weight)
+            StepResult::compute(&current(), window, &read, memory.as_ref(), weight)
         });
         (n_rows, RecordedStep { input, step })
     };
-    let batches = batches(task.settings.seed, 0, task.features.dims()[0], n_batches);
-    let sizes: BTreeSet<usize> = batches.iter().map(Vec::len).collect();
+    let sizes: BTreeSet<usize> = task.batches(window, 0).iter().map(Vec::len).collect();
     let steps: BTreeMap<_, _> = sizes.into_iter().map(record).collect();
     if steps.values().any(|recorded| recorded.step.has_failed()) {
         observer.warn(NOT_RECORDED);
     }
-    let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, n_batches, task, device: inner };
-    let report = run_epochs(&mut trainee, course.history, run, task.settings.training, observer)?;
+    let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, task, window, device: inner };
+    let report = run_epochs(&mut trainee, std::mem::take(&mut course.history), run, task.settings.training, observer)?;
     Ok((trainee.flow.module(), report))
 }
 
@@ -69,8 +68,8 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(tracker: &Tracker, task: &Task<'_>) -> Self {
-        let totals = tracker.count(task.objective);
+    fn new(tracker: &Tracker, window: &Window) -> Self {
+        let totals = tracker.count(&window.objective);
         Self {
             labels: Slot::new(tracker.labels().inner()),
             totals: totals.into_iter().map(|total| Slot::new(total.inner())).collect(),
@@ -82,8 +81,8 @@ impl Memory {
         Tracker::from_step(Tensor::from_inner(self.labels.value()), totals.collect())
     }
 
-    fn start_epoch(&self, task: &Task<'_>) {
-        self.write_totals(self.tracker().count(task.objective));
+    fn start_epoch(&self, window: &Window) {
+        self.write_totals(self.tracker().count(&window.objective));
     }
 
     fn write(&self, tracker: &Tracker) {
@@ -109,7 +108,7 @@ struct StepResult {
 impl StepResult {
     fn compute<B: Bijection>(
         flow: &Flow<B>,
-        task: &Task<'_>,
+        window: &Window,
         input: &StepInput,
         memory: Option<&Memory>,
         likelihood_weight: Tensor<1>,
@@ -122,10 +121,10 @@ impl StepResult {
         let recorder = StatisticsRecorder::default();
         let (labels, log_prob) = flow.sample_with_log_prob(
             Tensor::from_inner(input.noise.value()),
-            batch.rows().select(&task.features, 0),
+            batch.rows().select(&window.features, 0),
             Mode::Train(&recorder),
         );
-        let value = task.objective.evaluate_with(likelihood_weight, &labels, log_prob, &batch);
+        let value = window.objective.evaluate_with(likelihood_weight, &labels, log_prob, &batch);
         let gradient = flat_gradient(flow, value.loss.clone().backward());
         if let Some(tracker) = &tracker {
             tracker.remember(&batch, labels);
@@ -153,16 +152,15 @@ struct RecordedSteps<'a, B: Bijection, F> {
     steps: BTreeMap<usize, RecordedStep<F>>,
     memory: Option<Memory>,
     likelihood_weight: Slot<1>,
-    n_batches: usize,
     task: &'a Task<'a>,
+    window: &'a Window,
     device: Device,
 }
 
 impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
     /// One step with these rows and their noise.
     fn step(&mut self, epoch: usize, rows: &[i64], noise: TensorData) -> Result<StepNumbers> {
-        let task = self.task;
-        let FlowSettings { training: config, weight_decay, .. } = task.settings;
+        let FlowSettings { training: config, weight_decay, .. } = self.task.settings;
         let RecordedStep { input, step } = self.steps.get_mut(&rows.len()).expect("a step for every size of batch");
         input.noise.write(Tensor::from_data(noise, &self.device));
         if self.memory.is_some() {
@@ -171,7 +169,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
 
         let result = step.repeat();
         let numbers = numbers_of(result.numbers.clone());
-        check_finite(&numbers, task.objective, epoch)?;
+        check_finite(&numbers, &self.window.objective, epoch)?;
         let gradient = result.gradient.clone();
         if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
             self.flow.step(gradient, config.learning_rate(epoch));
@@ -189,21 +187,18 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
 
 impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F> {
     fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
-        let task = self.task;
-        let FlowSettings { seed, training, .. } = task.settings;
-        let [n_rows, d_labels] = [task.features.dims()[0], task.d_labels];
-        let noise = draw_noise(stream(seed, "noise", epoch as u64), n_rows, d_labels);
-        let weight = task.objective.likelihood_weight_at(training.progress(epoch));
+        let (task, window, visit) = (self.task, self.window, epoch as u64);
+        let noise = task.noise(window, visit);
+        let weight = window.objective.likelihood_weight_at(task.settings.training.progress(epoch));
         self.likelihood_weight.write(Tensor::full([1], weight, &self.device));
         if let Some(memory) = &self.memory {
-            memory.start_epoch(task);
+            memory.start_epoch(window);
         }
-        let batches = batches(seed, epoch as u64, n_rows, self.n_batches).into_iter();
         let step = |rows: Vec<i64>| {
-            let noise = select_noise(&noise, &rows, d_labels);
+            let noise = select_noise(&noise, &rows, task.d_labels);
             self.step(epoch, &rows, noise)
         };
-        batches.map(step).collect()
+        task.batches(window, visit).into_iter().map(step).collect()
     }
 
     fn state(&self) -> TrainingState {
@@ -216,18 +211,21 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
     }
 
     fn terms(&self) -> Vec<String> {
-        self.task.objective.terms()
+        self.window.objective.terms()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use labelflow_flow::CouplingFlowConfig;
 
     use super::*;
     use crate::constraints::{Group, GroupMean, Penalty, Range, SumToOne};
     use crate::learners::{FlowLearner, LabelFlowRegressor};
-    use crate::training::{BatchSize, Course, Objective, Start, TrainConfig, no_labels, train};
+    use crate::training::window_pass::{Windows, train};
+    use crate::training::{BatchSize, Objective, Start, TrainConfig};
 
     const N_ROWS: usize = 20;
 
@@ -251,18 +249,15 @@ mod tests {
         let config = TrainConfig { max_epochs: 12, betas: [0.7, 0.95], batch_size, ..TrainConfig::default() };
         let learner = LabelFlowRegressor { seed: 1, weight_decay: 0.5, training: config, ..Default::default() };
         let (features, settings) = (features.reshape([N_ROWS, 3]), learner.settings());
-        let task = Task { objective: &objective, features, d_labels: 2, settings };
+        let batch_rows = settings.training.batch_rows(N_ROWS, 1);
+        let window = Rc::new(Window { features, objective, blocks: Vec::new() });
+        let windows = Windows::Kept(Rc::clone(&window));
+        let task = Task { windows, n_rows: N_ROWS as u64, batch_rows, d_labels: 2, settings, device };
         let start = Start { run: &String::new, checkpoint: None, observer: &mut () };
-        let (_, plain) = train::train(flow.clone(), &task, start).unwrap();
+        let (_, plain) = train(flow.clone(), &task, start).unwrap();
 
-        let course = Course::new(flow.clone(), None, settings.training, &device).unwrap();
-        let n_batches = match batch_size {
-            BatchSize::Rows(rows) => N_ROWS.div_ceil(rows),
-            _ => 1,
-        };
-        let tracker = Tracker::from_labels(no_labels(N_ROWS, 2, &device));
-        let pass = MemoryPass { task: &task, n_batches, tracker, course };
-        let (trained, recorded) = super::train(pass, &String::new, &mut ()).unwrap();
+        let mut pass = WindowPass::new(flow.clone(), &task, None).unwrap();
+        let (trained, recorded) = super::train(&mut pass, &window, &String::new, &mut ()).unwrap();
         assert_eq!(recorded.stop, plain.stop);
         assert_ne!(state(&trained), state(&flow));
         for (one, other) in recorded.history.iter().zip(&plain.history) {

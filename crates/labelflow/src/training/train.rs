@@ -1,12 +1,11 @@
-//! The training loop.
+//! How training proceeds, and what one step is.
 
 // Deviation: the paper trains on all rows at once. So does this while a step fits into memory; above that it takes mini-batches.
 
 use std::collections::BTreeMap;
 
-use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use labelflow_flow::{Bijection, Flow, MOMENTUM, Mode, State, StatisticsRecorder, absorb, load_state, records, state};
+use labelflow_flow::{Bijection, Flow, MOMENTUM, Mode, StatisticsRecorder, absorb};
 use labelflow_weak::settings::{check_at_least_one, check_positive};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -14,16 +13,9 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::stream;
-use crate::learners::FlowSettings;
 use crate::storage::Checkpoint;
-use crate::training::{
-    Adam, Batch, Course, Objective, Rows, Start, Tracker, Trainee, TrainingState, flat_gradient, no_labels,
-    recorded_training, run_epochs, shrink_weights,
-};
+use crate::training::{Adam, Batch, Objective, flat_gradient};
 use crate::{Error, Result};
-
-/// The labels that mini-batch training remembers, in a checkpoint.
-pub(crate) const TRACKED_LABELS: &str = "tracked_labels";
 
 /// How training proceeds. The defaults are the paper's for tables and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -239,91 +231,16 @@ impl TrainConfig {
             && (last.loss - previous.loss).abs() <= 1e-8 + self.tolerance * previous.loss.abs()
     }
 
-    /// The number of batches of an epoch, when each row's activations take this many bytes.
-    fn n_batches(&self, n_rows: usize, bytes_per_row: usize) -> usize {
+    /// The most rows of a step, of rows in memory whose activations take this many bytes each.
+    pub(crate) fn batch_rows(&self, n_rows: usize, bytes_per_row: usize) -> usize {
         const FULL_BATCH_BYTES: usize = 6 << 30;
         const MINI_BATCH_BYTES: usize = 1 << 30;
-        let rows = match self.batch_size {
+        match self.batch_size {
             BatchSize::Full => n_rows,
             BatchSize::Rows(rows) => rows,
             BatchSize::Auto if n_rows * bytes_per_row <= FULL_BATCH_BYTES => n_rows,
             BatchSize::Auto => (MINI_BATCH_BYTES / bytes_per_row).max(2),
-        };
-        // Batch statistics need two rows.
-        n_rows.div_ceil(rows).clamp(1, (n_rows / 2).max(1))
-    }
-}
-
-/// Rows in memory, and what is made of them.
-pub(crate) struct Task<'a> {
-    /// What must hold of all rows, as far as it is about these.
-    pub(crate) objective: &'a Objective,
-    /// `[n_rows, d_features]`
-    pub(crate) features: Tensor<2>,
-    /// Width of the labels.
-    pub(crate) d_labels: usize,
-    pub(crate) settings: FlowSettings<'a>,
-}
-
-/// Trains a flow on all rows.
-pub(crate) fn train<B: Bijection>(flow: Flow<B>, task: &Task<'_>, start: Start<'_>) -> Result<(Flow<B>, Report)> {
-    let (config, n_rows, device) = (task.settings.training, task.features.dims()[0], task.features.device());
-    let Start { run, checkpoint, observer } = start;
-    let n_batches = config.n_batches(n_rows, bytes_per_row(&flow, &device.clone().inner()));
-    let labels = match checkpoint.as_ref().and_then(|checkpoint| checkpoint.memory.get(TRACKED_LABELS)) {
-        None => no_labels(n_rows, task.d_labels, &device),
-        Some(labels) if labels.shape().to_vec() == [n_rows, task.d_labels] => {
-            Tensor::from_data(labels.clone(), &device)
         }
-        Some(labels) => {
-            let found = format!("labels of the shape {:?}", labels.shape().to_vec());
-            return Err(Error::data("checkpoint", format!("{:?} labels", [n_rows, task.d_labels]), found));
-        }
-    };
-    let tracker = Tracker::from_labels(labels);
-    let mut pass = MemoryPass { task, n_batches, tracker, course: Course::new(flow, checkpoint, config, &device)? };
-    let (mut flow, report) = match records(&device) {
-        true => recorded_training::train(pass, run, observer)?,
-        false => {
-            let history = std::mem::take(&mut pass.course.history);
-            let report = run_epochs(&mut pass, history, run, config, observer)?;
-            (pass.course.take_flow(), report)
-        }
-    };
-    if n_batches > 1 {
-        flow = settle_statistics(flow, task, n_batches);
-    }
-    Ok((flow, report))
-}
-
-/// A pass over rows in memory.
-pub(crate) struct MemoryPass<'a, B: Bijection> {
-    pub(crate) task: &'a Task<'a>,
-    pub(crate) n_batches: usize,
-    pub(crate) tracker: Tracker,
-    pub(crate) course: Course<B>,
-}
-
-impl<B: Bijection> Trainee for MemoryPass<'_, B> {
-    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
-        let (task, n_rows, seed) = (self.task, self.task.features.dims()[0], self.task.settings.seed);
-        let noise = draw_noise(stream(seed, "noise", epoch as u64), n_rows, task.d_labels);
-        // One batch is all rows: nothing stands in for others.
-        let tracker = (self.n_batches > 1).then_some(&self.tracker);
-        self.tracker.start_epoch();
-        let batches = batches(seed, epoch as u64, n_rows, self.n_batches);
-        task.visit(&mut self.course, epoch, &noise, tracker, &batches)
-    }
-
-    fn state(&self) -> TrainingState {
-        self.course.state(match self.n_batches {
-            1 => State::new(),
-            _ => State::from([(TRACKED_LABELS.to_owned(), self.tracker.labels().into_data())]),
-        })
-    }
-
-    fn terms(&self) -> Vec<String> {
-        self.task.objective.terms()
     }
 }
 
@@ -359,72 +276,6 @@ pub(crate) fn step<B: Bijection>(
         None => flow,
     };
     Ok((absorb(flow, recorder, MOMENTUM), labels, numbers))
-}
-
-impl Task<'_> {
-    /// One step for each batch. The noise is `[n_rows, d_labels]`, row after row; the tracker is what stands in for rows outside a batch,
-    /// none if all rows are in one.
-    pub(crate) fn visit<B: Bijection>(
-        &self,
-        course: &mut Course<B>,
-        epoch: usize,
-        noise: &[f32],
-        tracker: Option<&Tracker>,
-        batches: &[Vec<i64>],
-    ) -> Result<Vec<StepNumbers>> {
-        let device = self.features.device();
-        let FlowSettings { training, weight_decay, .. } = self.settings;
-        let mut steps = Vec::with_capacity(batches.len());
-        for indices in batches {
-            let batch = tracker.map_or_else(Batch::full, |tracker| tracker.batch(Rows::of(indices, &device)));
-            let features = batch.rows().select(&self.features, 0);
-            let noise = select_noise(noise, indices, self.d_labels);
-            let input = StepInput { features, noise: Tensor::from_data(noise, &device), batch: &batch };
-            let (next, labels, numbers) =
-                step(course.take_flow(), &mut course.adam, self.objective, input, training, epoch)?;
-            course.flow = Some(match weight_decay > 0.0 {
-                true => shrink_weights(next, 1.0 - training.weight_decay(epoch, weight_decay)),
-                false => next,
-            });
-            if let Some(tracker) = tracker {
-                tracker.remember(&batch, labels);
-            }
-            steps.push(numbers);
-        }
-        Ok(steps)
-    }
-}
-
-/// Replaces the running statistics by those of all rows under the final weights.
-fn settle_statistics<B: Bijection>(flow: Flow<B>, task: &Task<'_>, n_batches: usize) -> Flow<B> {
-    let (n_rows, seed) = (task.features.dims()[0], task.settings.seed);
-    let noise = draw_noise(stream(seed, "statistics", 0), n_rows, task.d_labels);
-    let batches = batches(seed, 0, n_rows, n_batches);
-    let settled = settle_batches(flow.valid(), &task.features, &noise, &batches, 0);
-    load_state(flow, state(&settled)).expect("the tensors of the same flow")
-}
-
-/// Moves running statistics to the mean over all batches under the final weights, of which `n_before` came before these.
-///
-/// With small batches the running ones are an average over the last ten or so, taken while the weights still moved. The flow is
-/// one without gradients: nothing takes them, and what they need would pile up from batch to batch.
-pub(crate) fn settle_batches<B: Bijection>(
-    mut flow: Flow<B>,
-    features: &Tensor<2>,
-    noise: &[f32],
-    batches: &[Vec<i64>],
-    n_before: usize,
-) -> Flow<B> {
-    let features = features.clone().inner();
-    let (device, d_labels) = (features.device(), noise.len() / features.dims()[0]);
-    for (index, rows) in batches.iter().enumerate() {
-        let noise = Tensor::from_data(select_noise(noise, rows, d_labels), &device);
-        let features = Rows::of(rows, &device).select(&features, 0);
-        let recorder = StatisticsRecorder::default();
-        flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-        flow = absorb(flow, recorder, 1.0 / (n_before + index + 1) as f64);
-    }
-    flow
 }
 
 /// What the activations of a row take: the bank's output, with intermediate results and gradients three times over in the fused

@@ -22,7 +22,7 @@ pub use network::{AdversaryLoss, NetworkAdversary};
 
 use super::linear_classifier::LinearClassifier;
 use crate::baselines::FittedMultilayerPerceptron;
-use crate::learners::{Classifier, Scaler, Scaling, check_columns, impl_classifier, scale};
+use crate::learners::{Classifier, Scaler, Scaling, impl_classifier, scale};
 use crate::{Error, Result};
 
 /// Settings of adversarial label learning.
@@ -104,8 +104,7 @@ impl AdversarialLabels {
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = scale(scaler.as_ref(), dataset.features())?;
         let (weights, stop) = self.linear.fit(scaled, dataset)?;
-        let d_features = dataset.features().d_features();
-        let classifier = LinearClassifier { n_classes: 2, d_features, scaler, weights };
+        let classifier = LinearClassifier::new(dataset.features(), 2, scaler, weights);
         Ok(FittedAdversarialLabels(Form::Linear { classifier, stop }))
     }
 
@@ -115,7 +114,7 @@ impl AdversarialLabels {
         precisions: Option<ArrayView2<'_, f64>>,
     ) -> Result<FittedAdversarialLabels> {
         let scaler = self.scaling.fit(dataset.features())?;
-        let scaled = Features::new(scale(scaler.as_ref(), dataset.features())?)?;
+        let scaled = dataset.features().with_values(scale(scaler.as_ref(), dataset.features())?)?;
         let perceptron = self.network.fit(&scaled, dataset, precisions)?;
         Ok(FittedAdversarialLabels(Form::Network { scaler, perceptron }))
     }
@@ -150,9 +149,8 @@ impl FittedAdversarialLabels {
             Form::Linear { classifier, .. } => classifier.predict_proba(features),
             Form::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
             Form::Network { scaler: Some(scaler), perceptron } => {
-                check_columns(features, scaler.d_features())?;
-                let scaled = scale(Some(scaler), features)?;
-                perceptron.predict_proba(&Features::new(scaled)?)
+                let features = perceptron.arranged(features)?;
+                perceptron.predict_proba(&features.with_values(scale(Some(scaler), &features)?)?)
             }
         }
     }

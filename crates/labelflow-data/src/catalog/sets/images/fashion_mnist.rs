@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use labelflow_weak::linear::StandardScaler;
+use labelflow_weak::linear::Scaler;
 use labelflow_weak::rows::{Features, Truth};
 use ndarray::{Array2, Axis};
 
@@ -24,7 +24,7 @@ const SIGNAL_PIXELS: [usize; 3] = [195, 391, 587];
 pub(crate) fn load(source: &Source<'_>, classes: [(u8, &str); 2]) -> Result<WeakProblem> {
     let dir = source.dir;
     let (images, labels) = read_images(&source.paths[0], &source.paths[1])?;
-    let scaler = StandardScaler::fit(images.view())?;
+    let scaler = Scaler::standard(images.view())?;
     let train = two_classes(dir, &scaler, &images, &labels, classes)?;
     drop(images);
     let (images, labels) = read_images(&source.paths[2], &source.paths[3])?;
@@ -54,7 +54,7 @@ fn read_images(images_path: &Path, labels_path: &Path) -> Result<(Array2<f32>, V
 /// The images of two classes, on the scaler's scale.
 fn two_classes(
     dir: &Path,
-    scaler: &StandardScaler,
+    scaler: &Scaler,
     images: &Array2<f32>,
     labels: &[u8],
     classes: [(u8, &str); 2],
