@@ -72,7 +72,7 @@ pub(crate) fn fit_label_model(
         (None, Some(labels)) => Some(LabelerErrors::expected(&signals, &soft_labels(labels)?)),
         (None, None) => None,
     };
-    let known = KnownOfLabelers { errors, bounds: bounds.map(read_bounds).transpose()? };
+    let known = KnownOfLabelers { errors, bounds: bounds.map(read_bounds).transpose()?, labels: None };
     let counts = counts.map(|counts| counts.0.to_vec());
     let fitted = background::run(n_jobs, move |_| {
         signals.check_any_vote()?;

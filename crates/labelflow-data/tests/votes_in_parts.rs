@@ -99,8 +99,7 @@ fn every_label_model_labels_parts_as_it_labels_one_file() {
         assert_eq!(counted(&stream), &CountedVotes::of(&signals));
         let known = KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 5], n_classes).unwrap()),
-            bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
-        };
+            bounds: Some(Bounds::constant(0.2, &signals).unwrap()), labels: None };
         for &name in AnyLabelModel::NAMES {
             let model = AnyLabelModel::from_name(name).unwrap();
             let fitted = model.fit_counts(counted(&stream), &known).unwrap();

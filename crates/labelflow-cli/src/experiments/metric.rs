@@ -12,6 +12,8 @@ pub(crate) enum Metric {
     /// In percent; more is better.
     #[default]
     Accuracy,
+    /// The F1 score of class 1 of two, in percent; more is better.
+    F1,
     /// The expected calibration error, in percent; less is better.
     Ece,
     /// The Brier score; less is better.

@@ -20,7 +20,7 @@ use labelflow::training::DeviceKind;
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::PointCloudCompleter;
 use labelflow_clouds::shapes::ShapeSet;
-use labelflow_data::catalog::{LoadOptions, find};
+use labelflow_data::catalog::{LoadOptions, SetKind, find};
 use labelflow_data::tables::read_text;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,8 @@ pub(crate) enum FlowSettings {
     Classifier(LabelFlowClassifier),
     Regressor(LabelFlowRegressor),
     Completer(PointCloudCompleter),
+    /// Votes without features are for label models.
+    None,
 }
 
 /// What is known beforehand of a system: its accuracy in percent, its root mean squared error, or several metrics.
@@ -104,6 +106,7 @@ impl FlowSettings {
     /// The settings of one run; what flags say takes the place of what the file says. Epochs of completion are those of each system.
     pub(crate) fn of_run(mut self, run_seed: u64, epochs: Option<usize>, run_device: Option<DeviceKind>) -> Self {
         let (seed, device) = match &mut self {
+            Self::None => return self,
             Self::Classifier(LabelFlowClassifier { seed, device, training, .. })
             | Self::Regressor(LabelFlowRegressor { seed, device, training, .. }) => {
                 training.max_epochs = epochs.unwrap_or(training.max_epochs);
@@ -133,9 +136,10 @@ impl RunFile {
         if ShapeSet::from_name(&self.set).is_some() {
             return Ok(FlowSettings::Completer(read_config(&self.text)?));
         }
-        Ok(match find(&self.set)?.is_regression() {
-            true => FlowSettings::Regressor(read_config(&self.text)?),
-            false => FlowSettings::Classifier(read_config(&self.text)?),
+        Ok(match find(&self.set)?.kind() {
+            SetKind::Values => FlowSettings::Regressor(read_config(&self.text)?),
+            SetKind::Classes => FlowSettings::Classifier(read_config(&self.text)?),
+            SetKind::Votes => FlowSettings::None,
         })
     }
 }

@@ -10,7 +10,7 @@ use labelflow_files::Sha256;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::sets::{Loader, loader};
-use crate::catalog::{BoundsFrom, RuleProblem, WeakProblem, simulate, simulate_rules};
+use crate::catalog::{BoundsFrom, RuleProblem, VoteProblem, WeakProblem, simulate, simulate_rules};
 use crate::{Error, Result};
 
 /// The datasets, and what they are made of.
@@ -177,9 +177,7 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
 /// classes; [`load_rules`] loads the others.
 pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
     let entry = find(name)?;
-    if !entry.is_regression() {
-        entry.require_files(dir, options)?;
-    }
+    entry.require_files_of(SetKind::Classes, dir, options)?;
     entry.load_classes(dir, seed, options)
 }
 
@@ -193,16 +191,53 @@ pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<
 /// ```
 pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
     let entry = find(name)?;
-    if entry.is_regression() {
-        entry.require_files(dir, &LoadOptions::default())?;
-    }
+    entry.require_files_of(SetKind::Values, dir, &LoadOptions::default())?;
     entry.load_values(dir, seed)
 }
 
+/// Loads the set of votes with this name from the files in `dir`. Of planted votes every seed is another problem.
+///
+/// ```
+/// let problem = labelflow_data::catalog::load_votes("planted-dense-crowd", ".".as_ref(), 0)?;
+/// assert_eq!(problem.signals.n_rows(), problem.truth.n_rows());
+/// # Ok::<(), labelflow_data::Error>(())
+/// ```
+pub fn load_votes(name: &str, dir: &Path, seed: u64) -> Result<VoteProblem> {
+    let entry = find(name)?;
+    entry.require_files_of(SetKind::Votes, dir, &LoadOptions::default())?;
+    entry.load_votes(dir, seed)
+}
+
+/// What a dataset is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetKind {
+    /// Features and votes, and classes to judge by.
+    Classes,
+    /// Features and rules about real values.
+    Values,
+    /// Votes alone, and classes to judge by.
+    Votes,
+}
+
+impl SetKind {
+    /// What its labels are.
+    fn labels(self) -> &'static str {
+        match self {
+            Self::Classes => "classes",
+            Self::Values => "real values",
+            Self::Votes => "classes of rows without features",
+        }
+    }
+}
+
 impl CatalogEntry {
-    /// Whether labels are real values, known through rules. Otherwise they are classes, known through labelers.
-    pub fn is_regression(&self) -> bool {
-        matches!(loader(self.name), Loader::ValueTable(..))
+    /// What it is made for.
+    pub fn kind(&self) -> SetKind {
+        match loader(self.name) {
+            Loader::Classes(_) | Loader::ClassTable(..) => SetKind::Classes,
+            Loader::ValueTable(..) => SetKind::Values,
+            Loader::Votes(_) | Loader::PlantedVotes(_) => SetKind::Votes,
+        }
     }
 
     /// Its files in a folder.
@@ -215,20 +250,34 @@ impl CatalogEntry {
         match loader(self.name) {
             Loader::Classes(load) => load(&source),
             Loader::ClassTable(read, columns) => simulate(&read(&source.paths)?, columns, seed, options.bounds),
-            Loader::ValueTable(..) => Err(self.other_kind("classes", "real values")),
+            _ => Err(self.other_kind(SetKind::Classes)),
         }
     }
 
     fn load_values(&self, dir: &Path, seed: u64) -> Result<RuleProblem> {
         match loader(self.name) {
             Loader::ValueTable(read, features) => simulate_rules(&read(&self.paths(dir))?, features, seed),
-            _ => Err(self.other_kind("real values", "classes")),
+            _ => Err(self.other_kind(SetKind::Values)),
         }
     }
 
-    fn other_kind(&self, expected: &str, found: &str) -> Error {
-        let expected = format!("a set whose labels are {expected}");
-        Error::config("dataset", expected, format!("'{}', whose labels are {found}", self.name))
+    fn load_votes(&self, dir: &Path, seed: u64) -> Result<VoteProblem> {
+        let options = &LoadOptions::default();
+        match loader(self.name) {
+            Loader::Votes(load) => load(&Source { dir, paths: self.paths(dir), seed, options }),
+            Loader::PlantedVotes(kind) => kind.generate(seed),
+            _ => Err(self.other_kind(SetKind::Votes)),
+        }
+    }
+
+    fn other_kind(&self, expected: SetKind) -> Error {
+        let expected = format!("a set whose labels are {}", expected.labels());
+        Error::config("dataset", expected, format!("'{}', whose labels are {}", self.name, self.kind().labels()))
+    }
+
+    /// Checks that the files are there, if it is a set of this kind. Whoever loads it as another kind is told so first.
+    fn require_files_of(&self, kind: SetKind, dir: &Path, options: &LoadOptions) -> Result<()> {
+        if self.kind() == kind { self.require_files(dir, options) } else { Ok(()) }
     }
 
     fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
@@ -319,13 +368,20 @@ pub fn check(entry: &CatalogEntry, dir: &Path) -> Result<CheckReport> {
     };
     let files = entry.files.iter().map(state).collect::<Result<Vec<_>>>()?;
     let counts = || -> Result<Counts> {
-        let (n_rows, d_features, n_classes) = if entry.is_regression() {
-            let problem = entry.load_values(dir, 0)?;
-            (problem.n_rows(), problem.train.features().d_features(), 0)
-        } else {
-            let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
-            let train = &problem.train;
-            (problem.n_rows(), train.features().d_features(), train.n_classes())
+        let (n_rows, d_features, n_classes) = match entry.kind() {
+            SetKind::Values => {
+                let problem = entry.load_values(dir, 0)?;
+                (problem.n_rows(), problem.train.features().d_features(), 0)
+            }
+            SetKind::Classes => {
+                let problem = entry.load_classes(dir, 0, &LoadOptions::default())?;
+                let train = &problem.train;
+                (problem.n_rows(), train.features().d_features(), train.n_classes())
+            }
+            SetKind::Votes => {
+                let VoteProblem { signals, .. } = entry.load_votes(dir, 0)?;
+                (signals.n_rows(), 0, signals.n_classes())
+            }
         };
         Ok(Counts { n_rows, d_features, n_classes })
     };
@@ -396,11 +452,12 @@ mod tests {
                         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                         std::fs::write(path, content).unwrap();
                     }
-                    let is_loaded = match entry.is_regression() {
-                        true => entry.load_values(folder.path(), 0).is_ok(),
-                        false => {
+                    let is_loaded = match entry.kind() {
+                        SetKind::Values => entry.load_values(folder.path(), 0).is_ok(),
+                        SetKind::Classes => {
                             entry.load_classes(folder.path(), 0, &LoadOptions::default()).is_ok()
                         }
+                        SetKind::Votes => entry.load_votes(folder.path(), 0).is_ok(),
                     };
                     prop_assert!(!is_loaded, "{}", entry.name);
                 }
@@ -454,7 +511,7 @@ mod tests {
         assert!(error.contains("'wine-quality', whose labels are classes"), "{error}");
         let error = load_rules("bike-sharing", here, 0).unwrap_err().to_string();
         assert!(error.contains("uci/bike-sharing/hour.csv"), "{error}");
-        assert!(catalog().iter().all(|entry| entry.is_regression() == (entry.counts.n_classes == 0)));
+        assert!(catalog().iter().all(|entry| (entry.kind() == SetKind::Values) == (entry.counts.n_classes == 0)));
     }
 
     #[test]

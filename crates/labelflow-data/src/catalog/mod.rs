@@ -13,14 +13,16 @@ mod rule_problem;
 mod sets;
 mod simulated_problem;
 mod split;
+mod vote_problem;
 
 #[cfg(feature = "catalog")]
 pub use catalog_entry::{
-    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions, catalog, check, find,
-    load, load_rules,
+    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions, SetKind, catalog, check,
+    find, load, load_rules, load_votes,
 };
 #[cfg(feature = "catalog")]
 pub use fetch::fetch;
 pub use rule_problem::{RuleProblem, ValueTable, measure_rules, simulate_rules};
 pub use simulated_problem::{BoundsFrom, EvaluatedRows, LabelledTable, WeakProblem, simulate};
 pub use split::Split;
+pub use vote_problem::VoteProblem;

@@ -205,8 +205,7 @@ mod tests {
     fn saved_fit(model: &AnyLabelModel, signals: &WeakSignals) -> SavedLabelModel {
         let known = KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 3], signals.n_classes()).unwrap()),
-            bounds: Some(Bounds::constant(0.2, signals).unwrap()),
-        };
+            bounds: Some(Bounds::constant(0.2, signals).unwrap()), labels: None };
         SavedLabelModel::new(model.fit(signals, &known).unwrap(), signals)
     }
 

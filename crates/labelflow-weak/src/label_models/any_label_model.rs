@@ -176,8 +176,7 @@ mod tests {
     fn known(signals: &WeakSignals) -> KnownOfLabelers {
         KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 4], 2).unwrap()),
-            bounds: Some(Bounds::constant(0.2, signals).unwrap()),
-        }
+            bounds: Some(Bounds::constant(0.2, signals).unwrap()), labels: None }
     }
 
     #[test]

@@ -1,19 +1,22 @@
-//! What may be known of labelers beside their votes.
+//! What may be known beside the votes: of labelers, and of some rows.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::label_models::KnownLabels;
 use crate::labelers::{Bounds, LabelerErrors};
 use crate::{Error, Result};
 
-/// What may be known of labelers beside their votes. Most label models need none of it.
+/// What may be known beside the votes. Most label models need none of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownOfLabelers {
     /// How often each labeler's votes are wrong. Default: not known.
     pub errors: Option<LabelerErrors>,
     /// How often each labeler may err. Default: not known.
     pub bounds: Option<Bounds>,
+    /// The classes of some of the rows. Default: not known.
+    pub labels: Option<KnownLabels>,
 }
 
 /// What a label model needs to fit.
@@ -60,6 +63,15 @@ impl Knowledge for () {
 
     fn of(_: &KnownOfLabelers) -> Option<&Self> {
         Some(&())
+    }
+}
+
+/// For label models that use the classes of some rows where they are known.
+impl Knowledge for Option<KnownLabels> {
+    const NEEDS: Needs = Needs::Signals;
+
+    fn of(known: &KnownOfLabelers) -> Option<&Self> {
+        Some(&known.labels)
     }
 }
 

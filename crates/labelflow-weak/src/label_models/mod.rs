@@ -8,6 +8,7 @@
 
 mod any_label_model;
 pub(crate) mod class_balance;
+mod known_labels;
 mod known_of_labelers;
 mod label_model;
 pub(crate) mod label_warnings;
@@ -19,6 +20,7 @@ pub(crate) mod planted;
 pub(crate) mod signal_shape;
 
 pub use class_balance::ClassBalance;
+pub use known_labels::KnownLabels;
 pub use known_of_labelers::{Knowledge, KnownOfLabelers, Needs};
 pub use label_model::{FittedLabelModel, LabelModel};
 pub use label_warnings::{LabelWarning, label_warnings};

@@ -9,7 +9,7 @@ use anyhow::{bail, ensure};
 use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture};
-use labelflow_data::catalog::{CatalogEntry, CheckReport, FileCheck, FileState, catalog, check, fetch, find};
+use labelflow_data::catalog::{SetKind, CatalogEntry, CheckReport, FileCheck, FileState, catalog, check, fetch, find};
 use labelflow_data::inputs::{
     KeyHead, LabelRows, RowNames, RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals,
     write_value_labels,
@@ -48,9 +48,9 @@ fn list(json: Option<&Path>) -> anyhow::Result<()> {
                 entry.name.to_owned(),
                 entry.counts.n_rows.to_string(),
                 entry.counts.d_features.to_string(),
-                match entry.is_regression() {
-                    true => "real values".to_owned(),
-                    false => format!("{} classes", entry.counts.n_classes),
+                match entry.kind() {
+                    SetKind::Values => "real values".to_owned(),
+                    SetKind::Classes | SetKind::Votes => format!("{} classes", entry.counts.n_classes),
                 },
                 entry.licence.to_owned(),
             ]

@@ -189,7 +189,7 @@ fn class_balance(text: &str) -> anyhow::Result<toml::Value> {
 fn known_of_labelers(args: &LabelArgs, signals: &WeakSignals) -> anyhow::Result<KnownOfLabelers> {
     let bounds = args.bounds.as_deref().map(|text| BoundsSetting::from(text).resolve(signals));
     let errors = args.errors.as_deref().map(|text| read_errors(text, signals));
-    let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()? };
+    let mut known = KnownOfLabelers { errors: errors.transpose()?, bounds: bounds.transpose()?, labels: None };
     if let (Some(path), Some(truth_path)) = (&args.labelled_signals, &args.labelled_truth) {
         let place = || format!("{}, {}", path.display(), truth_path.display());
         let options = SignalsOptions {

@@ -15,7 +15,7 @@ use labelflow::training::{EpochEvent, Observer, StopReason};
 use labelflow::{LabelFlowClassifier, LabelFlowRegressor};
 use labelflow_clouds::completers::{AnyCompletionLearner, PointCloudCompleter};
 use labelflow_clouds::shapes::ShapeSet;
-use labelflow_data::catalog::{load, load_rules};
+use labelflow_data::catalog::{load, load_rules, load_votes};
 use labelflow_files::{sha256_hex, visible};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ enum RunTask {
     Regression(RegressionSystem, LabelFlowRegressor),
     /// The settings of the flow, whose numbers of points are those of all systems, and of the system, if it is trained.
     Completion(CompletionSystem, Box<(PointCloudCompleter, Option<AnyCompletionLearner>)>),
+    /// A label model on votes alone.
+    Votes(System),
 }
 
 /// What machines read of a run.
@@ -129,6 +131,7 @@ impl RunTask {
         Ok(match file.flow_settings()?.of_run(seed, args.epochs, args.device.map(Into::into)) {
             FlowSettings::Classifier(config) => Self::Classification(System::from_name(system)?, config),
             FlowSettings::Regressor(config) => Self::Regression(RegressionSystem::from_name(system)?, config),
+            FlowSettings::None => Self::Votes(System::from_name(system)?.of_votes()?),
             FlowSettings::Completer(flow) => {
                 let system = CompletionSystem::from_name(system)?;
                 let mut learner = system.learner(&flow, &file.system_tables())?;
@@ -145,6 +148,7 @@ impl RunTask {
         match self {
             Self::Classification(_, config) => toml::to_string(config),
             Self::Regression(_, config) => toml::to_string(config),
+            Self::Votes(_) => Ok(String::new()),
             Self::Completion(_, settings) => {
                 let (flow, learner) = &**settings;
                 Ok(learner.clone().unwrap_or_else(|| flow.clone().into()).key())
@@ -269,13 +273,11 @@ impl Run<'_> {
         match &self.task {
             RunTask::Classification(system, config) => {
                 let problem = load(set, folder, seed, &self.file.data)?;
-                let mut evaluation = system.evaluate(&problem, config, models, observer)?;
-                let wanted = match self.file.metrics.as_slice() {
-                    [] => &[Metric::Accuracy],
-                    some => some,
-                };
-                evaluation.values.retain(|(metric, _)| wanted.contains(metric));
-                Ok(evaluation)
+                system.evaluate(&problem, config, models, observer).map(|evaluation| self.wanted(evaluation))
+            }
+            RunTask::Votes(system) => {
+                let problem = load_votes(set, folder, seed)?;
+                system.evaluate_votes(&problem, seed).map(|evaluation| self.wanted(evaluation))
             }
             RunTask::Regression(system, config) => system.evaluate(&load_rules(set, folder, seed)?, config, observer),
             RunTask::Completion(system, settings) => {
@@ -287,6 +289,16 @@ impl Run<'_> {
                 system.evaluate(&problem, flow, learner.as_ref(), model.as_deref(), observer)
             }
         }
+    }
+
+    /// The metrics that the file asks for.
+    fn wanted(&self, mut evaluation: Evaluation) -> Evaluation {
+        let wanted = match self.file.metrics.as_slice() {
+            [] => &[Metric::Accuracy],
+            some => some,
+        };
+        evaluation.values.retain(|(metric, _)| wanted.contains(metric));
+        evaluation
     }
 
     /// A name that changes with the settings, so that a kept result is never taken for that of other settings.

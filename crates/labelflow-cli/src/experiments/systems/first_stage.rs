@@ -144,6 +144,20 @@ impl FirstStage {
         matches!(self.method(), Method::Flow(..))
     }
 
+    /// Whether it is a label model that need not be told how good labelers are.
+    pub(super) fn reads_votes_alone(self) -> bool {
+        let needs = |name| AnyLabelModel::from_name(name).map(|model| model.needs());
+        matches!(self.method(), Method::LabelModel(name, ..) if matches!(needs(name), Ok(Needs::Signals)))
+    }
+
+    /// The label model, with the settings that users get, fitted to votes.
+    pub(super) fn fit_votes(self, signals: &WeakSignals, seed: u64) -> anyhow::Result<AnyFittedLabelModel> {
+        let Method::LabelModel(name, setting, _) = self.method() else {
+            anyhow::bail!("expected a label model, found {}", self.name());
+        };
+        Ok(label_model(name, setting, seed, None)?.fit(signals, &KnownOfLabelers::default())?)
+    }
+
     /// What an end model is told of its labels.
     pub(super) fn handed_over(self, seed: u64) -> (StageLabels, Ties) {
         match self.method() {
@@ -186,7 +200,7 @@ impl FirstStage {
             }
             Method::Average => FittedFirstStage::Features(Box::new(AverageClassifier::fit(train)?)),
             Method::LabelModel(name, setting, _) => {
-                let model = published(name, setting, seed)?;
+                let model = label_model(name, setting, seed, Some("uniform"))?;
                 let mut known = KnownOfLabelers::default();
                 match model.needs() {
                     Needs::Signals => {}
@@ -205,13 +219,18 @@ impl FirstStage {
     }
 }
 
-/// A label model as it was published, since it is compared with the paper's figures: with the uniform class balance, if
-/// it must know one before it learns accuracies. The seed is for those that draw anything.
-fn published(name: &str, setting: Option<[&str; 2]>, seed: u64) -> anyhow::Result<AnyLabelModel> {
+/// A label model with its defaults but for one setting, if there is one. The paper's tables know a uniform class balance, if a label
+/// model must know one before it learns accuracies. The seed is for those that draw anything.
+fn label_model(
+    name: &str,
+    setting: Option<[&str; 2]>,
+    seed: u64,
+    class_balance: Option<&str>,
+) -> anyhow::Result<AnyLabelModel> {
     let model = AnyLabelModel::from_name(name)?;
     let mut settings = serde_json::to_value(&model)?;
-    if model.class_balance().is_some() {
-        settings["class_balance"] = "uniform".into();
+    if let (Some(balance), true) = (class_balance, model.class_balance().is_some()) {
+        settings["class_balance"] = balance.into();
     }
     if settings.get("seed").is_some() {
         settings["seed"] = seed.into();

@@ -19,8 +19,9 @@ use anyhow::Context;
 use labelflow::LabelFlowClassifier;
 use labelflow::baselines::{EndModel, SupervisedClassifier, TwoStage};
 use labelflow::evaluation::{IntervalMetrics, classification_metrics};
+use labelflow::label_models::FittedLabelModel;
 use labelflow::training::{Observer, Report};
-use labelflow_data::catalog::WeakProblem;
+use labelflow_data::catalog::{VoteProblem, WeakProblem};
 
 use super::metric::Metric;
 use crate::commands::complete::completion_pictures::CompletionExample;
@@ -166,10 +167,46 @@ impl System {
         Ok(Evaluation { values, ece, report, ..Evaluation::default() })
     }
 
+    /// The system, if it labels rows by votes alone.
+    pub(crate) fn of_votes(self) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            self.end_model.is_none() && self.first_stage.reads_votes_alone(),
+            "system: expected a label model that learns from votes alone, since the set has no features, found '{}'",
+            self.first_stage.name()
+        );
+        Ok(self)
+    }
+
+    /// Fits a label model to votes, with its default settings, and judges its labels of the rows with a vote.
+    pub(crate) fn evaluate_votes(self, problem: &VoteProblem, seed: u64) -> anyhow::Result<Evaluation> {
+        let covered = problem.signals.covered_rows();
+        let (signals, truth) = (problem.signals.select_rows(&covered), problem.truth.select_rows(&covered));
+        let labels = self.first_stage.fit_votes(&problem.signals, seed)?.predict_proba(&signals)?;
+        let metrics = classification_metrics(&labels, &truth)?;
+        let mut values = vec![
+            (Metric::Accuracy, metrics.accuracy * 100.0),
+            (Metric::Ece, metrics.ece * 100.0),
+            (Metric::Brier, metrics.brier),
+            (Metric::LogLoss, metrics.log_loss),
+        ];
+        if truth.n_classes() == 2 {
+            values.push((Metric::F1, f1_of_class_1(&labels.argmax(), truth.labels()) * 100.0));
+        }
+        Ok(Evaluation { values, ece: Some(metrics.ece * 100.0), ..Evaluation::default() })
+    }
+
     fn two_stage(self, end_model: usize, seed: u64) -> anyhow::Result<TwoStage> {
         let (labels, ties) = self.first_stage.handed_over(seed);
         Ok(TwoStage { labels, ties, end_model: settings(end_model, seed)? })
     }
+}
+
+/// The harmonic mean of the precision and the recall of class 1; 0 where nothing is right.
+fn f1_of_class_1(labels: &[usize], truth: &[usize]) -> f64 {
+    let count = |of: &dyn Fn((&usize, &usize)) -> bool| labels.iter().zip(truth).filter(|&pair| of(pair)).count() as f64;
+    let both = count(&|(label, truth)| *label == 1 && *truth == 1);
+    let either = count(&|(label, _)| *label == 1) + count(&|(_, truth)| *truth == 1);
+    if either > 0.0 { 2.0 * both / either } else { 0.0 }
 }
 
 fn settings(end_model: usize, seed: u64) -> anyhow::Result<EndModel> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::Result;
 use crate::catalog::catalog_entry::Source;
-use crate::catalog::{LabelledTable, ValueTable, WeakProblem, embedded};
+use crate::catalog::{LabelledTable, ValueTable, VoteProblem, WeakProblem, embedded};
+use crate::synthetic::VoteKind;
 
 pub(crate) mod classes {
     pub(crate) mod breast_cancer;
@@ -25,6 +26,7 @@ mod texts {
     pub(crate) mod reviews;
     pub(crate) mod sms_rules;
 }
+mod votes;
 mod values {
     pub(crate) mod uci_tables;
 }
@@ -42,11 +44,18 @@ pub(crate) enum Loader {
     ClassTable(fn(&[PathBuf]) -> Result<LabelledTable>, &'static [usize]),
     /// A table with real values: rules about these features are measured.
     ValueTable(fn(&[PathBuf]) -> Result<ValueTable>, &'static [&'static str]),
+    /// Votes alone.
+    Votes(fn(&Source<'_>) -> Result<VoteProblem>),
+    /// Votes of a kind that is drawn.
+    PlantedVotes(VoteKind),
 }
 
 /// How the dataset with this name is made.
 pub(crate) fn loader(name: &str) -> Loader {
-    use Loader::{ClassTable, Classes, ValueTable};
+    use Loader::{ClassTable, Classes, PlantedVotes, ValueTable, Votes};
+    if let Some(kind) = name.strip_prefix("planted-").and_then(VoteKind::from_name) {
+        return PlantedVotes(kind);
+    }
     match name {
         "breast-cancer" => ClassTable(breast_cancer::read, &[0, 10, 20]),
         "obs-network" => ClassTable(obs_network::read, &[1, 2, 20]),
@@ -64,6 +73,8 @@ pub(crate) fn loader(name: &str) -> Loader {
         "imdb" => Classes(reviews::load_imdb),
         "yelp" => Classes(reviews::load_yelp),
         "sms-rules" => Classes(sms_rules::load),
+        "wrench-imdb" | "wrench-sms" | "wrench-cdr" | "wrench-yelp" | "wrench-tennis" => Votes(votes::load_arrays),
+        "crowd-dog" | "crowd-bluebird-duck" => Votes(votes::load_answers),
         "air-quality" => ValueTable(uci_tables::read_air, &uci_tables::AIR_RULES),
         "temperature-forecast" => ValueTable(uci_tables::read_forecast, &uci_tables::FORECAST_RULES),
         "bike-sharing" => ValueTable(uci_tables::read_bikes, &uci_tables::BIKE_RULES),

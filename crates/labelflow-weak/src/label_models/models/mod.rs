@@ -7,6 +7,7 @@ use super::any_label_model::label_models;
 
 label_models! {
     majority_vote: MajorityVote = "majority-vote";
+    hyper: HyperLabelModel = "hyper";
     average_signals: AverageSignals = "average";
     dawid_skene: DawidSkene = "dawid-skene";
     data_programming: DataProgramming = "data-programming";
