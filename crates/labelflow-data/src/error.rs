@@ -116,6 +116,11 @@ fn disk_hint(source: &io::Error) -> &'static str {
     }
 }
 
+/// Returns the error unless something holds.
+pub(crate) fn ensure(holds: bool, error: impl FnOnce() -> Error) -> Result<()> {
+    if holds { Ok(()) } else { Err(error()) }
+}
+
 impl Error {
     /// A setting outside what is allowed.
     pub fn config(setting: impl Display, expected: impl Display, found: impl Display) -> Self {

@@ -35,6 +35,7 @@ pub mod tables;
 pub mod texts;
 
 pub use atomic_file::write_atomically;
+pub(crate) use error::ensure;
 pub use error::{Error, Place, Result};
 pub use labelflow_weak::numerics::stream;
 

@@ -114,11 +114,16 @@ fn every_label_model_labels_parts_as_it_labels_one_file() {
                 let path = |what: &str| folder.path().join(format!("{what}.{extension}"));
                 let rows = LabelRows::of(&labels);
                 write_labels(&path("memory"), &KeyHead::default(), rows, signals.classes()).unwrap();
-                let written = write_labels_as_they_come(&path("parts"), signals.classes(), |out| {
-                    stream.visit(|part| out.push(&fitted.predict_proba(part)?))?;
-                    Ok(out.n_rows())
-                });
-                assert_eq!(written.unwrap(), 3000);
+                let mut n_rows = 0;
+                let written =
+                    write_labels_as_they_come(&path("parts"), signals.classes(), &Default::default(), |push| {
+                        stream.visit(|part| {
+                            n_rows += part.n_rows();
+                            push(LabelRows::of(&fitted.predict_proba(part)?))
+                        })
+                    });
+                written.unwrap();
+                assert_eq!(n_rows, 3000);
                 let read = |what| read_predictions(&path(what), &KeyColumn::Row).unwrap();
                 assert_eq!(read("parts"), read("memory"), "{name}");
                 if extension == "csv" {
@@ -249,8 +254,8 @@ fn bad_parts_are_named_and_nothing_is_written() {
     let out = folder.path().join("labels.csv");
     let fitted = AnyLabelModel::from_name("majority-vote").unwrap();
     let fitted = fitted.fit(&signals, &KnownOfLabelers::default()).unwrap();
-    let written = write_labels_as_they_come(&out, signals.classes(), |labels| {
-        stream.visit(|part| labels.push(&fitted.predict_proba(part)?))
+    let written = write_labels_as_they_come(&out, signals.classes(), &Default::default(), |push| {
+        stream.visit(|part| push(LabelRows::of(&fitted.predict_proba(part)?)))
     });
     let error = written.unwrap_err().to_string();
     assert!(error.contains("part-001.parquet"), "{error}");
@@ -258,7 +263,9 @@ fn bad_parts_are_named_and_nothing_is_written() {
     let left = fs::read_dir(folder.path()).unwrap();
     let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("partial"));
     assert_eq!(left.count(), 0);
-    let error = write_labels_as_they_come(Path::new("labels.npz"), signals.classes(), |_| Ok(()));
+    let to = Path::new("labels.npz");
+    let nothing: labelflow_data::Result<()> = Ok(());
+    let error = write_labels_as_they_come(to, signals.classes(), &Default::default(), |_| nothing);
     assert!(error.unwrap_err().to_string().contains("csv, tsv or parquet"));
 }
 

@@ -18,8 +18,7 @@ use labelflow::weak::warnings::LabelerTally;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
     AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SignalsOptions, TaskVotesOptions, convention_doubt,
-    read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels,
-    write_labels_with_as_they_come,
+    read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels, write_labels_as_they_come,
 };
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
@@ -222,13 +221,13 @@ impl VoteInput {
                 let table = parts.stream.parts().table();
                 let columns = LabelColumns { key: table.key_head(), ..LabelColumns::default() };
                 let mut names = table.names();
-                write_labels_with_as_they_come(path, classes, columns, |out| {
+                write_labels_as_they_come(path, classes, &columns, |push| {
                     parts.stream.visit(|signals| {
                         let (labels, names) = (label(signals)?, names.next_rows(signals.n_rows())?);
-                        anyhow::Ok(out.push_rows(LabelRows { rows: Some(&names), ..LabelRows::of(&labels) })?)
-                    })?;
-                    anyhow::Ok(out.n_rows())
-                })
+                        anyhow::Ok(push(LabelRows { rows: Some(&names), ..LabelRows::of(&labels) })?)
+                    })
+                })?;
+                Ok(table.n_rows())
             }
         }
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::sets::{Loader, loader};
 use crate::catalog::{BoundsFrom, RuleProblem, VoteProblem, WeakProblem, simulate, simulate_rules};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The datasets, and what they are made of.
 #[derive(Deserialize)]
@@ -176,9 +176,7 @@ pub fn find(name: &str) -> Result<&'static CatalogEntry> {
 /// Loads the dataset with this name from the files in `dir`, whose layout is that of [`CatalogFile::path`]. Its labels are
 /// classes; [`load_rules`] loads the others.
 pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-    let entry = find(name)?;
-    entry.require_files_of(SetKind::Classes, dir, options)?;
-    entry.load_classes(dir, seed, options)
+    find(name)?.load_classes(dir, seed, options)
 }
 
 /// Loads the dataset with this name, whose labels are real values, from the files in `dir`. [`load`] loads those whose
@@ -190,9 +188,7 @@ pub fn load(name: &str, dir: &Path, seed: u64, options: &LoadOptions) -> Result<
 /// # Ok::<(), labelflow_data::Error>(())
 /// ```
 pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
-    let entry = find(name)?;
-    entry.require_files_of(SetKind::Values, dir, &LoadOptions::default())?;
-    entry.load_values(dir, seed)
+    find(name)?.load_values(dir, seed)
 }
 
 /// Loads the set of votes with this name from the files in `dir`. Of planted votes every seed is another problem.
@@ -203,9 +199,7 @@ pub fn load_rules(name: &str, dir: &Path, seed: u64) -> Result<RuleProblem> {
 /// # Ok::<(), labelflow_data::Error>(())
 /// ```
 pub fn load_votes(name: &str, dir: &Path, seed: u64) -> Result<VoteProblem> {
-    let entry = find(name)?;
-    entry.require_files_of(SetKind::Votes, dir, &LoadOptions::default())?;
-    entry.load_votes(dir, seed)
+    find(name)?.load_votes(dir, seed)
 }
 
 /// What a dataset is made for.
@@ -240,23 +234,31 @@ impl CatalogEntry {
         }
     }
 
-    /// Its files in a folder.
-    pub(crate) fn paths(&self, dir: &Path) -> Vec<PathBuf> {
-        self.files.iter().map(|file| dir.join(file.path)).collect()
+    /// Its files in a folder, which must be there if they are needed.
+    pub(crate) fn paths(&self, dir: &Path, options: &LoadOptions) -> Result<Vec<PathBuf>> {
+        let is_needed = |file: &&CatalogFile| options.word_vectors.is_none() || !word_vectors().contains(file);
+        for file in self.files.iter().filter(is_needed) {
+            let (folder, expected) = (format!("data folder {}", dir.display()), format!("the file {}", file.path));
+            let missing = || Error::config(folder, expected, "no such file").with_hint(self.where_files_come_from());
+            ensure(dir.join(file.path).is_file(), missing)?;
+        }
+        Ok(self.files.iter().map(|file| dir.join(file.path)).collect())
     }
 
     fn load_classes(&self, dir: &Path, seed: u64, options: &LoadOptions) -> Result<WeakProblem> {
-        let source = Source { dir, paths: self.paths(dir), seed, options };
+        let paths = || self.paths(dir, options);
         match loader(self.name) {
-            Loader::Classes(load) => load(&source),
-            Loader::ClassTable(read, columns) => simulate(&read(&source.paths)?, columns, seed, options.bounds),
+            Loader::Classes(load) => load(&Source { dir, paths: paths()?, seed, options }),
+            Loader::ClassTable(read, columns) => simulate(&read(&paths()?)?, columns, seed, options.bounds),
             _ => Err(self.other_kind(SetKind::Classes)),
         }
     }
 
     fn load_values(&self, dir: &Path, seed: u64) -> Result<RuleProblem> {
         match loader(self.name) {
-            Loader::ValueTable(read, features) => simulate_rules(&read(&self.paths(dir))?, features, seed),
+            Loader::ValueTable(read, features) => {
+                simulate_rules(&read(&self.paths(dir, &LoadOptions::default())?)?, features, seed)
+            }
             _ => Err(self.other_kind(SetKind::Values)),
         }
     }
@@ -264,7 +266,7 @@ impl CatalogEntry {
     fn load_votes(&self, dir: &Path, seed: u64) -> Result<VoteProblem> {
         let options = &LoadOptions::default();
         match loader(self.name) {
-            Loader::Votes(load) => load(&Source { dir, paths: self.paths(dir), seed, options }),
+            Loader::Votes(load) => load(&Source { dir, paths: self.paths(dir, options)?, seed, options }),
             Loader::PlantedVotes(kind) => kind.generate(seed),
             _ => Err(self.other_kind(SetKind::Votes)),
         }
@@ -273,25 +275,6 @@ impl CatalogEntry {
     fn other_kind(&self, expected: SetKind) -> Error {
         let expected = format!("a set whose labels are {}", expected.labels());
         Error::config("dataset", expected, format!("'{}', whose labels are {}", self.name, self.kind().labels()))
-    }
-
-    /// Checks that the files are there, if it is a set of this kind. Whoever loads it as another kind is told so first.
-    fn require_files_of(&self, kind: SetKind, dir: &Path, options: &LoadOptions) -> Result<()> {
-        if self.kind() == kind { self.require_files(dir, options) } else { Ok(()) }
-    }
-
-    fn require_files(&self, dir: &Path, options: &LoadOptions) -> Result<()> {
-        let is_needed = |file: &&CatalogFile| options.word_vectors.is_none() || !word_vectors().contains(file);
-        let mut needed = self.files.iter().filter(is_needed);
-        match needed.find(|file| !dir.join(file.path).is_file()) {
-            None => Ok(()),
-            Some(file) => Err(Error::config(
-                format!("data folder {}", dir.display()),
-                format!("the file {}", file.path),
-                "no such file",
-            )
-            .with_hint(self.where_files_come_from())),
-        }
     }
 
     /// Advice for someone whose copy is missing.
@@ -410,22 +393,7 @@ pub(crate) fn file_state(file: &CatalogFile, path: &Path) -> Result<FileState> {
 fn is_near(known: &str, typed: &str) -> bool {
     let typed = typed.to_lowercase().replace(['_', ' '], "-");
     let is_part = typed.len() >= 3 && (known.contains(&typed) || typed.contains(known));
-    is_part || edit_distance(known, &typed) <= 3
-}
-
-/// How many letters must be added, dropped or changed to get from one word to the other.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other = other.chars().collect::<Vec<_>>();
-    let mut distances = (0..=other.len()).collect::<Vec<_>>();
-    for (row, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut distances[0], row + 1);
-        for column in 0..other.len() {
-            let changed = diagonal + usize::from(letter != other[column]);
-            diagonal = distances[column + 1];
-            distances[column + 1] = changed.min(diagonal + 1).min(distances[column] + 1);
-        }
-    }
-    distances[other.len()]
+    is_part || strsim::levenshtein(known, &typed) <= 3
 }
 
 #[cfg(test)]
@@ -476,7 +444,6 @@ mod tests {
             assert!(error.contains(meant), "{error}");
         }
         assert!(!find("zzzzzzzzzz").unwrap_err().to_string().contains("did you mean"));
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 
     #[test]

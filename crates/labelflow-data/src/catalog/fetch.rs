@@ -9,7 +9,7 @@ use zip::result::ZipResult;
 
 use super::catalog_entry::{file_state, sha256_hex};
 use crate::catalog::{CatalogEntry, CatalogFile, FileState};
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Result, ensure, write_atomically};
 
 /// A download is never larger than this factor times the catalog's size: gzip can grow what it cannot shrink.
 const SLACK: u64 = 2;
@@ -41,9 +41,7 @@ fn fetch_file(agent: &ureq::Agent, entry: &CatalogEntry, file: &CatalogFile, dir
         reason,
         hint: format!("point --data or LABELFLOW_DATA to a folder that holds a copy as {}", file.path),
     };
-    if file.url.is_empty() {
-        return Err(refuse("no publisher has it in this form".to_owned()));
-    }
+    ensure(!file.url.is_empty(), || refuse("no publisher has it in this form".to_owned()))?;
     let bytes = download(agent, file).map_err(refuse)?;
     let found = sha256_hex(file.checksum, &bytes);
     if !file.accepts(&found) {

@@ -13,7 +13,7 @@ use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::{Claim, Rule, RuleDataset};
 
 use crate::catalog::Split;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A table with a real-valued label a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,11 +27,10 @@ pub struct ValueTable {
 impl ValueTable {
     /// Checks that there are as many labels as rows.
     pub fn new(features: Features, truth: TrueValues) -> Result<Self> {
-        if features.n_rows() == truth.n_rows() {
-            return Ok(Self { features, truth });
-        }
-        let expected = format!("{} rows, as many as the features have", features.n_rows());
-        Err(Error::config("true values", expected, truth.n_rows()))
+        let (n_rows, found) = (features.n_rows(), truth.n_rows());
+        let expected = || format!("{n_rows} rows, as many as the features have");
+        ensure(found == n_rows, || Error::config("true values", expected(), found))?;
+        Ok(Self { features, truth })
     }
 
     /// Number of rows.
@@ -104,9 +103,7 @@ pub fn simulate_rules(table: &ValueTable, features: &[&str], seed: u64) -> Resul
 /// Two rules for each of these features: the mean label at or above the feature's mean, and below it. A side without rows,
 /// as with a constant feature, gets no rule.
 pub fn measure_rules(table: &ValueTable, features: &[&str]) -> Result<Vec<Rule>> {
-    if features.is_empty() {
-        return Err(Error::config("features of the rules", "at least one", "none"));
-    }
+    ensure(!features.is_empty(), || Error::config("features of the rules", "at least one", "none"))?;
     let mut rules = Vec::with_capacity(2 * features.len());
     for &feature in features {
         let column = table.features.column(feature)?;

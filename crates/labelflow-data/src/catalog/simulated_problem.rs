@@ -15,7 +15,7 @@ use ndarray::{Array2, Array3, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Split;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A weak-supervision task with the means to evaluate it.
 ///
@@ -194,13 +194,10 @@ pub(crate) fn simulate_parts(
 }
 
 fn check_columns(features: &Features, columns: &[usize]) -> Result<()> {
-    let d_features = features.d_features();
-    let (expected, found) = match columns.iter().find(|&&column| column >= d_features) {
-        Some(column) => (format!("columns from 0 to {}", d_features - 1), column.to_string()),
-        None if columns.is_empty() => ("at least one column".to_owned(), "none".to_owned()),
-        None => return Ok(()),
-    };
-    Err(Error::config("signal columns", expected, found))
+    ensure(!columns.is_empty(), || Error::config("signal columns", "at least one column", "none"))?;
+    let last = features.d_features() - 1;
+    let refuse = |column| Error::config("signal columns", format!("columns from 0 to {last}"), column);
+    columns.iter().try_for_each(|&column| ensure(column <= last, || refuse(column)))
 }
 
 fn single_column(features: &Features, column: usize) -> Array2<f32> {

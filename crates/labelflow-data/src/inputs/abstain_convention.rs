@@ -5,7 +5,7 @@ use std::path::Path;
 use labelflow_weak::votes::{ABSTAIN, SignalValues, WeakSignals};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// How a table of numbers says that a labeler abstains, and with it how classes are counted.
 ///
@@ -60,59 +60,59 @@ const DETECTED: [AbstainConvention; 3] =
     [AbstainConvention::MinusOne, AbstainConvention::Zero, AbstainConvention::Signed];
 
 impl AbstainConvention {
-    /// The name of the setting.
-    pub fn name(self) -> &'static str {
+    /// The name of the setting, the number that abstains, and that of the first class.
+    const fn facts(self) -> (&'static str, Option<i8>, u8) {
         match self {
-            Self::MinusOne => "minus_one",
-            Self::Zero => "zero",
-            Self::Missing => "missing",
-            Self::Signed => "signed",
-            Self::Detect => "detect",
+            Self::MinusOne => ("minus_one", Some(-1), 0),
+            Self::Zero => ("zero", Some(0), 1),
+            Self::Missing => ("missing", None, 0),
+            // The classes do not follow each other: −1 and 1.
+            Self::Signed => ("signed", Some(0), 0),
+            Self::Detect => ("detect", Some(-1), 0),
         }
     }
 
-    /// The mark for an abstention beside names of classes, or nothing where only missing cells abstain.
-    pub(crate) fn mark_among_names(self) -> Option<&'static str> {
-        match self {
-            Self::MinusOne | Self::Detect => Some("-1"),
-            Self::Zero => Some("0"),
-            Self::Missing | Self::Signed => None,
-        }
+    /// The name of the setting.
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The number that stands for an abstention, or nothing where only missing cells abstain.
+    pub(crate) fn mark(self) -> Option<i8> {
+        self.facts().1
+    }
+
+    /// What stands for an abstention, for messages.
+    fn shown_mark(self) -> String {
+        self.mark().map_or("nothing".to_owned(), |mark| mark.to_string())
+    }
+
+    fn is_abstention(self, value: f32) -> bool {
+        value.is_nan() || self.mark().is_some_and(|mark| value == f32::from(mark))
     }
 
     /// Whether probabilities can be read: 0 and −1 are no votes there.
     pub(crate) fn check_probabilities(self) -> Result<()> {
-        match self {
-            Self::MinusOne | Self::Missing | Self::Detect => Ok(()),
-            Self::Zero | Self::Signed => {
-                Err(Error::config("abstain", "minus_one or missing, since the signals are probabilities", self.name()))
-            }
-        }
+        let expected = "minus_one or missing, since the signals are probabilities";
+        ensure(self.mark() != Some(0), || Error::config("abstain", expected, self.name()))
     }
 
     /// A probability, NaN where it abstains; or, if it is none, what would have been accepted.
     pub(crate) fn read_probability(self, value: f32) -> Result<f32, String> {
-        let marks_by_number = self != Self::Missing;
-        if value.is_nan() || (marks_by_number && value == -1.0) {
-            return Ok(f32::NAN);
+        match value {
+            value if self.is_abstention(value) => Ok(f32::NAN),
+            0.0..=1.0 => Ok(value),
+            _ => Err(format!("a probability from 0 to 1, or {} for an abstention", self.shown_mark())),
         }
-        if (0.0..=1.0).contains(&value) {
-            return Ok(value);
-        }
-        let mark = if marks_by_number { "-1" } else { "nothing" };
-        Err(format!("a probability from 0 to 1, or {mark} for an abstention"))
     }
 
     /// What a number says when there are at most `n_classes` classes.
     pub(crate) fn read(self, value: f32, n_classes: usize) -> Reading {
         let class = match self {
-            _ if value.is_nan() => return Reading::Abstains,
-            Self::MinusOne | Self::Detect if value == -1.0 => return Reading::Abstains,
-            Self::Zero | Self::Signed if value == 0.0 => return Reading::Abstains,
-            Self::MinusOne | Self::Detect | Self::Missing => value,
-            Self::Zero => value - 1.0,
+            _ if self.is_abstention(value) => return Reading::Abstains,
             Self::Signed if value.abs() == 1.0 => f32::from(u8::from(value > 0.0)),
             Self::Signed => return Reading::Nothing,
+            _ => value - f32::from(self.facts().2),
         };
         let is_class = class.fract() == 0.0 && (0.0..n_classes as f32).contains(&class);
         if is_class { Reading::Class(class as usize) } else { Reading::Nothing }
@@ -120,15 +120,10 @@ impl AbstainConvention {
 
     /// What is accepted when there are at most `n_classes` classes, in words.
     pub(crate) fn expected(self, n_classes: usize) -> String {
+        let (first, mark) = (usize::from(self.facts().2), self.shown_mark());
         match self {
-            Self::MinusOne | Self::Detect => {
-                format!("a class from 0 to {}, or -1 for an abstention", n_classes - 1)
-            }
-            Self::Zero => format!("a class from 1 to {n_classes}, or 0 for an abstention"),
-            Self::Missing => {
-                format!("a class from 0 to {}, or nothing for an abstention", n_classes - 1)
-            }
-            Self::Signed => "-1, 1, or 0 for an abstention".to_owned(),
+            Self::Signed => format!("-1, 1, or {mark} for an abstention"),
+            _ => format!("a class from {first} to {}, or {mark} for an abstention", first + n_classes - 1),
         }
     }
 
@@ -181,23 +176,19 @@ impl AbstainConvention {
         values: impl Iterator<Item = &'values f32> + Clone,
         n_named: usize,
     ) -> Option<String> {
-        let other = DETECTED.into_iter().find(|&other| {
-            other != self && usage(other, values.clone(), n_named).is_some_and(|usage| usage.n_voted >= 2)
-        })?;
-        let marked = match other {
-            Self::Zero => "0 abstains and classes count from 1",
-            Self::Signed => "0 abstains and the classes are -1 and 1",
-            _ => "-1 abstains and classes count from 0",
-        };
-        Some(format!("if {marked}, set abstain = \"{}\"", other.name()))
+        let mut others = DETECTED.into_iter().filter(|&other| other != self);
+        others.find_map(|other| {
+            let usage = usage(other, values.clone(), n_named).filter(|usage| usage.n_voted >= 2)?;
+            Some(format!("if {}, set abstain = \"{}\"", other.describe(&usage), other.name()))
+        })
     }
 
     /// A reading in words.
     fn describe(self, usage: &Usage) -> String {
+        let (mark, first) = (self.shown_mark(), usize::from(self.facts().2));
         match self {
-            Self::Zero => format!("0 abstains and the classes are 1 to {}", usage.last),
-            Self::Signed => "0 abstains and the classes are -1 and 1".to_owned(),
-            _ => format!("-1 abstains and the classes are 0 to {}", usage.last - 1),
+            Self::Signed => format!("{mark} abstains and the classes are -1 and 1"),
+            _ => format!("{mark} abstains and the classes are {first} to {}", first + usage.last - 1),
         }
     }
 }

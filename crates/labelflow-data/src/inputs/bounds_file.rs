@@ -8,7 +8,7 @@ use ndarray::{Array2, Axis};
 
 use crate::tables::cells::{NameCodes, shown_number};
 use crate::tables::table::TableFile;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 const LABELER: &str = "labeler";
 const BOUND: &str = "bound";
@@ -43,32 +43,25 @@ fn read_table(table: &TableFile, signals: &WeakSignals) -> Result<Array2<f64>> {
         Some(column) => vec![column; signals.n_classes()],
         None => signals.classes().iter().map(|class| required_column(class)).collect::<Result<_>>()?,
     };
-    let labelers = table.name_codes(&[labeler], &mut NameCodes::of(signals.labelers()))?;
+    let labelers = table.checked_codes(labeler, "the name of a labeler", &mut NameCodes::of(signals.labelers()))?;
     let values = table.numbers::<f64>(&columns)??;
     let mut bounds = Array2::from_elem((signals.n_signals(), signals.n_classes()), f64::NAN);
     let mut is_given = vec![false; signals.n_signals()];
-    for (row, (&code, values)) in labelers.iter().zip(values.axis_iter(Axis(0))).enumerate() {
-        if code == NameCodes::ABSENT {
-            return Err(table.cell_error(row, labeler, "the name of a labeler", "none"));
-        }
-        let signal = code as usize;
-        if std::mem::replace(&mut is_given[signal], true) {
-            let found = format!("'{}' again", signals.labelers()[signal]);
-            return Err(table.cell_error(row, labeler, "every labeler once", found));
-        }
+    for (row, (&signal, values)) in labelers.iter().zip(values.axis_iter(Axis(0))).enumerate() {
+        let again = || format!("'{}' again", signals.labelers()[signal]);
+        let is_first = !std::mem::replace(&mut is_given[signal], true);
+        ensure(is_first, || table.cell_error(row, labeler, "every labeler once", again()))?;
         bounds.row_mut(signal).assign(&values);
         if let Some(class) = values.iter().position(|bound| !(0.0..=1.0).contains(bound)) {
             let found = shown_number(values[class]);
             return Err(table.cell_error(row, columns[class], "an error rate from 0 to 1", found));
         }
     }
-    match is_given.iter().position(|given| !given) {
-        Some(signal) => Err(table.error(
-            format!("a bound for each of {} labelers", signals.n_signals()),
-            format!("none for '{}'", signals.labelers()[signal]),
-        )),
-        None => Ok(bounds),
+    if let Some(signal) = is_given.iter().position(|given| !given) {
+        let expected = format!("a bound for each of {} labelers", signals.n_signals());
+        return Err(table.error(expected, format!("none for '{}'", signals.labelers()[signal])));
     }
+    Ok(bounds)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::vote_cells::vote_number;
 use crate::inputs::SignalsOptions;
 use crate::tables::table::TableFile;
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The column with the numbers of rows.
 const COUNT: &str = "count";
@@ -54,28 +54,21 @@ pub fn read_counts(path: &Path, options: &SignalsOptions) -> Result<PatternTable
     let count = table
         .required_column(COUNT)
         .map_err(|error| error.with_hint("`labelflow label --write-counts` writes such files"))?;
-    let numbers = table.numbers::<f64>(&[count])??;
     let is_count = |n: f64| n.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&n);
-    if let Some(row) = numbers.iter().position(|&number| !is_count(number)) {
-        let found = numbers[[row, 0]];
-        return Err(table.cell_error(row, count, "a number of rows, 0 to 2^53", found));
-    }
-    let counts = numbers.iter().map(|&number| number as u64).collect();
+    let numbers = table.checked_numbers(count, "a number of rows, 0 to 2^53", is_count)?;
+    let counts = numbers.into_iter().map(|number| number as u64).collect();
     let columns: Vec<usize> = table.columns().into_iter().filter(|&c| c != count).collect();
     let signals = read_signals_of(&table, &columns, options)?;
-    if signals.probabilities().is_some() {
-        return Err(table.error("votes with counts", "probabilities"));
-    }
+    ensure(signals.probabilities().is_none(), || table.error("votes with counts", "probabilities"))?;
     Ok(PatternTable { signals, counts })
 }
 
 /// Writes counted votes so that [`read_counts`] reads the same: csv, tsv or parquet. Votes are the names of their classes,
 /// -1 for an abstention.
 pub fn write_counts(path: &Path, counted: &CountedVotes) -> Result<()> {
-    if counted.labelers().iter().any(|name| name == COUNT) {
-        let expected = format!("labelers with other names than '{COUNT}'");
-        return Err(Error::content(path, expected, format!("'{COUNT}'")));
-    }
+    let expected = || format!("labelers with other names than '{COUNT}'");
+    let is_free = counted.labelers().iter().all(|name| name != COUNT);
+    ensure(is_free, || Error::content(path, expected(), format!("'{COUNT}'")))?;
     let classes = counted.classes();
     let has_names = classes.iter().enumerate().any(|(class, name)| *name != class.to_string());
     let column = |(signal, name): (usize, &String)| {

@@ -9,7 +9,7 @@ use crate::inputs::{KeyColumn, Keyed};
 use crate::tables::npy_file::{NpzArray, write_npz};
 use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Result, ensure, write_atomically};
 
 /// The names under which an npz archive may hold features.
 const ARRAY_NAMES: [&str; 4] = ["features", "x", "X", "arr_0"];
@@ -22,9 +22,7 @@ pub fn read_features(path: &Path, key: &KeyColumn) -> Result<Keyed<Features>> {
     let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(key)?;
     table.check_shape("[n_rows, d_features]", |shape| shape.len() == 2)?;
     let columns = table.columns();
-    if columns.is_empty() {
-        return Err(table.error("at least one feature", format!("only the column '{}'", key.name())));
-    }
+    ensure(!columns.is_empty(), || table.error("at least one feature", format!("only the column '{}'", key.name())))?;
     let values = table.numbers::<f64>(&columns)?;
     let values = values.map_err(|error| error.with_hint(NOT_FEATURES))?;
     if let Some((row, column, found)) = first_not_finite(&values) {

@@ -6,16 +6,9 @@ use labelflow_weak::rows::SoftLabels;
 use ndarray::Array2;
 
 use crate::inputs::{KeyHead, RowNames};
-use crate::tables::columns::{TableStream, write_table_as_it_comes};
+use crate::tables::columns::write_table_as_it_comes;
 use crate::tables::{Column, ColumnValues};
-use crate::{Error, Result};
-
-/// Takes labels, row after row.
-pub struct LabelStream<'stream, 'file> {
-    classes: &'stream [String],
-    columns: LabelColumns,
-    table: &'stream mut TableStream<'file>,
-}
+use crate::{Error, Result, ensure};
 
 /// Which columns there are beside the label and the probabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,13 +30,6 @@ pub struct LabelRows<'a> {
     pub rows: Option<&'a RowNames>,
     /// Whether a row has a label, or an empty cell instead of it; nothing if all have.
     pub has_label: Option<&'a [bool]>,
-    /// The cells of the further columns that were asked for.
-    pub extras: LabelExtras<'a>,
-}
-
-/// What may be written beside labels.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LabelExtras<'a> {
     /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
     pub agreement: Option<&'a [Option<f64>]>,
     /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
@@ -53,70 +39,49 @@ pub struct LabelExtras<'a> {
 impl<'a> LabelRows<'a> {
     /// Labels of all of the next rows, without further columns.
     pub fn of(labels: &'a SoftLabels) -> Self {
-        Self { labels, rows: None, has_label: None, extras: LabelExtras::default() }
+        Self { labels, rows: None, has_label: None, agreement: None, sets: None }
     }
 }
 
-/// Writes labels to a csv, tsv or parquet file, whole or not at all: `produce` gives them in the order of the rows.
+/// Writes labels to a csv, tsv or parquet file, whole or not at all, with the columns that are named: `produce` hands them over in the
+/// order of the rows. Its errors may be of the caller's own.
 ///
 /// ```
-/// use labelflow_data::inputs::write_labels_as_they_come;
+/// use labelflow_data::inputs::{LabelRows, write_labels_as_they_come};
 /// use labelflow_weak::rows::SoftLabels;
 /// use ndarray::array;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("labels.parquet");
 /// let classes = ["ham".to_owned(), "spam".to_owned()];
-/// write_labels_as_they_come(&path, &classes, |labels| {
-///     labels.push(&SoftLabels::new(array![[0.75, 0.25]])?)?;
-///     labels.push(&SoftLabels::new(array![[0.5, 0.5], [0.0, 1.0]])?)
+/// write_labels_as_they_come(&path, &classes, &Default::default(), |push| {
+///     push(LabelRows::of(&SoftLabels::new(array![[0.75, 0.25]])?))?;
+///     push(LabelRows::of(&SoftLabels::new(array![[0.5, 0.5], [0.0, 1.0]])?))
 /// })?;
 /// assert!(path.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_labels_as_they_come<T>(
+pub fn write_labels_as_they_come<T, E: From<Error>>(
     path: &Path,
     classes: &[String],
-    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T>,
-) -> Result<T> {
-    write_labels_with_as_they_come(path, classes, LabelColumns::default(), produce)
-}
-
-/// Writes labels as [`write_labels_as_they_come`] does, with more columns and any error of the caller's own.
-pub fn write_labels_with_as_they_come<T, E: From<Error>>(
-    path: &Path,
-    classes: &[String],
-    columns: LabelColumns,
-    produce: impl FnOnce(&mut LabelStream<'_, '_>) -> Result<T, E>,
+    columns: &LabelColumns,
+    produce: impl FnOnce(&mut dyn FnMut(LabelRows<'_>) -> Result<()>) -> Result<T, E>,
 ) -> Result<T, E> {
     let none = SoftLabels::normalized(Array2::zeros((0, classes.len())));
-    let empty = label_columns(columns.key.empty(), classes, &columns, LabelRows::of(&none))?;
-    write_table_as_it_comes(path, &empty, |table| produce(&mut LabelStream { classes, columns, table }))
-}
-
-impl LabelStream<'_, '_> {
-    /// Adds the labels of the next rows.
-    pub fn push(&mut self, labels: &SoftLabels) -> Result<()> {
-        self.push_rows(LabelRows::of(labels))
-    }
-
-    /// Adds labels of rows.
-    pub fn push_rows(&mut self, rows: LabelRows<'_>) -> Result<()> {
-        let first_row = self.table.n_rows();
-        let following = RowNames::Place(first_row..first_row + rows.labels.n_rows() as u64);
-        let key = self.columns.key.column(rows.rows.unwrap_or(&following));
-        self.table.push(&label_columns(key, self.classes, &self.columns, rows)?)
-    }
-
-    /// Number of rows added.
-    pub fn n_rows(&self) -> u64 {
-        self.table.n_rows()
-    }
+    let empty = label_columns(columns.key.empty(), classes, columns, LabelRows::of(&none))?;
+    write_table_as_it_comes(path, &empty, |table| {
+        produce(&mut |rows| {
+            let first_row = table.n_rows();
+            let following = RowNames::Place(first_row..first_row + rows.labels.n_rows() as u64);
+            let key = columns.key.column(rows.rows.unwrap_or(&following));
+            table.push(&label_columns(key, classes, columns, rows)?)
+        })
+    })
 }
 
 /// The columns of a table of labels, of which the first is given.
 fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: LabelRows<'_>) -> Result<Vec<Column>> {
-    let LabelRows { labels, has_label, extras, .. } = rows;
+    let LabelRows { labels, has_label, .. } = rows;
     check_classes(labels, classes)?;
     check_length("rows", key.values.len(), labels)?;
     let has_label = has_label.unwrap_or_default();
@@ -130,13 +95,13 @@ fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: L
         columns.push(Column::new(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
     }
     if wanted.sets {
-        let sets = extras.sets.unwrap_or_default();
+        let sets = rows.sets.unwrap_or_default();
         check_length("sets", sets.len(), labels)?;
         let names = |set: &Vec<usize>| set.iter().map(|&class| classes[class].as_str()).collect::<Vec<_>>().join("|");
         columns.push(Column::new("set", ColumnValues::Names(sets.iter().map(names).collect())));
     }
     if wanted.agreement {
-        let shares = extras.agreement.unwrap_or_default();
+        let shares = rows.agreement.unwrap_or_default();
         check_length("agreement", shares.len(), labels)?;
         let shares = shares.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
         columns.push(Column::new("agreement", ColumnValues::Reals(shares)));
@@ -145,17 +110,11 @@ fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: L
 }
 
 pub(crate) fn check_classes(labels: &SoftLabels, classes: &[String]) -> Result<()> {
-    if classes.len() == labels.n_classes() {
-        return Ok(());
-    }
-    let expected = format!("{} class names", labels.n_classes());
-    Err(Error::config("classes", expected, classes.len()))
+    let expected = || format!("{} class names", labels.n_classes());
+    ensure(classes.len() == labels.n_classes(), || Error::config("classes", expected(), classes.len()))
 }
 
 /// Checks that what belongs to labels is there for each row of them.
 pub(crate) fn check_length(name: &str, length: usize, labels: &SoftLabels) -> Result<()> {
-    if length == labels.n_rows() {
-        return Ok(());
-    }
-    Err(Error::config(name, format!("{} rows", labels.n_rows()), length))
+    ensure(length == labels.n_rows(), || Error::config(name, format!("{} rows", labels.n_rows()), length))
 }

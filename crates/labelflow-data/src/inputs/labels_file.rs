@@ -5,15 +5,13 @@ use std::path::Path;
 use labelflow_weak::rows::Truth;
 use ndarray::Array2;
 
-use super::label_stream::{
-    LabelColumns, LabelExtras, LabelRows, check_classes, check_length, write_labels_with_as_they_come,
-};
+use super::label_stream::{LabelColumns, LabelRows, check_classes, check_length, write_labels_as_they_come};
 use crate::inputs::{KeyColumn, KeyHead, Keyed, RowNames};
 use crate::tables::cells::{NameCodes, shown_number};
 use crate::tables::columns::refuse_npy;
 use crate::tables::npy_file::{NpzArray, write_npz};
 use crate::tables::table::{Format, TableFile};
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Result, ensure, write_atomically};
 
 /// The column, or the array in an npz archive, that holds labels.
 const COLUMN: &str = "label";
@@ -34,14 +32,8 @@ pub fn read_labels(path: &Path, classes: &[String], key: &KeyColumn) -> Result<K
 pub(crate) fn labels_in_column(table: &TableFile, column: usize, classes: &[String]) -> Result<Truth> {
     let mut names_error = None;
     if !classes.is_empty() {
-        match table.name_codes(&[column], &mut NameCodes::of(classes)) {
-            Ok(codes) => {
-                if let Some(row) = codes.iter().position(|&code| code == NameCodes::ABSENT) {
-                    return Err(table.cell_error(row, column, "a label", "none"));
-                }
-                let labels = codes.iter().map(|&code| code as usize).collect();
-                return Truth::new(labels, classes.len()).map_err(Error::in_file(&table.path));
-            }
+        match table.checked_codes(column, "a label", &mut NameCodes::of(classes)) {
+            Ok(labels) => return Truth::new(labels, classes.len()).map_err(Error::in_file(&table.path)),
             Err(error) => names_error = Some(error),
         }
     }
@@ -92,17 +84,15 @@ pub fn write_labels(path: &Path, key: &KeyHead, rows: LabelRows<'_>, classes: &[
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let LabelExtras { sets, agreement } = rows.extras;
-    let columns = LabelColumns { key: key.clone(), sets: sets.is_some(), agreement: agreement.is_some() };
-    write_labels_with_as_they_come(path, classes, columns, |out| out.push_rows(rows))
+    let (sets, agreement) = (rows.sets.is_some(), rows.agreement.is_some());
+    let columns = LabelColumns { key: key.clone(), sets, agreement };
+    write_labels_as_they_come(path, classes, &columns, |push| push(rows))
 }
 
 fn write_archive(path: &Path, key: &KeyHead, rows: LabelRows<'_>) -> Result<()> {
-    let LabelRows { labels, extras, .. } = rows;
-    if extras.agreement.is_some() {
-        return Err(Error::content(path, "csv, tsv or parquet", "npz")
-            .with_hint("rows without votes have no agreement, and an array has no empty place"));
-    }
+    let labels = rows.labels;
+    let hint = "rows without votes have no agreement, and an array has no empty place";
+    ensure(rows.agreement.is_none(), || Error::content(path, "csv, tsv or parquet", "npz").with_hint(hint))?;
     let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
     let shape = vec![labels.n_rows(), labels.n_classes()];
     let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
@@ -111,7 +101,7 @@ fn write_archive(path: &Path, key: &KeyHead, rows: LabelRows<'_>) -> Result<()> 
     if let Some(names) = &names {
         arrays.push((&names.name, names.values.to_npz()));
     }
-    if let Some(sets) = extras.sets {
+    if let Some(sets) = rows.sets {
         check_length("sets", sets.len(), labels)?;
         let mut members = Array2::<f64>::zeros(labels.values().dim());
         for (row, set) in sets.iter().enumerate() {
@@ -217,8 +207,8 @@ mod tests {
         let path = folder.path().join("labels.csv");
         let classes = names(&["a", "b"]);
         let with = |path: &Path, shares: &[Option<f64>]| {
-            let extras = LabelExtras { agreement: Some(shares), sets: None };
-            write_labels(path, &KeyHead::default(), LabelRows { extras, ..LabelRows::of(&labels) }, &classes)
+            let rows = LabelRows { agreement: Some(shares), ..LabelRows::of(&labels) };
+            write_labels(path, &KeyHead::default(), rows, &classes)
         };
         with(&path, &[Some(0.5), None]).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();

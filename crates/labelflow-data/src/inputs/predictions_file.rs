@@ -9,9 +9,8 @@ use ndarray::{Array2, Axis};
 use super::task_votes_file::TASK;
 use super::values_file::VALUES;
 use crate::inputs::{KeyColumn, Keyed, RowKeys, ValueLabels};
-use crate::tables::npy_file::NpyArray;
 use crate::tables::table::{Format, TableFile};
-use crate::{Error, Place, Result};
+use crate::{Error, Result, ensure};
 
 /// How a column of probabilities is called: this, then the class.
 const PROBABILITY: &str = "p_";
@@ -59,7 +58,7 @@ pub fn read_predictions(path: &Path, key: &KeyColumn) -> Result<Predictions> {
             // Labels of a crowd's tasks are named by these.
             let is_of_tasks = *key == KeyColumn::Row && table.column(TASK).is_some();
             let task = KeyColumn::of(Some(TASK));
-            read_table(path, &table.with_key(if is_of_tasks { &task } else { key })?)
+            read_table(&table.with_key(if is_of_tasks { &task } else { key })?)
         }
     }
 }
@@ -70,86 +69,63 @@ fn refuse(path: &Path, found: impl std::fmt::Display) -> Error {
         .with_hint("`labelflow predict` and `labelflow label` write such files")
 }
 
-fn read_table(path: &Path, table: &TableFile) -> Result<Predictions> {
+fn read_table(table: &TableFile) -> Result<Predictions> {
     let is_probability = |column: &usize| table.names[*column].starts_with(PROBABILITY);
     let columns: Vec<usize> = table.columns().into_iter().filter(is_probability).collect();
-    let place = |row| table.place(row);
     if columns.len() >= 2 {
         let class = |&column: &usize| table.names[column][PROBABILITY.len()..].to_owned();
-        let labels = soft_labels(path, table.numbers::<f64>(&columns)??, place)?;
-        let Keyed { value: labels, keys } = Keyed::of(table, labels)?;
-        return Ok(Predictions::Classes(ClassPredictions {
-            labels,
-            classes: columns.iter().map(class).collect(),
-            keys,
-        }));
+        return class_predictions(table, table.numbers(&columns)??, columns.iter().map(class).collect());
     }
     let columns: Option<Vec<usize>> = VALUES.iter().map(|name| table.column(name)).collect();
-    let Some(columns) = columns else {
-        return Err(refuse(path, format!("the columns {}", table.names.join(", "))));
-    };
-    let numbers = table.numbers::<f64>(&columns)??;
-    let columns = numbers.axis_iter(Axis(1)).map(|column| column.to_vec()).collect();
-    let values = value_labels(path, columns, place)?;
-    let keys = RowKeys::of_table(table, values.mean.len())?;
-    Ok(Predictions::Values(values, keys))
+    let refuse = || refuse(&table.path, format!("the columns {}", table.names.join(", ")));
+    let numbers = table.numbers::<f64>(&columns.ok_or_else(refuse)?)??;
+    value_predictions(table, numbers.columns().into_iter().map(|column| column.to_vec()).collect())
 }
 
 fn read_archive(path: &Path, key: &KeyColumn) -> Result<Predictions> {
-    let keys = |array: &str, n_rows: usize| RowKeys::of_table(&TableFile::open(path, &[array])?.with_key(key)?, n_rows);
-    if let Some(array) = NpyArray::read_named(path, "proba")? {
-        let &[n_rows, n_classes @ 2..=255] = array.shape() else {
-            let found = format!("{:?}", array.shape());
-            return Err(Error::content(path, "an array of shape [n_rows, 2 to 255 classes]", found));
-        };
-        let p = array.numbers::<f64>().into_shape_with_order([n_rows, n_classes]);
-        let labels = soft_labels(path, p.expect("as many as the shape says"), Place::row)?;
-        let classes = (0..n_classes).map(|class| class.to_string()).collect();
-        return Ok(Predictions::Classes(ClassPredictions { labels, classes, keys: keys("proba", n_rows)? }));
+    if let Some(table) = TableFile::open_array(path, "proba")? {
+        table.check_shape("[n_rows, 2 to 255 classes]", |shape| matches!(shape, [_, 2..=255]))?;
+        let p = table.array().and_then(|array| array.numbers().into_dimensionality().ok());
+        let (p, classes) = (p.expect("an array of two dimensions"), table.names.clone());
+        return class_predictions(&table.with_key(key)?, p, classes);
     }
-    let mut columns = Vec::new();
-    for name in VALUES {
-        let array = NpyArray::read_named(path, name)?;
-        let array = array.ok_or_else(|| refuse(path, format!("no array '{name}'")))?;
-        columns.push(array.numbers::<f64>().into_iter().collect());
-    }
-    let values = value_labels(path, columns, Place::row)?;
-    let keys = keys(VALUES[0], values.mean.len())?;
-    Ok(Predictions::Values(values, keys))
+    let open = |name| {
+        let array = TableFile::open_array(path, name)?;
+        array.ok_or_else(|| refuse(path, format!("no array '{name}'")))
+    };
+    let column = |name| {
+        let table = open(name)?;
+        Ok(table.numbers(&table.columns())??.into_iter().collect())
+    };
+    let columns = VALUES.into_iter().map(column).collect::<Result<_>>()?;
+    value_predictions(&open(VALUES[0])?.with_key(key)?, columns)
 }
 
-fn soft_labels(path: &Path, p: Array2<f64>, place: impl Fn(usize) -> Place) -> Result<SoftLabels> {
+fn class_predictions(table: &TableFile, p: Array2<f64>, classes: Vec<String>) -> Result<Predictions> {
     for (row, p) in p.axis_iter(Axis(0)).enumerate() {
-        let valid = p.iter().all(|p| (0.0..=1.0).contains(p)) && (p.sum() - 1.0).abs() <= ROUNDING;
-        if !valid {
-            let expected = "probabilities from 0 to 1 that add up to 1";
-            return Err(Error::content(path, expected, p).at(place(row)));
-        }
+        let is_valid = p.iter().all(|p| (0.0..=1.0).contains(p)) && (p.sum() - 1.0).abs() <= ROUNDING;
+        let refuse = || table.error("probabilities from 0 to 1 that add up to 1", p).at(table.place(row));
+        ensure(is_valid, refuse)?;
     }
-    if p.nrows() == 0 {
-        return Err(Error::content(path, "at least one row", "none"));
-    }
-    Ok(SoftLabels::normalized(p))
+    ensure(p.nrows() > 0, || table.error("at least one row", "none"))?;
+    let Keyed { value: labels, keys } = Keyed::of(table, SoftLabels::normalized(p))?;
+    Ok(Predictions::Classes(ClassPredictions { labels, classes, keys }))
 }
 
-fn value_labels(path: &Path, columns: Vec<Vec<f64>>, place: impl Fn(usize) -> Place) -> Result<ValueLabels> {
+fn value_predictions(table: &TableFile, columns: Vec<Vec<f64>>) -> Result<Predictions> {
     let n_rows = columns[0].len();
     for (name, column) in VALUES.iter().zip(&columns) {
-        if column.len() != n_rows {
-            let expected = format!("{n_rows} rows in '{name}', as in '{}'", VALUES[0]);
-            return Err(Error::content(path, expected, column.len()));
-        }
+        let expected = || format!("{n_rows} rows in '{name}', as in '{}'", VALUES[0]);
+        ensure(column.len() == n_rows, || table.error(expected(), column.len()))?;
         let is_wrong = |value: &f64| !value.is_finite() || (*name == "std" && *value < 0.0);
         if let Some(row) = column.iter().position(is_wrong) {
-            let error = Error::content(path, "a finite number, not negative in 'std'", column[row]);
-            return Err(error.at(place(row)).in_column(name));
+            let error = table.error("a finite number, not negative in 'std'", column[row]);
+            return Err(error.at(table.place(row)).in_column(name));
         }
     }
-    if n_rows == 0 {
-        return Err(Error::content(path, "at least one row", "none"));
-    }
+    ensure(n_rows > 0, || table.error("at least one row", "none"))?;
     let [mean, std, q05, q50, q95] = <[Vec<f64>; 5]>::try_from(columns).expect("five columns");
-    Ok(ValueLabels { mean, std, q05, q50, q95 })
+    Ok(Predictions::Values(ValueLabels { mean, std, q05, q50, q95 }, RowKeys::of_table(table, n_rows)?))
 }
 
 #[cfg(test)]

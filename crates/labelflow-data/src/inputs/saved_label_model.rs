@@ -15,7 +15,7 @@ use labelflow_weak::votes::WeakSignals;
 use serde::{Deserialize, Serialize};
 
 use crate::tables::read_text;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The version of the format; a file of a later one is refused.
 const FORMAT: u32 = 1;
@@ -132,11 +132,9 @@ impl SavedLabelModel {
         contents.sha256 = contents.digest();
         let text = serde_json::to_string(&contents).expect("numbers and names");
         // JSON has no infinity: it would be written as null, and found out only when it is read.
-        if serde_json::from_str::<Contents>(&text).is_err() {
-            let expected = "a fit whose numbers are finite";
-            let found = format!("another of {}", self.fitted.name());
-            return Err(Error::content(place, expected, found));
-        }
+        let expected = "a fit whose numbers are finite";
+        let found = || format!("another of {}", self.fitted.name());
+        ensure(serde_json::from_str::<Contents>(&text).is_ok(), || Error::content(place, expected, found()))?;
         Ok(text)
     }
 
@@ -145,15 +143,12 @@ impl SavedLabelModel {
         let broken = |error: serde_json::Error| Error::content(place, EXPECTED, error);
         // First the version alone: a later format may have other fields.
         let Version { format, labelflow } = serde_json::from_str(text).map_err(broken)?;
-        if format > FORMAT {
-            let found = format!("format {format}, written by labelflow {labelflow}");
-            return Err(Error::content(place, format!("format {FORMAT} or earlier"), found));
-        }
+        let found = || format!("format {format}, written by labelflow {labelflow}");
+        ensure(format <= FORMAT, || Error::content(place, format!("format {FORMAT} or earlier"), found()))?;
         let mut contents: Contents = serde_json::from_str(text).map_err(broken)?;
         let found = std::mem::take(&mut contents.sha256);
-        if contents.digest() != found {
-            return Err(Error::content(place, EXPECTED, "one that was changed: its hash differs"));
-        }
+        let refuse = || Error::content(place, EXPECTED, "one that was changed: its hash differs");
+        ensure(contents.digest() == found, refuse)?;
         let Contents { labelers, classes, fitted, .. } = contents;
         fitted
             .check(labelers.len(), classes.len())

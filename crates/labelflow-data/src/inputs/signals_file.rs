@@ -11,7 +11,7 @@ use crate::tables::cells::{NameCodes, Numbers};
 use crate::tables::npy_file::{NpzArray, write_npz};
 use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Result, ensure, write_atomically};
 
 /// The names under which an npz archive may hold signals.
 const ARRAY_NAMES: [&str; 4] = ["signals", "votes", "L", "arr_0"];
@@ -81,9 +81,7 @@ fn signals_of_table(table: &TableFile, options: &SignalsOptions) -> Result<WeakS
 
 /// The signals in some columns of a table.
 pub(crate) fn read_signals_of(table: &TableFile, columns: &[usize], options: &SignalsOptions) -> Result<WeakSignals> {
-    if columns.is_empty() {
-        return Err(table.error("at least one labeler", "none"));
-    }
+    ensure(!columns.is_empty(), || table.error("at least one labeler", "none"))?;
     let labelers = columns.iter().map(|&column| table.names[column].clone()).collect();
     let signals = unnamed_signals(table, columns, options)?;
     signals.with_labelers(labelers).map_err(Error::in_file(&table.path))
@@ -155,10 +153,9 @@ pub fn write_signals(path: &Path, signals: &WeakSignals) -> Result<()> {
         };
         return write_atomically(path, |writer| write_npz(writer, &[("signals", array)]));
     }
-    if signals.probabilities().is_some() && signals.n_classes() > 2 {
-        return Err(Error::content(path, "npz", "another extension")
-            .with_hint("a table has no place for probabilities of more than two classes"));
-    }
+    let has_place = signals.probabilities().is_none() || signals.n_classes() <= 2;
+    let hint = "a table has no place for probabilities of more than two classes";
+    ensure(has_place, || Error::content(path, "npz", "another extension").with_hint(hint))?;
     let columns = signals.labelers().iter().enumerate().map(|(signal, name)| {
         let values = match signals.values() {
             SignalValues::Votes(votes) => {
@@ -291,7 +288,7 @@ mod tests {
                 "a,b\n0,1\n1,2\n",
                 conventions(MinusOne, &["x", "y"]),
                 "line 3, column 'b': expected a class from 0 to 1, or -1 for an abstention, found 2 \
-                 (if 0 abstains and classes count from 1, set abstain = \"zero\")",
+                 (if 0 abstains and the classes are 1 to 2, set abstain = \"zero\")",
             ),
             (
                 "a,b\n0,1\n1,-1\n",

@@ -13,7 +13,7 @@ use crate::inputs::{AbstainConvention, Keyed, RowKeys, RowNames, SignalsKind, Si
 use crate::tables::cells::{NameCodes, parse_number};
 use crate::tables::csv_file::shown;
 use crate::tables::table::TableFile;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The column that names tasks.
 pub(crate) const TASK: &str = "task";
@@ -102,14 +102,14 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<
         let first = *first_rows.entry((task, worker)).or_insert(row);
         match (first != row, options.duplicates) {
             (false, _) | (true, DuplicateVotes::KeepLast) => {
-                bytes[[task as usize, worker as usize]] = vote;
+                bytes[[task, worker]] = vote;
             }
             (true, DuplicateVotes::KeepFirst) => {}
             (true, DuplicateVotes::Refuse) => {
                 let found = format!(
                     "a second one of worker '{}' on task '{}', the first being in{}",
-                    shown(&workers[worker as usize]),
-                    shown(&tasks[task as usize]),
+                    shown(&workers[worker]),
+                    shown(&tasks[task]),
                     table.place(first).to_string().trim_start_matches(','),
                 );
                 return Err(Error::content(path, "one vote of a worker on a task", found)
@@ -142,17 +142,15 @@ fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<
     let labels = labels_in_column(&table, label, classes)?;
     let mut known = HashMap::<&str, usize>::new();
     for (row, (&task, &class)) in task_codes.iter().zip(labels.labels()).enumerate() {
-        let task = names[task as usize].as_str();
+        let task = names[task].as_str();
         if known.insert(task, class).is_some_and(|earlier| earlier != class) {
             let found = format!("two for task '{}'", shown(task));
             return Err(Error::content(path, "one true label per task", found).at(table.place(row)));
         }
     }
     let truth = tasks.iter().map(|task| {
-        known
-            .get(task.as_str())
-            .copied()
-            .ok_or_else(|| Error::content(path, "a label for every task", format!("none for '{}'", shown(task))))
+        let refuse = || Error::content(path, "a label for every task", format!("none for '{}'", shown(task)));
+        known.get(task.as_str()).copied().ok_or_else(refuse)
     });
     Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
 }
@@ -172,25 +170,19 @@ fn columns<const N: usize>(table: &TableFile, wanted: [&str; N]) -> Result<[usiz
 }
 
 /// A column as codes, none of which may be missing, and the names behind them in order of appearance.
-fn required_names(table: &TableFile, column: usize) -> Result<(Vec<u32>, Vec<String>)> {
-    let (codes, names) = table.named_cells(column, usize::MAX)?;
-    match codes.iter().position(|&code| code == NameCodes::ABSENT) {
-        Some(row) => Err(table.cell_error(row, column, "a name or a number", "nothing")),
-        None => Ok((codes, names)),
-    }
+fn required_names(table: &TableFile, column: usize) -> Result<(Vec<usize>, Vec<String>)> {
+    let mut names = NameCodes::open(NameCodes::ABSENT as usize);
+    let codes = table.checked_codes(column, "a name or a number", &mut names)?;
+    Ok((codes, names.into_names()))
 }
 
 /// A table in which everyone abstains, unless it is too large.
 fn empty_votes(path: &Path, n_tasks: usize, n_workers: usize, max_cells: usize) -> Result<Array2<u8>> {
-    match n_tasks.checked_mul(n_workers) {
-        Some(n_cells) if n_cells <= max_cells => Ok(Array2::from_elem((n_tasks, n_workers), ABSTAIN)),
-        _ => Err(Error::content(
-            path,
-            format!("at most {max_cells} cells, tasks times workers"),
-            format!("{n_tasks} tasks and {n_workers} workers"),
-        )
-        .with_hint("allow more cells, or drop workers with few votes")),
-    }
+    let is_modest = n_tasks.checked_mul(n_workers).is_some_and(|n_cells| n_cells <= max_cells);
+    let expected = || format!("at most {max_cells} cells, tasks times workers");
+    let refuse = || Error::content(path, expected(), format!("{n_tasks} tasks and {n_workers} workers"));
+    ensure(is_modest, || refuse().with_hint("allow more cells, or drop workers with few votes"))?;
+    Ok(Array2::from_elem((n_tasks, n_workers), ABSTAIN))
 }
 
 #[cfg(test)]

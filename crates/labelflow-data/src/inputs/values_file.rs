@@ -5,8 +5,7 @@ use std::path::Path;
 use labelflow_weak::rows::TrueValues;
 
 use crate::inputs::{KeyColumn, KeyHead, Keyed, RowKeys, RowNames};
-use crate::tables::cells::shown_number;
-use crate::tables::columns::{TableStream, write_table_as_it_comes};
+use crate::tables::columns::write_table_as_it_comes;
 use crate::tables::table::{Format, TableFile};
 use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result};
@@ -28,7 +27,7 @@ const ARRAY_NAMES: [&str; 6] = ["label", "labels", "value", "values", "y", "arr_
 /// ```
 pub fn read_values(path: &Path, key: &KeyColumn) -> Result<Keyed<TrueValues>> {
     let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(key)?;
-    let values = one_column(&table, "a finite number", f64::is_finite)?;
+    let values = table.checked_numbers(table.only_column(&COLUMNS)?, "a finite number", f64::is_finite)?;
     Keyed::of(&table, TrueValues::new(values).map_err(Error::in_file(path))?)
 }
 
@@ -36,20 +35,10 @@ pub fn read_values(path: &Path, key: &KeyColumn) -> Result<Keyed<TrueValues>> {
 pub(crate) fn read_mask(path: &Path, rows: Option<&RowKeys>) -> Result<Vec<bool>> {
     let key = rows.map(RowKeys::key_column).unwrap_or_default();
     let table = TableFile::open(path, &ARRAY_NAMES)?.with_key(&key)?;
-    let mask = one_column(&table, "0 or 1", |value| value == 0.0 || value == 1.0)?;
+    let mask = table.checked_numbers(table.only_column(&COLUMNS)?, "0 or 1", |value| value == 0.0 || value == 1.0)?;
     let mask = mask.into_iter().map(|value| value == 1.0).collect::<Vec<_>>();
     let by_place = RowKeys::by_place(path, mask.len());
     Keyed::of(&table, mask)?.in_order_of(rows.unwrap_or(&by_place))
-}
-
-/// One number per row, all of which `accept`.
-fn one_column(table: &TableFile, expected: &str, accept: impl Fn(f64) -> bool) -> Result<Vec<f64>> {
-    let column = table.only_column(&COLUMNS)?;
-    let values = table.numbers::<f64>(&[column])??.into_iter().collect::<Vec<_>>();
-    match values.iter().position(|&value| !accept(value)) {
-        None => Ok(values),
-        Some(row) => Err(table.cell_error(row, column, expected, shown_number(values[row]))),
-    }
 }
 
 /// The columns of real-valued labels.
@@ -89,33 +78,17 @@ pub fn write_value_labels(path: &Path, key: &KeyHead, rows: &RowNames, labels: &
     write_columns(path, &labels.columns(key.column(rows)))
 }
 
-/// Takes real-valued labels, row after row.
-pub struct ValueStream<'stream, 'file> {
-    key: &'stream KeyHead,
-    table: &'stream mut TableStream<'file>,
-}
-
 /// Writes the same table as [`write_value_labels`] to a csv, tsv or parquet file, without having all rows in memory:
-/// `produce` gives them in their order.
+/// `produce` hands them over in their order; NaN is written as an empty cell.
 pub fn write_value_labels_as_they_come<T, E: From<Error>>(
     path: &Path,
     key: &KeyHead,
-    produce: impl FnOnce(&mut ValueStream<'_, '_>) -> Result<T, E>,
+    produce: impl FnOnce(&mut dyn FnMut(&RowNames, &ValueLabels) -> Result<()>) -> Result<T, E>,
 ) -> Result<T, E> {
     let empty = ValueLabels::default().columns(key.empty());
-    write_table_as_it_comes(path, &empty, |table| produce(&mut ValueStream { key, table }))
-}
-
-impl ValueStream<'_, '_> {
-    /// Adds labels of rows with these names; NaN is written as an empty cell.
-    pub fn push_rows(&mut self, rows: &RowNames, labels: &ValueLabels) -> Result<()> {
-        self.table.push(&labels.columns(self.key.column(rows)))
-    }
-
-    /// Number of rows added.
-    pub fn n_rows(&self) -> u64 {
-        self.table.n_rows()
-    }
+    write_table_as_it_comes(path, &empty, |table| {
+        produce(&mut |rows, labels| table.push(&labels.columns(key.column(rows))))
+    })
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use ndarray::Array2;
 
 use super::abstain_convention::Reading;
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
-use crate::tables::cells::{NameCodes, Numbers, parse_number};
-use crate::{Error, Result};
+use crate::tables::cells::{NameCodes, Numbers, into_table, parse_number};
+use crate::{Error, Result, ensure};
 
 /// Cells of votes before it is known what they mean.
 pub(crate) trait VoteCells {
@@ -73,14 +73,13 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
 
 /// Votes given as names. The classes are the known ones, or the names found, sorted.
 fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: AbstainConvention) -> Result<CellValues> {
-    let mark = abstain.mark_among_names();
+    let mark = abstain.mark().map(|mark| mark.to_string());
     let mut codes = match known {
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
         Some(classes) => {
             // The mark of an abstention may be itself a class.
-            let mark = mark.filter(|mark| classes.iter().all(|class| class != mark));
-            let names: Vec<String> = classes.iter().cloned().chain(mark.map(str::to_owned)).collect();
-            NameCodes::of(&names)
+            let mark = mark.clone().filter(|mark| !classes.contains(mark));
+            NameCodes::of(&classes.iter().cloned().chain(mark).collect::<Vec<_>>())
         }
     };
     let cell_codes = cells.name_codes(&mut codes).map_err(|error| {
@@ -91,16 +90,13 @@ fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: Abstain
     let names = codes.into_names();
     let classes = known.map_or_else(
         || {
-            let is_class = |name: &&String| Some(name.as_str()) != mark;
-            let mut classes: Vec<String> = names.iter().filter(is_class).cloned().collect();
+            let mut classes: Vec<String> = names.iter().filter(|name| Some(*name) != mark.as_ref()).cloned().collect();
             classes.sort_unstable();
             classes
         },
         <[String]>::to_vec,
     );
-    if classes.len() < 2 {
-        return Err(too_few_classes(cells.path(), if classes.is_empty() { "none" } else { "one" }));
-    }
+    ensure(classes.len() >= 2, || too_few_classes(cells.path(), if classes.is_empty() { "none" } else { "one" }))?;
     // Names come in order of appearance; votes are in order of classes.
     let class_of = |name: &String| classes.iter().position(|class| class == name);
     let votes: Vec<u8> = names.iter().map(|name| class_of(name).map_or(ABSTAIN, |class| class as u8)).collect();
@@ -112,22 +108,20 @@ fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: Abstain
 fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOptions) -> Result<CellValues> {
     let path = cells.path();
     let is_whole = |value: &f32| value.is_nan() || value.fract() == 0.0;
-    match options.kind {
-        SignalsKind::Probabilities => return Ok(CellValues::Probabilities(values)),
-        SignalsKind::Detect if !values.iter().all(is_whole) => {
-            return Ok(CellValues::Probabilities(values));
-        }
-        SignalsKind::Detect | SignalsKind::Votes => {}
+    let are_votes = match options.kind {
+        SignalsKind::Probabilities => false,
+        SignalsKind::Detect => values.iter().all(is_whole),
+        SignalsKind::Votes => true,
+    };
+    if !are_votes {
+        return Ok(CellValues::Probabilities(values));
     }
     let n_named = options.classes.len();
     let abstain = options.abstain.resolve(path, values.iter(), n_named)?;
     let n_most = abstain.n_most_classes(n_named);
-    if n_named > n_most {
-        return Err(Error::config("abstain", "a convention for more than two classes", "signed"));
-    }
-    if values.is_empty() {
-        return Err(Error::content(path, "at least one row of votes", "none"));
-    }
+    let too_many = || Error::config("abstain", "a convention for more than two classes", "signed");
+    ensure(n_named <= n_most, too_many)?;
+    ensure(!values.is_empty(), || Error::content(path, "at least one row of votes", "none"))?;
     let mut bytes = Array2::from_elem(values.raw_dim(), ABSTAIN);
     let mut n_found = 0;
     for (((row, column), &value), byte) in values.indexed_iter().zip(bytes.iter_mut()) {
@@ -138,8 +132,7 @@ fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOp
                 n_found = n_found.max(class + 1);
             }
             Reading::Nothing => {
-                let error = Error::content(path, abstain.expected(n_most), value);
-                let error = cells.at(row, column, error);
+                let error = cells.at(row, column, Error::content(path, abstain.expected(n_most), value));
                 return Err(match abstain.advice(values.iter(), n_named) {
                     Some(advice) => error.with_hint(advice),
                     None => error,
@@ -151,16 +144,12 @@ fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOp
         return Ok(CellValues::Votes(bytes, options.classes.clone()));
     }
     let n_classes = if abstain == AbstainConvention::Signed { 2 } else { n_found };
-    if n_classes < 2 {
-        return Err(too_few_classes(
-            path,
-            match (n_found, abstain) {
-                (0, _) => "only abstentions",
-                (_, AbstainConvention::Zero) => "only votes for class 1",
-                _ => "only votes for class 0",
-            },
-        ));
-    }
+    let found = match (n_found, abstain) {
+        (0, _) => "only abstentions",
+        (_, AbstainConvention::Zero) => "only votes for class 1",
+        _ => "only votes for class 0",
+    };
+    ensure(n_classes >= 2, || too_few_classes(path, found))?;
     Ok(CellValues::Votes(bytes, (0..n_classes).map(|class| class.to_string()).collect()))
 }
 
@@ -185,26 +174,21 @@ impl<At: Fn(usize, Error) -> Error> VoteCells for DistinctCells<'_, At> {
 
     fn numbers(&self) -> Result<Numbers<f32>> {
         let number = |(index, (text, number)): (usize, &(String, Option<f32>))| {
-            let error = || self.at(index, 0, Error::cell(self.path, "a number", text));
-            number.ok_or_else(error)
+            number.ok_or_else(|| self.at(index, 0, Error::cell(self.path, "a number", text)))
         };
-        Ok(self.cells.iter().enumerate().map(number).collect::<Result<_>>().map(column))
+        Ok(self.cells.iter().enumerate().map(number).collect::<Result<_>>().map(|cells| into_table(cells, 1)))
     }
 
     fn name_codes(&self, codes: &mut NameCodes) -> Result<Array2<u32>> {
         let code = |(index, (name, _)): (usize, &(String, Option<f32>))| {
             codes.code(self.path, name).map_err(|error| self.at(index, 0, error))
         };
-        Ok(column(self.cells.iter().enumerate().map(code).collect::<Result<_>>()?))
+        Ok(into_table(self.cells.iter().enumerate().map(code).collect::<Result<_>>()?, 1))
     }
 
     fn at(&self, row: usize, _: usize, error: Error) -> Error {
         (self.at)(row, error)
     }
-}
-
-fn column<T>(cells: Vec<T>) -> Array2<T> {
-    Array2::from_shape_vec((cells.len(), 1), cells).expect("one column")
 }
 
 /// Votes with the names of the classes and, if they have some, of the labelers.

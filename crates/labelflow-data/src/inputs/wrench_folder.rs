@@ -22,7 +22,7 @@ use super::vote_cells::named_votes;
 use crate::tables::cells::into_table;
 use crate::tables::csv_file::shown;
 use crate::tables::packed_text::read_json;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A whole folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,18 +74,8 @@ pub struct WrenchRows {
 pub fn read_wrench(folder: &Path) -> Result<WrenchFolder> {
     let train = find_file(folder, "train")
         .ok_or_else(|| Error::content(folder, "a folder with the file train.json", "no such file"))?;
-    let train = RawRows::read(train)?;
-    let part = |name: &str| -> Result<Option<RawRows>> {
-        let Some(path) = find_file(folder, name) else { return Ok(None) };
-        let part = RawRows::read(path)?;
-        match train.first().difference(part.first()) {
-            None => Ok(Some(part)),
-            Some((expected, found)) => {
-                let expected = format!("{expected}, as in the training file");
-                Err(Error::content(&part.path, expected, found))
-            }
-        }
-    };
+    let train = RawRows::read(train, None)?;
+    let part = |name: &str| find_file(folder, name).map(|path| RawRows::read(path, Some(&train.rows[0].1))).transpose();
     let (valid, test) = (part("valid")?, part("test")?);
     let classes = match find_file(folder, "label") {
         Some(path) => read_classes(&path)?,
@@ -108,24 +98,17 @@ fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
 fn read_classes(path: &Path) -> Result<Vec<String>> {
     let Entries(entries) = read_json(path)?;
     let n_classes = entries.len();
-    if !(2..=usize::from(ABSTAIN)).contains(&n_classes) {
-        return Err(Error::content(path, format!("2 to {ABSTAIN} classes"), n_classes));
-    }
+    let refuse = || Error::content(path, format!("2 to {ABSTAIN} classes"), n_classes);
+    ensure((2..=usize::from(ABSTAIN)).contains(&n_classes), refuse)?;
     let mut classes = vec![None; n_classes];
     for (index, name) in entries {
         let class = index.parse::<usize>().ok().and_then(|index| classes.get_mut(index));
-        match class {
-            Some(class) if class.is_none() => {
-                *class = Some(match name {
-                    ClassName::Text(name) => name,
-                    ClassName::Number(number) => number.to_string(),
-                });
-            }
-            _ => {
-                let expected = format!("the keys 0 to {}, each once", n_classes - 1);
-                return Err(Error::content(path, expected, format!("'{}'", shown(&index))));
-            }
-        }
+        let expected = || format!("the keys 0 to {}, each once", n_classes - 1);
+        let refuse = || Error::content(path, expected(), format!("'{}'", shown(&index)));
+        *class.filter(|class| class.is_none()).ok_or_else(refuse)? = Some(match name {
+            ClassName::Text(name) => name,
+            ClassName::Number(number) => number.to_string(),
+        });
     }
     Ok(classes.into_iter().flatten().collect())
 }
@@ -204,40 +187,31 @@ struct RawRows {
 }
 
 impl RawRows {
-    fn read(path: PathBuf) -> Result<Self> {
+    /// Reads rows of the form of the first one in the training file, which is this one where none is given.
+    fn read(path: PathBuf, first: Option<&RawRow>) -> Result<Self> {
         let Entries(rows) = read_json::<Entries<RawRow>>(&path)?;
         let n_signals = rows.first().map_or(0, |(_, first)| first.weak_labels.len());
+        let place = if first.is_some() { "the training file" } else { "the first row" };
         let mut known = HashSet::new();
         for (id, row) in &rows {
-            if let Some((expected, found)) = rows[0].1.difference(row) {
-                let expected = format!("{expected}, as in the first row");
+            if let Some((expected, found)) = first.unwrap_or(&rows[0].1).difference(row) {
+                let expected = format!("{expected}, as in {place}");
                 let found = format!("{found} in row '{}'", shown(id));
                 return Err(Error::content(&path, expected, found));
             }
-            if !known.insert(id) {
-                let found = format!("'{}' twice", shown(id));
-                return Err(Error::content(&path, "each row once", found));
-            }
+            ensure(known.insert(id), || Error::content(&path, "each row once", format!("'{}' twice", shown(id))))?;
         }
-        if n_signals == 0 {
-            let found = format!("{} rows and {n_signals} labelers", rows.len());
-            return Err(Error::content(&path, "at least one row and one labeler", found));
-        }
+        let found = || format!("{} rows and {n_signals} labelers", rows.len());
+        ensure(n_signals != 0, || Error::content(&path, "at least one row and one labeler", found()))?;
         let count = |has: fn(&RawRow) -> bool| rows.iter().filter(|(_, row)| has(row)).count();
         let n_labelled = count(|row| row.class().is_some());
         let n_texts = count(|row| row.data.text.is_some());
         for (what, n_given) in [("label", n_labelled), ("text", n_texts)] {
-            if n_given != 0 && n_given != rows.len() {
-                let expected = format!("a {what} in all rows or in none");
-                let found = format!("{n_given} of {} rows with one", rows.len());
-                return Err(Error::content(&path, expected, found));
-            }
+            let expected = || format!("a {what} in all rows or in none");
+            let found = || format!("{n_given} of {} rows with one", rows.len());
+            ensure(n_given == 0 || n_given == rows.len(), || Error::content(&path, expected(), found()))?;
         }
         Ok(Self { path, rows })
-    }
-
-    fn first(&self) -> &RawRow {
-        &self.rows[0].1
     }
 
     /// One more than the largest class in the file.

@@ -12,10 +12,11 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
+use super::row_reader::RowBatch;
 use crate::inputs::vote_cells::{CellValues, DistinctCells, read_cells};
 use crate::inputs::{SignalsKind, SignalsOptions};
 use crate::tables::parquet::column_as;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// More different values than bytes are no votes.
 const MOST_VALUES: usize = 256;
@@ -59,10 +60,10 @@ impl Cell {
 
 /// Where a cell is, for errors: the first one of a batch, or the first one with a value.
 #[derive(Debug, Clone)]
-pub(crate) struct CellPlace {
-    pub(crate) file: PathBuf,
-    pub(crate) row: usize,
-    pub(crate) column: String,
+struct CellPlace {
+    file: PathBuf,
+    row: usize,
+    column: String,
 }
 
 /// The different values of all cells, with a code each.
@@ -93,8 +94,18 @@ impl CellCodes {
         self.cells.len()
     }
 
+    /// The codes of a batch, row by row, whose columns have these names.
+    pub(crate) fn of(&mut self, batch: &RowBatch<'_>, names: &[String]) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; batch.n_rows() * names.len()];
+        for (index, (array, name)) in batch.arrays.iter().zip(names).enumerate() {
+            let first = CellPlace { file: batch.path.to_owned(), row: batch.row_in_file, column: name.clone() };
+            self.encode(array, &mut bytes[index..], names.len(), &first)?;
+        }
+        Ok(bytes)
+    }
+
     /// Writes the codes of a column to every `step`-th byte.
-    pub(crate) fn encode(&mut self, column: &ArrayRef, bytes: &mut [u8], step: usize, first: &CellPlace) -> Result<()> {
+    fn encode(&mut self, column: &ArrayRef, bytes: &mut [u8], step: usize, first: &CellPlace) -> Result<()> {
         let kind = match column.data_type() {
             DataType::Boolean => DataType::Boolean,
             kind if kind.is_integer() => DataType::Int64,
@@ -140,13 +151,10 @@ impl CellCodes {
     }
 
     fn new_code(&mut self, cell: Cell, seen: CellPlace) -> Result<u8> {
-        if self.cells.len() == MOST_VALUES {
-            let expected = format!("votes with at most {MOST_VALUES} different values");
-            return Err(Error::content(&seen.file, expected, "more")
-                .at(Place::row(seen.row))
-                .in_column(&seen.column)
-                .with_hint("probabilities are not read in parts, only votes"));
-        }
+        let expected = || format!("votes with at most {MOST_VALUES} different values");
+        let refuse = || Error::content(&seen.file, expected(), "more").at(Place::row(seen.row)).in_column(&seen.column);
+        let hint = "probabilities are not read in parts, only votes";
+        ensure(self.cells.len() < MOST_VALUES, || refuse().with_hint(hint))?;
         let code = self.cells.len() as u8;
         self.cells.push(cell.clone());
         self.first_seen.push(seen);
@@ -157,9 +165,8 @@ impl CellCodes {
     /// What the codes mean: decided from the different values as [`read_signals`](crate::inputs::read_signals) decides from
     /// all cells.
     pub(crate) fn reading(&self, options: &SignalsOptions) -> Result<VoteReading> {
-        if options.kind == SignalsKind::Probabilities {
-            return Err(Error::config("kind", "votes, to be read in parts", "probabilities"));
-        }
+        let refuse = || Error::config("kind", "votes, to be read in parts", "probabilities");
+        ensure(options.kind != SignalsKind::Probabilities, refuse)?;
         let distinct = DistinctCells {
             path: &self.first_seen[0].file,
             cells: self.cells.iter().map(|cell| (cell.text(), cell.number())).collect(),

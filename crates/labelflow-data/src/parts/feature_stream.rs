@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use labelflow_weak::rows::Features;
-use ndarray::{Array2, Axis};
+use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
-use super::row_reader::{RowBatch, RowReader};
+use super::row_reader::RowReader;
 use crate::inputs::RowNames;
 use crate::inputs::features_file::{MISSING_VALUES, NOT_FEATURES, first_not_finite};
 use crate::parts::TableParts;
 use crate::tables::parquet::{check_number, number_table};
-use crate::{Error, Place, Result};
+use crate::{Error, Result, ensure};
 
 /// What is done about rows with a feature that is missing, infinite or too large.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +57,7 @@ impl FeatureRows {
 impl FeatureParts {
     /// The features among the columns of a table; each must hold numbers in all files.
     pub fn new(table: TableParts, columns: Vec<usize>) -> Result<Self> {
-        if columns.is_empty() {
-            return Err(Error::content(&table.files()[0], "at least one feature", "none"));
-        }
+        ensure(!columns.is_empty(), || Error::content(&table.files()[0], "at least one feature", "none"))?;
         for (index, file) in table.files().iter().enumerate() {
             for &column in &columns {
                 check_number(file, &table.columns()[column], &table.types(index)[column])
@@ -117,18 +115,22 @@ impl FeatureReader<'_> {
     /// The next rows, none of them of two files; nothing at the end.
     pub fn next_rows(&mut self) -> Result<Option<FeatureRows>> {
         let Some(batch) = self.reader.next()? else { return Ok(None) };
-        let (n_rows, parts) = (batch.n_rows(), self.parts);
-        let file = &parts.table.files()[batch.file];
-        let mut values = number_table::<f64>(&batch.arrays, file, &parts.names)?;
-        let is_good = |row: &usize| values.row(*row).iter().all(|value| value.is_finite());
-        let good: Vec<usize> = (0..n_rows).filter(is_good).collect();
-        if good.len() < n_rows {
-            self.note_bad(&batch, &values, &good)?;
+        let (n_rows, names) = (batch.n_rows(), &self.parts.names);
+        let mut values = number_table::<f64>(&batch.arrays, batch.path, names)?;
+        let mut good: Vec<usize> = (0..n_rows).collect();
+        if let Some((row, column, found)) = first_not_finite(&values) {
+            let error = batch.error(row, &names[column], "a finite number", found);
+            if self.bad_rows == BadRows::Fail {
+                return Err(error.with_hint(MISSING_VALUES));
+            }
+            good.retain(|&row| values.row(row).iter().all(|value| value.is_finite()));
+            self.n_bad += (n_rows - good.len()) as u64;
+            self.first_bad.get_or_insert(error);
             values = values.select(Axis(0), &good);
         }
         let features = (!good.is_empty()).then(|| {
-            let features = Features::with_names(values, parts.names.clone());
-            features.map_err(Error::in_file(file))
+            let features = Features::with_names(values, names.clone());
+            features.map_err(Error::in_file(batch.path))
         });
         let features = features.transpose()?;
         Ok(Some(FeatureRows { first_row: batch.first_row, n_rows, good, features }))
@@ -142,22 +144,5 @@ impl FeatureReader<'_> {
     /// What is wrong with the first of them.
     pub fn first_bad(&self) -> Option<&Error> {
         self.first_bad.as_ref()
-    }
-
-    fn note_bad(&mut self, batch: &RowBatch, values: &Array2<f64>, good: &[usize]) -> Result<()> {
-        self.n_bad += (values.nrows() - good.len()) as u64;
-        if self.first_bad.is_some() {
-            return Ok(());
-        }
-        let (row, column, found) = first_not_finite(values).expect("a row is bad");
-        let file = &self.parts.table.files()[batch.file];
-        let error = Error::content(file, "a finite number", found)
-            .at(Place::row(batch.row_in_file + row))
-            .in_column(&self.parts.names[column]);
-        if self.bad_rows == BadRows::Fail {
-            return Err(error.with_hint(MISSING_VALUES));
-        }
-        self.first_bad = Some(error);
-        Ok(())
     }
 }

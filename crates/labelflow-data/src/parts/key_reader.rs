@@ -5,100 +5,76 @@ use std::path::PathBuf;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 
-use super::row_reader::RowReader;
-use crate::inputs::{KeyColumn, RowNames};
+use super::row_reader::{RowBatch, RowReader, RowsAhead};
+use crate::inputs::RowNames;
 use crate::parts::TableParts;
 use crate::tables::parquet::{column_as, number_table};
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// Rows whose names are compared at once.
 const COMPARED_ROWS: usize = 8192;
 
 /// Reads the names of rows in the order of the files.
 pub struct KeyReader<'parts> {
-    parts: &'parts TableParts,
-    /// None where rows are told apart by place.
-    reader: Option<RowReader<'parts>>,
+    cells: KeyCells<'parts>,
     next_row: u64,
-    ahead: Vec<Name>,
 }
 
-/// A name that was read but not yet asked for.
-#[derive(Clone, PartialEq)]
-enum Name {
-    Number(i64),
-    Text(String),
+/// The cells of the column that names rows.
+enum KeyCells<'parts> {
+    /// There is none: rows are told apart by place.
+    Places,
+    Numbers(&'parts str, RowsAhead<'parts, i64>),
+    Texts(&'parts str, RowsAhead<'parts, String>),
 }
 
 impl<'parts> KeyReader<'parts> {
     pub(crate) fn new(parts: &'parts TableParts) -> Self {
-        let reader = parts.key().map(|(_, column)| RowReader::new(parts, &[*column], 0..parts.n_rows()));
-        Self { parts, reader, next_row: 0, ahead: Vec::new() }
+        let cells = parts.key().map_or(KeyCells::Places, |(key, column)| {
+            let reader = RowReader::new(parts, &[*column], 0..parts.n_rows());
+            match parts.has_numbers_for_keys() {
+                true => KeyCells::Numbers(key.name(), RowsAhead::new(reader)),
+                false => KeyCells::Texts(key.name(), RowsAhead::new(reader)),
+            }
+        });
+        Self { cells, next_row: 0 }
     }
 
     /// The names of the next rows. It is an error if there are fewer, or if one has no name.
     pub fn next_rows(&mut self, n_rows: usize) -> Result<RowNames> {
         let first = self.next_row;
         self.next_row += n_rows as u64;
-        let (Some(reader), Some((key, column))) = (&mut self.reader, self.parts.key()) else {
-            return Ok(RowNames::Place(first..self.next_row));
-        };
-        while self.ahead.len() < n_rows {
-            let Some(batch) = reader.next()? else {
-                let expected = format!("{} rows", self.parts.n_rows());
-                return Err(Error::content(&self.parts.files()[0], expected, "fewer"));
-            };
-            let file = &self.parts.files()[batch.file];
-            let at = |row: usize, error: Error| error.at(Place::row(batch.row_in_file + row)).in_column(key.name());
-            let is_number = *key == KeyColumn::Row && self.parts.types(batch.file)[*column].is_numeric();
-            if is_number {
-                let numbers = number_table::<f64>(&batch.arrays, file, &[key.name()])?;
-                for (row, &number) in numbers.iter().enumerate() {
-                    let names = RowNames::of_numbers(std::iter::once(number));
-                    let Some(RowNames::Numbers(number)) = names else {
-                        return Err(at(row, Error::content(file, "a whole number", number)));
-                    };
-                    self.ahead.push(Name::Number(number[0]));
-                }
-                continue;
-            }
-            let texts = column_as(&batch.arrays[0], &DataType::Utf8, file, key.name())?;
-            for (row, text) in texts.as_string::<i32>().iter().enumerate() {
-                match text.map(str::trim) {
-                    None | Some("") => return Err(at(row, Error::content(file, "a key for every row", "none"))),
-                    Some(text) => self.ahead.push(Name::Text(text.to_owned())),
-                }
-            }
+        match &mut self.cells {
+            KeyCells::Places => Ok(RowNames::Place(first..self.next_row)),
+            KeyCells::Numbers(key, rows) => rows.take(n_rows, |batch| numbers_of(batch, key)).map(RowNames::Numbers),
+            KeyCells::Texts(key, rows) => rows.take(n_rows, |batch| texts_of(batch, key)).map(RowNames::Texts),
         }
-        let names = self.ahead.drain(..n_rows).collect::<Vec<_>>();
-        let number = |name: &Name| match name {
-            Name::Number(number) => Some(*number),
-            Name::Text(_) => None,
-        };
-        Ok(match names.iter().map(number).collect() {
-            Some(numbers) => RowNames::Numbers(numbers),
-            None => RowNames::Texts(names.into_iter().map(Name::into_text).collect()),
-        })
     }
 }
 
-impl Name {
-    fn into_text(self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text,
-        }
-    }
+fn numbers_of(batch: &RowBatch<'_>, key: &str) -> Result<Vec<i64>> {
+    let numbers = number_table::<f64>(&batch.arrays, batch.path, &[key])?;
+    let whole = |(row, &number): (usize, &f64)| {
+        RowNames::whole(number).ok_or_else(|| batch.error(row, key, "a whole number", number))
+    };
+    numbers.iter().enumerate().map(whole).collect()
+}
+
+fn texts_of(batch: &RowBatch<'_>, key: &str) -> Result<Vec<String>> {
+    let texts = column_as(&batch.arrays[0], &DataType::Utf8, batch.path, key)?;
+    let text = |(row, text): (usize, Option<&str>)| match text.map(str::trim) {
+        None | Some("") => Err(batch.error(row, key, "a key for every row", "none")),
+        Some(text) => Ok(text.to_owned()),
+    };
+    texts.as_string::<i32>().iter().enumerate().map(text).collect()
 }
 
 impl TableParts {
     /// Checks that the rows of this table are those of another one, in the same order: by their keys where either has some. Returns a doubt
     /// where only the numbers of all rows agree.
     pub fn check_same_rows(&self, of: &Self) -> Result<Option<String>> {
-        if self.n_rows() != of.n_rows() {
-            let expected = format!("{} rows, as many as {} has", of.n_rows(), of.shown());
-            return Err(Error::content(&self.path_shown(), expected, self.n_rows()));
-        }
+        let expected = || format!("{} rows, as many as {} has", of.n_rows(), of.shown());
+        ensure(self.n_rows() == of.n_rows(), || Error::content(&self.path_shown(), expected(), self.n_rows()))?;
         if self.files() == of.files() {
             return Ok(None);
         }
@@ -126,23 +102,18 @@ impl TableParts {
 
     /// Where a row is.
     fn place(&self, row: u64) -> (PathBuf, Place) {
-        let holds = |&file: &usize| self.rows_of_file(file).contains(&row);
-        let file = (0..self.files().len()).find(holds).expect("a row of the table");
+        let file = self.file_of(row);
         (self.files()[file].clone(), Place::row((row - self.rows_of_file(file).start) as usize))
     }
 
     fn doubt_about_parts(&self, of: &Self) -> Option<String> {
-        let n_rows = |parts: &Self| {
-            let rows = (0..parts.files().len()).map(|file| parts.rows_of_file(file));
-            rows.map(|rows| rows.end - rows.start).collect::<Vec<_>>()
-        };
+        let rows = |parts: &Self| (0..parts.files().len()).map(|file| parts.rows_of_file(file)).collect::<Vec<_>>();
         let advice =
             "rows are matched by place: check that they belong together, or give both a column `row` or a --key";
-        if n_rows(self) != n_rows(of) {
+        if rows(self) != rows(of) {
+            let (own, others) = (self.shown(), of.shown());
             return Some(format!(
-                "{} and {} have as many rows in all, but not in each of their parts; {advice}",
-                self.shown(),
-                of.shown()
+                "{own} and {others} have as many rows in all, but not in each of their parts; {advice}"
             ));
         }
         let (own, others) = (self.part_numbers()?, of.part_numbers()?);

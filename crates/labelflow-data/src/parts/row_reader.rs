@@ -1,5 +1,6 @@
 //! Rows of Parquet parts, batch by batch, when they are asked for.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
 use crate::parts::TableParts;
 use crate::tables::parquet::{BATCH_ROWS, ParquetFile};
-use crate::{Error, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// Reads chosen columns of a run of rows.
 pub(crate) struct RowReader<'parts> {
@@ -26,9 +27,9 @@ struct OpenFile {
 }
 
 /// Some rows of one file.
-pub(crate) struct RowBatch {
-    /// The index of the file.
-    pub(crate) file: usize,
+pub(crate) struct RowBatch<'parts> {
+    /// The file.
+    pub(crate) path: &'parts Path,
     /// The first row, counted in this file.
     pub(crate) row_in_file: usize,
     /// The first row, counted over all files.
@@ -37,9 +38,14 @@ pub(crate) struct RowBatch {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-impl RowBatch {
+impl RowBatch<'_> {
     pub(crate) fn n_rows(&self) -> usize {
         self.arrays[0].len()
+    }
+
+    /// What is wrong with a cell.
+    pub(crate) fn error(&self, row: usize, column: &str, expected: impl Display, found: impl Display) -> Error {
+        Error::content(self.path, expected, found).at(Place::row(self.row_in_file + row)).in_column(column)
     }
 }
 
@@ -55,7 +61,7 @@ impl<'parts> RowReader<'parts> {
     }
 
     /// The next rows, none of them of two files; nothing at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<RowBatch>> {
+    pub(crate) fn next(&mut self) -> Result<Option<RowBatch<'parts>>> {
         while !self.rows.is_empty() {
             let open = match self.open.take() {
                 Some(open) => open,
@@ -72,25 +78,20 @@ impl<'parts> RowReader<'parts> {
             }
             let first_row = self.rows.start;
             let row_in_file = (first_row - self.parts.rows_of_file(open.index).start) as usize;
-            let file = open.index;
             self.rows.start += n_rows as u64;
-            return Ok(Some(RowBatch { file, row_in_file, first_row, arrays }));
+            return Ok(Some(RowBatch { path: &self.parts.files()[open.index], row_in_file, first_row, arrays }));
         }
         Ok(None)
     }
 
     /// Opens the file that has the next row.
     fn open_next(&self) -> Result<OpenFile> {
-        let holds_next = |&index: &usize| self.parts.rows_of_file(index).contains(&self.rows.start);
-        let index = (0..self.parts.files().len()).find(holds_next);
-        let index = index.expect("rows that the parts have");
+        let index = self.parts.file_of(self.rows.start);
         let path = &self.parts.files()[index];
         let file = ParquetFile::open(path)?;
-        self.parts.check_columns(path, file.names())?;
+        self.parts.check_columns(path, &file.names)?;
         let of_file = self.parts.rows_of_file(index);
-        if file.n_rows() != of_file.end - of_file.start {
-            return Err(self.changed(index, file.n_rows()));
-        }
+        ensure(file.n_rows == of_file.end - of_file.start, || self.changed(index, file.n_rows))?;
         let rows = self.rows.start - of_file.start..self.rows.end.min(of_file.end) - of_file.start;
         let reader = file.reader(&self.columns, rows, self.batch_rows)?;
         Ok(OpenFile { index, file, reader })
@@ -100,10 +101,8 @@ impl<'parts> RowReader<'parts> {
     fn finish_file(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let of_file = self.parts.rows_of_file(open.index);
-        if self.rows.start < of_file.end.min(self.rows.end) {
-            return Err(self.changed(open.index, self.rows.start - of_file.start));
-        }
-        Ok(())
+        let refuse = || self.changed(open.index, self.rows.start - of_file.start);
+        ensure(self.rows.start >= of_file.end.min(self.rows.end), refuse)
     }
 
     fn changed(&self, index: usize, n_rows: u64) -> Error {
@@ -114,19 +113,32 @@ impl<'parts> RowReader<'parts> {
     }
 }
 
-/// Takes the cells of the next rows from those that were read ahead; `read` adds more of them, or says that there are none.
-pub(crate) fn take_rows<T>(
-    ahead: &mut Vec<T>,
-    n_rows: usize,
-    n_columns: usize,
-    path: &Path,
-    mut read: impl FnMut(&mut Vec<T>) -> Result<bool>,
-) -> Result<Vec<T>> {
-    while ahead.len() < n_rows * n_columns {
-        if !read(ahead)? {
-            let found = format!("{} rows", ahead.len() / n_columns);
-            return Err(Error::content(path, format!("{n_rows} more rows"), found));
-        }
+/// Rows in pieces of any length, whatever batches they are read in.
+pub(crate) struct RowsAhead<'parts, T> {
+    reader: RowReader<'parts>,
+    /// Cells that were read but not yet asked for.
+    ahead: Vec<T>,
+}
+
+impl<'parts, T> RowsAhead<'parts, T> {
+    pub(crate) fn new(reader: RowReader<'parts>) -> Self {
+        Self { reader, ahead: Vec::new() }
     }
-    Ok(ahead.drain(..n_rows * n_columns).collect())
+
+    /// The cells of the next rows, which `read` makes of batches, one per column. It is an error if there are fewer rows.
+    pub(crate) fn take(
+        &mut self,
+        n_rows: usize,
+        mut read: impl FnMut(&RowBatch<'_>) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
+        let n_columns = self.reader.columns.len();
+        while self.ahead.len() < n_rows * n_columns {
+            let Some(batch) = self.reader.next()? else {
+                let found = format!("{} rows", self.ahead.len() / n_columns);
+                return Err(Error::content(&self.reader.parts.files()[0], format!("{n_rows} more rows"), found));
+            };
+            self.ahead.extend(read(&batch)?);
+        }
+        Ok(self.ahead.drain(..n_rows * n_columns).collect())
+    }
 }

@@ -1,17 +1,22 @@
 //! A table in one or several Parquet files: which files, and that they belong together.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashSet};
-use std::fs;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use arrow_schema::DataType;
+use labelflow_weak::votes::{ABSTAIN, WeakSignals};
+use ndarray::Array2;
 
 use super::key_reader::KeyReader;
+use super::row_reader::RowReader;
+use crate::inputs::vote_cells::named_votes;
 use crate::inputs::{KeyColumn, KeyHead};
+use crate::tables::csv_file::check_distinct;
 use crate::tables::parquet::ParquetFile;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The Parquet files that a path names, in the order of their names, all with the same columns. Rows are counted over
 /// all of them.
@@ -35,7 +40,14 @@ impl TableParts {
 
     /// The files that a path names, in order, whatever is in them: the path itself, unless it is a folder or a pattern.
     pub fn find(path: &Path) -> Result<Vec<PathBuf>> {
-        find(path)
+        if path.is_file() || !(path.is_dir() || is_pattern(path)) {
+            return Ok(vec![path.to_owned()]);
+        }
+        let mut files = if path.is_dir() { in_folder(path)? } else { by_pattern(path)? };
+        let found = if path.is_dir() { "none in this folder" } else { "none with such a name" };
+        ensure(!files.is_empty(), || Error::content(path, "at least one parquet file", found))?;
+        files.sort_by(|a, b| natural_order(a, b));
+        Ok(files)
     }
 
     /// Whether a path is a pattern, and a file of this name would be read by it; both are absolute, and the file need not be there.
@@ -50,50 +62,34 @@ impl TableParts {
     /// names. Reads what each file says of itself, so that a part which is damaged or has other columns is refused
     /// before anything else is done.
     pub fn open(path: &Path, key: &KeyColumn) -> Result<Self> {
-        let files = find(path)?;
-        let (files_read, columns, types) = (Vec::new(), Vec::new(), Vec::new());
-        let mut parts = Self { files: files_read, columns, key: None, types, first_rows: vec![0] };
-        for file in files {
-            parts.add(file)?;
-        }
-        if parts.n_rows() == 0 || parts.columns.is_empty() {
-            let found = format!("{} rows and {} columns", parts.n_rows(), parts.columns.len());
-            return Err(Error::content(path, "at least one row and one column", found));
-        }
+        let (files, columns, types) = (Vec::new(), Vec::new(), Vec::new());
+        let mut parts = Self { files, columns, key: None, types, first_rows: vec![0] };
+        Self::find(path)?.into_iter().try_for_each(|file| parts.add(file))?;
+        let found = format!("{} rows and {} columns", parts.n_rows(), parts.columns.len());
+        let is_empty = parts.n_rows() == 0 || parts.columns.is_empty();
+        ensure(!is_empty, || Error::content(path, "at least one row and one column", found))?;
         let place = parts.columns.iter().position(|column| column == key.name());
-        parts.key = match (place, key) {
-            (_, KeyColumn::Place) | (None, KeyColumn::Row) => None,
-            (Some(column), _) => Some((key.clone(), column)),
-            (None, KeyColumn::Named(name)) => return Err(parts.no_column(name).with_hint(KeyColumn::MISSING)),
-        };
+        parts.key = key.found(place, |expected| parts.other_columns(expected))?;
         Ok(parts)
     }
 
     fn add(&mut self, file: PathBuf) -> Result<()> {
-        if file.extension().is_none_or(|extension| extension != "parquet") {
-            let found = file.extension().unwrap_or_default().display().to_string();
-            return Err(Error::content(&file, "a parquet file", format!("'{found}'"))
-                .with_hint("tables in parts are read from parquet only"));
-        }
+        let extension = file.extension().unwrap_or_default();
+        let refuse = || Error::content(&file, "a parquet file", format!("'{}'", extension.display()));
+        ensure(extension == "parquet", || refuse().with_hint("tables in parts are read from parquet only"))?;
         let part = ParquetFile::open(&file)?;
         if self.files.is_empty() {
-            self.columns = part.names().to_vec();
-            let mut known = HashSet::new();
-            if let Some(name) = self.columns.iter().find(|name| !known.insert(*name)) {
-                return Err(Error::content(&file, "column names that differ", format!("'{name}' twice"))
-                    .with_hint("columns are matched by name: give each its own"));
-            }
+            self.columns = part.names.clone();
+            check_distinct(&file, "column names that differ", &self.columns)?;
         }
-        self.check_columns(&file, part.names())?;
+        self.check_columns(&file, &part.names)?;
         let first_row = self.n_rows();
-        let end = part.row_groups().iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
-        if end - first_row != part.n_rows() {
-            let expected = format!("{} rows, as the file says", part.n_rows());
-            let found = format!("{} in its row groups", end - first_row);
-            return Err(Error::content(&file, expected, found));
-        }
+        let end = part.row_groups.iter().fold(first_row, |end, &n_rows| end.saturating_add(n_rows));
+        let expected = || format!("{} rows, as the file says", part.n_rows);
+        let found = || format!("{} in its row groups", end - first_row);
+        ensure(end - first_row == part.n_rows, || Error::content(&file, expected(), found()))?;
         self.first_rows.push(end);
-        self.types.push(part.types().to_vec());
+        self.types.push(part.types);
         self.files.push(file);
         Ok(())
     }
@@ -130,11 +126,14 @@ impl TableParts {
     pub fn key_head(&self) -> KeyHead {
         match &self.key {
             None => KeyHead::default(),
-            Some((key, column)) => {
-                let are_numbers = (0..self.files.len()).all(|file| self.types[file][*column].is_numeric());
-                KeyHead::new(key.name(), are_numbers && *key == KeyColumn::Row)
-            }
+            Some((key, _)) => KeyHead::new(key.name(), self.has_numbers_for_keys()),
         }
+    }
+
+    /// Whether the keys are row numbers in all files.
+    pub(crate) fn has_numbers_for_keys(&self) -> bool {
+        let is_number = |column: usize| self.types.iter().all(|types| types[column].is_numeric());
+        self.key.as_ref().is_some_and(|(key, column)| *key == KeyColumn::Row && is_number(*column))
     }
 
     /// Reads the names of all rows in their order.
@@ -157,6 +156,11 @@ impl TableParts {
         &self.types[file]
     }
 
+    /// The index of the file that has a row.
+    pub(crate) fn file_of(&self, row: u64) -> usize {
+        self.first_rows.partition_point(|&first| first <= row) - 1
+    }
+
     /// The rows of a file.
     pub(crate) fn rows_of_file(&self, file: usize) -> Range<u64> {
         self.first_rows[file]..self.first_rows[file + 1]
@@ -171,9 +175,7 @@ impl TableParts {
             let is_like = |name: &String| name == text || pattern.as_ref().is_some_and(|p| p.matches(name));
             let like = (0..self.columns.len()).filter(|&column| is_like(&self.columns[column]));
             let like = like.collect::<Vec<_>>();
-            if like.is_empty() {
-                return Err(self.no_column(text));
-            }
+            ensure(!like.is_empty(), || self.no_column(text))?;
             chosen.extend(like);
         }
         Ok(chosen.into_iter().collect())
@@ -181,7 +183,10 @@ impl TableParts {
 
     /// A column that is not there.
     pub(crate) fn no_column(&self, name: &str) -> Error {
-        let expected = format!("a column '{name}'");
+        self.other_columns(format!("a column '{name}'"))
+    }
+
+    fn other_columns(&self, expected: String) -> Error {
         Error::content(&self.files[0], expected, self.columns.join(", "))
     }
 }
@@ -199,9 +204,8 @@ impl VoteParts {
     pub fn open(path: &Path, key: &KeyColumn) -> Result<Self> {
         let table = TableParts::open(path, key)?;
         let columns = table.columns_of_values();
-        if columns.is_empty() {
-            return Err(Error::content(path, "at least one labeler", format!("only the column '{}'", key.name())));
-        }
+        let refuse = || Error::content(path, "at least one labeler", format!("only the column '{}'", key.name()));
+        ensure(!columns.is_empty(), refuse)?;
         Ok(Self::new(table, columns))
     }
 
@@ -234,65 +238,49 @@ impl VoteParts {
     pub fn n_rows(&self) -> u64 {
         self.table.n_rows()
     }
+
+    /// Reads a run of rows, which must be there.
+    pub(crate) fn reader(&self, rows: Range<u64>) -> RowReader<'_> {
+        RowReader::new(&self.table, &self.columns, rows)
+    }
+
+    /// Votes with the names of labelers and classes.
+    pub(crate) fn signals(&self, votes: Array2<u8>, classes: &[String]) -> Result<WeakSignals> {
+        named_votes(votes, classes, Some(&self.labelers)).map_err(Error::in_file(&self.files()[0]))
+    }
+
+    /// One row on which nobody votes, with the names of labelers and classes.
+    pub(crate) fn silent_row(&self, classes: &[String]) -> Result<WeakSignals> {
+        self.signals(Array2::from_elem((1, self.labelers.len()), ABSTAIN), classes)
+    }
 }
 
 fn is_pattern(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains(['*', '?', '[']))
 }
 
-fn find(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.is_file() || !(path.is_dir() || is_pattern(path)) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = if path.is_dir() { in_folder(path)? } else { by_pattern(path)? };
-    if files.is_empty() {
-        let found = if path.is_dir() { "none in this folder" } else { "none with such a name" };
-        return Err(Error::content(path, "at least one parquet file", found));
-    }
-    files.sort_by(|a, b| natural_order(a, b));
-    Ok(files)
-}
-
 /// The order of people, in which part-2 is before part-10: runs of digits are compared as numbers.
 fn natural_order(a: &Path, b: &Path) -> Ordering {
-    let pieces = |path: &Path| {
-        let bytes = path.as_os_str().as_encoded_bytes();
-        let pieces = bytes.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
-        pieces.map(Piece::of).collect::<Vec<_>>()
-    };
-    pieces(a).cmp(&pieces(b)).then_with(|| a.cmp(b))
-}
-
-/// A run of digits or of other bytes.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Piece {
-    /// The number of digits behind leading zeros, and these.
-    Number(usize, Vec<u8>),
-    Text(Vec<u8>),
-}
-
-impl Piece {
-    fn of(bytes: &[u8]) -> Self {
-        if !bytes[0].is_ascii_digit() {
-            return Self::Text(bytes.to_vec());
-        }
-        let digits = bytes.iter().skip_while(|&&digit| digit == b'0').copied().collect::<Vec<_>>();
-        Self::Number(digits.len(), digits)
+    /// Whether a run is of other bytes than digits, its number of digits behind leading zeros, and these or the other bytes.
+    fn runs(path: &Path) -> impl Iterator<Item = (bool, usize, &[u8])> {
+        let runs = path.as_os_str().as_encoded_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+        runs.map(|run| {
+            let n_zeros = run.iter().take_while(|&&digit| digit == b'0').count();
+            if run[0].is_ascii_digit() { (false, run.len() - n_zeros, &run[n_zeros..]) } else { (true, 0, run) }
+        })
     }
+    runs(a).cmp(runs(b)).then_with(|| a.cmp(b))
 }
 
 /// Names that begin with a dot or an underscore are notes that other tools leave beside their parts.
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| Error::read(folder, error))? {
-        let file = entry.map_err(|error| Error::read(folder, error))?.path();
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let files = entries.map_err(|error| Error::read(folder, error))?.into_iter().map(|entry| entry.path());
+    let is_part = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-        let is_note = name.starts_with(b".") || name.starts_with(b"_");
-        if file.extension().is_some_and(|e| e == "parquet") && file.is_file() && !is_note {
-            files.push(file);
-        }
-    }
-    Ok(files)
+        file.extension().is_some_and(|e| e == "parquet") && file.is_file() && !matches!(name[0], b'.' | b'_')
+    };
+    Ok(files.filter(is_part).collect())
 }
 
 fn by_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {

@@ -7,14 +7,14 @@
 
 use std::ops::Range;
 
-use labelflow_weak::votes::{ABSTAIN, CountedVotes, VoteCounter, WeakSignals};
+use labelflow_weak::votes::{CountedVotes, VoteCounter, WeakSignals};
 use ndarray::Array2;
 
-use super::cell_codes::{CellCodes, CellPlace, VoteReading};
-use super::row_reader::{RowReader, take_rows};
+use super::cell_codes::{CellCodes, VoteReading};
+use super::row_reader::{RowBatch, RowsAhead};
 use crate::inputs::SignalsOptions;
 use crate::inputs::abstain_convention::doubt_about;
-use crate::inputs::vote_cells::{check_class_names, named_votes};
+use crate::inputs::vote_cells::check_class_names;
 use crate::parts::VoteParts;
 use crate::tables::cells::into_table;
 use crate::{Error, Result};
@@ -58,10 +58,10 @@ impl VoteStream {
         let mut codes = CellCodes::new();
         let mut counter = VoteCounter::new(n_signals);
         let (mut n_rows, mut too_many) = (0u64, None);
-        let mut reader = RowReader::new(&parts.table, &parts.columns, 0..parts.n_rows());
-        let mut rows = Vec::new();
-        while next_codes(&parts, &mut reader, &mut codes, &mut rows)? {
-            n_rows += (rows.len() / n_signals) as u64;
+        let mut reader = parts.reader(0..parts.n_rows());
+        while let Some(batch) = reader.next()? {
+            let rows = codes.of(&batch, parts.labelers())?;
+            n_rows += batch.n_rows() as u64;
             if too_many.is_none() {
                 rows.chunks_exact(n_signals).for_each(|row| {
                     counter.add(row, 1);
@@ -119,22 +119,29 @@ impl VoteStream {
 
     /// One row on which nobody votes, with the names of the labelers and classes.
     pub fn silent_row(&self) -> Result<WeakSignals> {
-        self.signals(Array2::from_elem((1, self.parts.labelers().len()), ABSTAIN))
-    }
-
-    fn signals(&self, votes: Array2<u8>) -> Result<WeakSignals> {
-        named_votes(votes, self.classes(), Some(self.parts.labelers())).map_err(Error::in_file(&self.parts.files()[0]))
+        self.parts.silent_row(self.classes())
     }
 
     /// Visits all rows again, batch by batch, in the order of the files.
     pub fn visit<E: From<Error>>(&self, mut visit: impl FnMut(&WeakSignals) -> Result<(), E>) -> Result<(), E> {
-        let mut reader = self.reader(0..self.parts.n_rows());
-        let mut votes = Vec::new();
-        while reader.read_ahead(&mut votes)? {
-            let votes = reader.in_rows(std::mem::take(&mut votes));
-            visit(&self.signals(votes)?)?;
+        let (mut reader, mut codes) = (self.parts.reader(0..self.parts.n_rows()), self.codes.clone());
+        while let Some(batch) = reader.next()? {
+            let votes = into_table(self.votes(&batch, &mut codes)?, self.parts.labelers().len());
+            visit(&self.parts.signals(votes, self.classes())?)?;
         }
         Ok(())
+    }
+
+    /// The votes of a batch, whose cells were all read before.
+    fn votes(&self, batch: &RowBatch<'_>, codes: &mut CellCodes) -> Result<Vec<u8>> {
+        let mut cells = codes.of(batch, self.parts.labelers())?;
+        if codes.len() > self.codes.len() {
+            let expected = format!("the {} rows that were read before", self.parts.n_rows());
+            return Err(Error::content(&self.parts.files()[0], expected, "other values")
+                .with_hint("files must not change while they are read"));
+        }
+        cells.iter_mut().for_each(|cell| *cell = self.reading.votes[usize::from(*cell)]);
+        Ok(cells)
     }
 
     /// Reads a run of rows again, as many at a time as are asked for.
@@ -143,55 +150,32 @@ impl VoteStream {
     ///
     /// When read, if there are no such rows.
     pub fn reader(&self, rows: Range<u64>) -> VoteReader<'_> {
-        let reader = RowReader::new(&self.parts.table, &self.parts.columns, rows);
-        VoteReader { stream: self, reader, codes: self.codes.clone(), ahead: Vec::new() }
+        let rows = RowsAhead::new(self.parts.reader(rows));
+        VoteReader { stream: self, rows, codes: self.codes.clone() }
     }
 }
 
 /// Reads votes in the order of the files.
 pub struct VoteReader<'stream> {
     stream: &'stream VoteStream,
-    reader: RowReader<'stream>,
+    rows: RowsAhead<'stream, u8>,
     codes: CellCodes,
-    /// Votes that were read but not yet asked for.
-    ahead: Vec<u8>,
 }
 
 impl VoteReader<'_> {
-    /// The votes of the next rows: a class or [`ABSTAIN`] for each row and labeler.
+    /// The votes of the next rows: a class or [`ABSTAIN`](labelflow_weak::votes::ABSTAIN) for each row and labeler.
     ///
     /// It is an error if there are fewer rows.
     pub fn next_rows(&mut self, n_rows: usize) -> Result<Array2<u8>> {
-        let parts = &self.stream.parts;
-        let mut ahead = std::mem::take(&mut self.ahead);
-        let votes =
-            take_rows(&mut ahead, n_rows, parts.labelers().len(), &parts.files()[0], |ahead| self.read_ahead(ahead));
-        self.ahead = ahead;
-        Ok(self.in_rows(votes?))
+        let Self { stream, rows, codes } = self;
+        let votes = rows.take(n_rows, |batch| stream.votes(batch, codes))?;
+        Ok(into_table(votes, stream.parts.labelers().len()))
     }
 
     /// The same as signals with the names of labelers and classes.
     pub fn next_signals(&mut self, n_rows: usize) -> Result<WeakSignals> {
         let votes = self.next_rows(n_rows)?;
-        self.stream.signals(votes)
-    }
-
-    /// Adds the votes of the next rows; false at the end.
-    fn read_ahead(&mut self, ahead: &mut Vec<u8>) -> Result<bool> {
-        let mut codes = Vec::new();
-        let any = next_codes(&self.stream.parts, &mut self.reader, &mut self.codes, &mut codes)?;
-        if self.codes.len() > self.stream.codes.len() {
-            let parts = &self.stream.parts;
-            let expected = format!("the {} rows that were read before", parts.n_rows());
-            return Err(Error::content(&parts.files()[0], expected, "other values")
-                .with_hint("files must not change while they are read"));
-        }
-        ahead.extend(codes.iter().map(|&code| self.stream.reading.votes[usize::from(code)]));
-        Ok(any)
-    }
-
-    fn in_rows(&self, votes: Vec<u8>) -> Array2<u8> {
-        into_table(votes, self.stream.parts.labelers().len())
+        self.stream.parts.signals(votes, self.stream.classes())
     }
 }
 
@@ -207,22 +191,4 @@ fn count_votes(counter: VoteCounter, reading: &VoteReading) -> Result<CountedVot
     }
     drop(counter);
     CountedVotes::from_counter(&votes, reading.classes.len())?.with_classes(reading.classes.clone())
-}
-
-/// The codes of the next rows; false at the end.
-fn next_codes(
-    parts: &VoteParts,
-    reader: &mut RowReader<'_>,
-    codes: &mut CellCodes,
-    bytes: &mut Vec<u8>,
-) -> Result<bool> {
-    let Some(batch) = reader.next()? else { return Ok(false) };
-    let n_signals = parts.labelers().len();
-    bytes.resize(batch.n_rows() * n_signals, 0);
-    for (signal, (array, column)) in batch.arrays.iter().zip(parts.labelers()).enumerate() {
-        let (file, column) = (parts.files()[batch.file].clone(), column.clone());
-        let first = CellPlace { file, row: batch.row_in_file, column };
-        codes.encode(array, &mut bytes[signal..], n_signals, &first)?;
-    }
-    Ok(true)
 }

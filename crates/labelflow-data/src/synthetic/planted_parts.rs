@@ -11,7 +11,7 @@ use super::planted_problems::{Labelers, draw_class};
 use crate::inputs::vote_cells::vote_number;
 use crate::synthetic::{PlantedGaussian, PlantedVotes};
 use crate::tables::{Column, ColumnValues, write_columns};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 impl PlantedVotes {
     /// Writes the votes of all rows into a folder, as `part-00000.parquet` and so on with `rows_per_part` rows each, and
@@ -73,10 +73,8 @@ fn check_parts(n_rows: usize, rows_per_part: usize, n_columns: usize) -> Result<
     const MOST_PARTS: usize = 100_000;
     check_at_least_one(&[("rows_per_part", rows_per_part)])?;
     check_cells("rows_per_part", rows_per_part.min(n_rows), n_columns)?;
-    if n_rows.div_ceil(rows_per_part) > MOST_PARTS {
-        let expected = format!("at least {} for {n_rows} rows in {MOST_PARTS} parts", n_rows.div_ceil(MOST_PARTS));
-        return Err(Error::config("rows_per_part", expected, rows_per_part));
-    }
+    let expected = || format!("at least {} for {n_rows} rows in {MOST_PARTS} parts", n_rows.div_ceil(MOST_PARTS));
+    ensure(n_rows.div_ceil(rows_per_part) <= MOST_PARTS, || Error::config("rows_per_part", expected(), rows_per_part))?;
     Ok(())
 }
 

@@ -9,14 +9,14 @@
 
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, SoftLabels, Truth};
-use labelflow_weak::settings::{check_at_least_one, check_cells};
+use labelflow_weak::settings::{check_at_least_one, check_cells, check_not_negative};
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// What the votes are drawn for.
 const VOTES: &str = "planted votes";
@@ -108,10 +108,8 @@ impl PlantedVotes {
         let sum: f64 = self.balance.iter().sum();
         let is_good =
             self.balance.len() == self.n_classes && self.balance.iter().all(|&p| p >= 0.0) && (sum - 1.0).abs() < 1e-6;
-        if !is_good {
-            let expected = format!("{} probabilities that sum to 1", self.n_classes);
-            return Err(Error::config("balance", expected, format!("{:?}", self.balance)));
-        }
+        let expected = || format!("{} probabilities that sum to 1", self.n_classes);
+        ensure(is_good, || Error::config("balance", expected(), format!("{:?}", self.balance)))?;
         Ok(self.balance.clone())
     }
 }
@@ -213,14 +211,9 @@ impl PlantedGaussian {
         check_classes(self.n_classes)?;
         check_cells("d_features", self.d_features, self.n_classes)?;
         check_cells("n_signals", self.n_signals, 1)?;
-        if self.d_features < self.n_classes {
-            let expected = format!("at least {}, one per class", self.n_classes);
-            return Err(Error::config("d_features", expected, self.d_features));
-        }
-        if !(self.distance >= 0.0 && self.distance.is_finite()) {
-            return Err(Error::config("distance", "a number from 0", self.distance));
-        }
-        Ok(())
+        let expected = || format!("at least {}, one per class", self.n_classes);
+        ensure(self.d_features >= self.n_classes, || Error::config("d_features", expected(), self.d_features))?;
+        Ok(check_not_negative(&[("distance", self.distance)])?)
     }
 
     /// Classes of rows and their features, `[n_rows, d_features]`.
@@ -308,18 +301,14 @@ impl Labelers {
 }
 
 fn check_classes(n_classes: usize) -> Result<()> {
-    if (2..=usize::from(ABSTAIN)).contains(&n_classes) {
-        return Ok(());
-    }
-    Err(Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes))
+    let refuse = || Error::config("n_classes", format!("2 to {ABSTAIN}"), n_classes);
+    ensure((2..=usize::from(ABSTAIN)).contains(&n_classes), refuse)
 }
 
 fn check_range(setting: &str, (low, high): (f64, f64)) -> Result<()> {
-    if 0.0 <= low && low <= high && high <= 1.0 {
-        return Ok(());
-    }
     let expected = "a lowest and a highest probability from 0 to 1";
-    Err(Error::config(setting, expected, format!("{low} to {high}")))
+    let is_range = 0.0 <= low && low <= high && high <= 1.0;
+    ensure(is_range, || Error::config(setting, expected, format!("{low} to {high}")))
 }
 
 pub(crate) fn draw_class(balance: &[f64], rng: &mut ChaCha8Rng) -> usize {

@@ -12,14 +12,14 @@
 use labelflow_weak::numerics::stream;
 use labelflow_weak::rows::{Features, LabelRange, TrueValues};
 use labelflow_weak::rules::RuleDataset;
-use labelflow_weak::settings::{check_at_least_one, check_cells};
+use labelflow_weak::settings::{check_at_least_one, check_cells, check_not_negative};
 use ndarray::{Array2, ArrayView1, Axis};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RuleProblem, ValueTable, measure_rules};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Rules are measured on so many rows.
 const MEASURED_ROWS: usize = 20_000;
@@ -131,18 +131,12 @@ impl PlantedRegression {
         check_cells("d_features", self.d_features, MEASURED_ROWS)?;
         check_cells("n_rows", self.n_rows, self.d_features)?;
         check_cells("n_test_rows", self.n_test_rows, self.d_features)?;
-        if self.d_rules == 0 || self.d_features < self.d_rules {
-            let expected = format!("1 to {}, the number of columns", self.d_features);
-            return Err(Error::config("d_rules", expected, self.d_rules));
-        }
-        if !(0.0..1.0).contains(&self.correlation) {
-            let expected = "a number from 0 to below 1";
-            return Err(Error::config("correlation", expected, self.correlation));
-        }
-        if !(self.noise >= 0.0 && self.noise.is_finite()) {
-            return Err(Error::config("noise", "a number from 0", self.noise));
-        }
-        Ok(())
+        let expected = || format!("1 to {}, the number of columns", self.d_features);
+        let is_some = (1..=self.d_features).contains(&self.d_rules);
+        ensure(is_some, || Error::config("d_rules", expected(), self.d_rules))?;
+        let expected = "a number from 0 to below 1";
+        ensure((0.0..1.0).contains(&self.correlation), || Error::config("correlation", expected, self.correlation))?;
+        Ok(check_not_negative(&[("noise", self.noise)])?)
     }
 
     fn draw(&self, n_rows: usize, purpose: &str) -> Rows {

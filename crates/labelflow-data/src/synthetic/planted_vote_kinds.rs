@@ -227,9 +227,9 @@ impl Draw {
         let n_classes = balance.len();
         let own = draw_class(&vec![1.0 / n_classes as f64; n_classes], &mut self.rng);
         let coverage = coverage * self.between(-1.0, 1.0).exp();
-        // Rules are rarely so broad and so precise that they find more rows of a class than there are.
+        // No rule finds more than a third of a class.
         let precision = self.between(low, high).max(balance[own] + 0.05).min(0.98);
-        let coverage = coverage.min(0.9 * balance[own] / precision);
+        let coverage = coverage.min(balance[own] / precision / 3.0);
         let wrong = coverage * (1.0 - precision) / (1.0 - balance[own]);
         let fires = |class| if class == own { coverage * precision / balance[own] } else { wrong };
         let answers = (0..n_classes).map(|answer| f64::from(u8::from(answer == own))).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// A number as tables store it.
 pub trait Number: Copy {
@@ -81,9 +81,8 @@ impl NameCodes {
         if MISSING.contains(&name) {
             return Ok(Self::ABSENT);
         }
-        if self.is_closed || self.names.len() == self.n_most {
-            return Err(Error::cell(path, self.expected(), name));
-        }
+        let has_room = !self.is_closed && self.names.len() < self.n_most;
+        ensure(has_room, || Error::cell(path, self.expected(), name))?;
         let code = self.names.len() as u32;
         self.names.push(name.to_owned());
         self.codes.insert(name.to_owned(), code);

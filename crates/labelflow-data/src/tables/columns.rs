@@ -7,7 +7,7 @@ use std::path::Path;
 use super::npy_file::{NpzArray, write_npz};
 use super::parquet::ParquetStream;
 use super::table::Format;
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Result, ensure, write_atomically};
 
 /// A named column.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,13 +85,11 @@ impl ColumnValues {
 /// Columns must be equally long; returns how long they are.
 fn checked_length(path: &Path, columns: &[Column]) -> Result<usize> {
     let n_rows = columns.first().map_or(0, |column| column.values.len());
-    match columns.iter().find(|column| column.values.len() != n_rows) {
-        None => Ok(n_rows),
-        Some(column) => {
-            let expected = format!("columns of {n_rows} rows");
-            Err(Error::content(path, expected, column.values.len()).in_column(&column.name))
-        }
+    for Column { name, values } in columns {
+        let expected = || format!("columns of {n_rows} rows");
+        ensure(values.len() == n_rows, || Error::content(path, expected(), values.len()).in_column(name))?;
     }
+    Ok(n_rows)
 }
 
 /// Writes columns of equal length, atomically, in the format that the extension names: csv, tsv, parquet, or npz with
@@ -101,8 +99,7 @@ pub fn write_columns(path: &Path, columns: &[Column]) -> Result<()> {
         Format::Separated(_) | Format::Parquet => write_table_as_it_comes(path, columns, |table| table.push(columns)),
         Format::Npz => {
             checked_length(path, columns)?;
-            let arrays = columns.iter().map(|column| (&*column.name, column.values.to_npz()));
-            let arrays = arrays.collect::<Vec<_>>();
+            let arrays: Vec<_> = columns.iter().map(|column| (&*column.name, column.values.to_npz())).collect();
             write_atomically(path, |writer| write_npz(writer, &arrays))
         }
         Format::Npy => Err(refuse_npy(path)),
@@ -134,11 +131,9 @@ pub(crate) fn write_table_as_it_comes<T, E: From<Error>>(
     produce: impl FnOnce(&mut TableStream<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let format = Format::of(path)?;
-    if !matches!(format, Format::Separated(_) | Format::Parquet) {
-        return Err(Error::content(path, "csv, tsv or parquet", "another extension")
-            .with_hint("npy and npz files are not written row by row and hold no names of rows")
-            .into());
-    }
+    let refuse = || Error::content(path, "csv, tsv or parquet", "another extension");
+    let hint = "npy and npz files are not written row by row and hold no names of rows";
+    ensure(matches!(format, Format::Separated(_) | Format::Parquet), || refuse().with_hint(hint))?;
     // An error of whoever makes the rows is not reported as a failed write.
     let mut failure = None;
     let written = write_atomically(path, |file| {

@@ -12,14 +12,13 @@ use labelflow_files::InputFile;
 
 use super::cells::parse_number;
 use super::open_input;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// Reads and checks the names of the columns.
 pub(crate) fn read_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
     let mut records = Records::open(path, delimiter)?;
-    if !records.advance()? {
-        return Err(Error::content(path, "a header line with column names", "an empty file"));
-    }
+    let refuse = || Error::content(path, "a header line with column names", "an empty file");
+    ensure(records.advance()?, refuse)?;
     let names: Vec<String> = records.record.iter().map(|name| name.trim().to_owned()).collect();
     check_header(path, &names)?;
     Ok(names)
@@ -53,12 +52,9 @@ pub(crate) fn visit_rows(
         if std::mem::take(&mut is_header) {
             return Ok(());
         }
-        if record.len() != n_columns {
-            let expected = format!("{n_columns} fields, as many as the header has");
-            return Err(
-                Error::content(path, expected, record.len()).with_hint("quote fields that contain the separator")
-            );
-        }
+        let expected = || format!("{n_columns} fields, as many as the header has");
+        let refuse = || Error::content(path, expected(), record.len());
+        ensure(record.len() == n_columns, || refuse().with_hint("quote fields that contain the separator"))?;
         visit(record)
     })
 }
@@ -123,34 +119,27 @@ impl<'path> Records<'path> {
 }
 
 fn check_header(path: &Path, names: &[String]) -> Result<()> {
-    let error = |expected: &str, found: String, hint: &str| {
-        Err(Error::content(path, expected, found).at(Place::Line(1)).with_hint(hint))
-    };
+    let error = |expected: &str, found: String| Error::content(path, expected, found).at(Place::Line(1));
     if let Some(column) = names.iter().position(String::is_empty) {
-        return error(
-            "a name for every column",
-            format!("none for column {}", column + 1),
-            "a table saved with its row numbers has such a column: save it without them",
-        );
+        return Err(error("a name for every column", format!("none for column {}", column + 1))
+            .with_hint("a table saved with its row numbers has such a column: save it without them"));
     }
-    let mut known = HashSet::new();
-    if let Some(name) = names.iter().find(|name| !known.insert(*name)) {
-        return error(
-            "names that differ",
-            format!("'{}' twice", shown(name)),
-            "columns are matched by name: give each its own",
-        );
-    }
+    check_distinct(path, "names that differ", names).map_err(|error| error.at(Place::Line(1)))?;
     // Numbers 0, 1, 2, … are what a table library writes for columns without names; other numbers are data.
     let counts_up = names.len() >= 3 && names.iter().enumerate().all(|(column, name)| *name == column.to_string());
-    if !counts_up && names.iter().all(|name| parse_number(name).is_some()) {
-        return error(
-            "a header line with column names",
-            format!("only numbers: '{}'", shown(&names.join(","))),
-            "add a first line that names the columns",
-        );
-    }
-    Ok(())
+    let are_names = counts_up || names.iter().any(|name| parse_number(name).is_none());
+    let found = || format!("only numbers: '{}'", shown(&names.join(",")));
+    let refuse = || error("a header line with column names", found());
+    ensure(are_names, || refuse().with_hint("add a first line that names the columns"))
+}
+
+/// Refuses a name that two columns have.
+pub(crate) fn check_distinct(path: &Path, expected: &str, names: &[String]) -> Result<()> {
+    let mut known = HashSet::new();
+    names.iter().try_for_each(|name| {
+        let refuse = || Error::content(path, expected, format!("'{}' twice", shown(name)));
+        ensure(known.insert(name), || refuse().with_hint("columns are matched by name: give each its own"))
+    })
 }
 
 /// A cell as messages show it: not too long.

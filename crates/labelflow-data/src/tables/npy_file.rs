@@ -16,7 +16,7 @@ use super::foreign_decoder::guarded;
 use super::open_input;
 use super::packed_text::{open_text, stream_error};
 use super::unpacking::{Unpacking, most_unpacked, too_much};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// What a file should hold.
 const WHOLE: &str = "a whole npy array";
@@ -115,9 +115,7 @@ impl NpyArray {
             };
             let entry = archive.by_name(&entry).map_err(refuse)?;
             // Better to know at once; but the archive may say less than it holds.
-            if entry.size() > most {
-                return Err(stream_error(path, WHOLE, too_much(most)));
-            }
+            ensure(entry.size() <= most, || stream_error(path, WHOLE, too_much(most)))?;
             Self::parse(path, Unpacking::new(entry, most)).map(Some)
         })
     }
@@ -162,7 +160,7 @@ impl NpyArray {
             _ => return Err(refuse()),
         };
         let shape = parse_shape(&header).ok_or_else(refuse)?;
-        let bytes = read_body(path, &shape, element.size, reader)?;
+        let bytes = read_body(path, WHOLE, &shape, element.size, reader)?;
         Ok(Self { element, is_big_endian, is_fortran, shape, bytes })
     }
 }
@@ -196,29 +194,26 @@ fn chosen_entry(path: &Path, entries: &[String], names: &[&str]) -> Result<Strin
 
 fn read_header(path: &Path, reader: &mut impl Read) -> Result<String> {
     let mut start = [0; 8];
-    read_exact(path, reader, &mut start)?;
-    if &start[..6] != MAGIC {
-        return Err(Error::content(path, "an npy array", "other bytes"));
-    }
+    read_exact(path, WHOLE, reader, &mut start)?;
+    ensure(&start[..6] == MAGIC, || Error::content(path, "an npy array", "other bytes"))?;
     let mut length = [0; 4];
     let n_bytes = if start[6] == 1 { 2 } else { 4 };
-    read_exact(path, reader, &mut length[..n_bytes])?;
+    read_exact(path, WHOLE, reader, &mut length[..n_bytes])?;
     let length = u32::from_le_bytes(length);
-    if length > LONGEST_HEADER {
-        let expected = format!("a header of at most {LONGEST_HEADER} bytes");
-        return Err(Error::content(path, expected, length));
-    }
+    let expected = || format!("a header of at most {LONGEST_HEADER} bytes");
+    ensure(length <= LONGEST_HEADER, || Error::content(path, expected(), length))?;
     let mut header = vec![0; length as usize];
-    read_exact(path, reader, &mut header)?;
+    read_exact(path, WHOLE, reader, &mut header)?;
     Ok(String::from_utf8_lossy(&header).trim().to_owned())
 }
 
-fn read_exact(path: &Path, reader: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
-    reader.read_exact(bytes).map_err(|source| stream_error(path, WHOLE, source))
+/// Reads so many bytes of what should be a file of this kind.
+pub(crate) fn read_exact(path: &Path, whole: &str, reader: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
+    reader.read_exact(bytes).map_err(|source| stream_error(path, whole, source))
 }
 
 /// Reads what the header claims, growing with what arrives: a false claim is an error, not an allocation.
-fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Result<Vec<u8>> {
+pub(crate) fn read_body(path: &Path, whole: &str, shape: &[usize], size: usize, reader: impl Read) -> Result<Vec<u8>> {
     // ndarray refuses shapes whose non-zero lengths overflow, so an empty array with one is refused here.
     let mut lengths = shape.iter().filter(|&&length| length > 0);
     let n_nonzero = lengths.try_fold(size, |n, &length| n.checked_mul(length));
@@ -227,7 +222,7 @@ fn read_body(path: &Path, shape: &[usize], size: usize, reader: impl Read) -> Re
     let mut bytes = Vec::new();
     let limit = n_claimed.map_or(0, |n| n.saturating_add(1));
     let read = reader.take(limit).read_to_end(&mut bytes);
-    read.map_err(|source| stream_error(path, WHOLE, source))?;
+    read.map_err(|source| stream_error(path, whole, source))?;
     if n_claimed != Some(bytes.len() as u64) {
         let found = match n_claimed {
             Some(n) if n < bytes.len() as u64 => "more bytes than that".to_owned(),

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::open_input;
 use super::unpacking::gunzip;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// The first bytes of every gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -60,10 +60,8 @@ pub fn visit_lines(path: &Path, longest: u64, mut visit: impl FnMut(u64, &[u8]) 
         if n_read == 0 {
             break;
         }
-        if n_read as u64 > longest {
-            let expected = format!("a line of at most {longest} bytes");
-            return Err(Error::content(path, expected, "a longer one").at(Place::Line(number)));
-        }
+        let refuse = || Error::content(path, format!("a line of at most {longest} bytes"), "a longer one");
+        ensure(n_read as u64 <= longest, || refuse().at(Place::Line(number)))?;
         while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             line.pop();
         }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use labelflow_files::{InputFile, is_standard};
 use ndarray::{Array2, Axis};
 
-use super::cells::{NameCodes, Number, Numbers, into_table, parse_number};
+use super::cells::{NameCodes, Number, Numbers, into_table, parse_number, shown_number};
 use super::csv_file::{find_row, read_header, visit_rows};
 use super::npy_file::NpyArray;
 use super::open_input;
 use super::parquet::ParquetFile;
 use crate::inputs::{KeyColumn, RowNames};
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,21 +117,26 @@ impl TableFile {
             Format::Separated(separator) => (read_header(path, separator)?, Content::Csv(separator)),
             Format::Parquet => {
                 let file = ParquetFile::open(path)?;
-                (file.names().to_vec(), Content::Parquet(file))
+                (file.names.clone(), Content::Parquet(file))
             }
-            Format::Npy | Format::Npz => {
-                let array = NpyArray::read(path, array_names)?;
-                let shape = array.shape();
-                if shape.contains(&0) {
-                    let found = format!("an array of shape {shape:?}");
-                    return Err(Error::content(path, "at least one row and one column", found));
-                }
-                let n_columns = shape.iter().skip(1).product();
-                let names = (0..n_columns).map(|column: usize| column.to_string()).collect();
-                (names, Content::Array(array))
-            }
+            Format::Npy | Format::Npz => return Self::of_array(path, NpyArray::read(path, array_names)?, file),
         };
         Ok(Self { path: path.to_owned(), names, key: None, content, _file: file })
+    }
+
+    fn of_array(path: &Path, array: NpyArray, file: InputFile) -> Result<Self> {
+        let shape = array.shape();
+        let refuse = || Error::content(path, "at least one row and one column", format!("an array of shape {shape:?}"));
+        ensure(!shape.contains(&0), refuse)?;
+        let n_columns = shape.iter().skip(1).product();
+        let names = (0..n_columns).map(|column: usize| column.to_string()).collect();
+        Ok(Self { path: path.to_owned(), names, key: None, content: Content::Array(array), _file: file })
+    }
+
+    /// Opens the array with this name, if the file is an npz archive that has one.
+    pub(crate) fn open_array(path: &Path, name: &str) -> Result<Option<Self>> {
+        let file = open_input(path)?;
+        NpyArray::read_named(path, name)?.map(|array| Self::of_array(path, array, file)).transpose()
     }
 
     /// Opens a table whose columns have names.
@@ -143,6 +148,7 @@ impl TableFile {
     }
 
     /// Opens a text whose cells are separated by this byte.
+    #[cfg(feature = "catalog")]
     pub(crate) fn open_separated(path: &Path, separator: u8) -> Result<Self> {
         Self::open_as(path, (Format::Separated(separator), open_input(path)?), &[])
     }
@@ -154,36 +160,28 @@ impl TableFile {
             (None, _) => self.column(key.name()).map(KeyCells::Column),
             (Some(_), _) => NpyArray::read_named(&self.path, key.name())?.map(KeyCells::Array),
         };
-        self.key = cells.map(|cells| (key.clone(), cells));
-        match (&self.key, key) {
-            (None, KeyColumn::Named(name)) => {
-                let expected = format!("a column '{name}', which names the rows");
-                let error = match self.array() {
-                    Some(_) => self.error(expected, "an array, whose columns have no names"),
-                    None => self.other_columns(expected),
-                };
-                Err(error.with_hint(KeyColumn::MISSING))
-            }
-            _ => Ok(self),
-        }
+        self.key = key.found(cells, |expected| match self.array() {
+            Some(_) => self.error(expected, "an array, whose columns have no names"),
+            None => self.other_columns(expected),
+        })?;
+        Ok(self)
     }
 
     /// The column that names the rows, and their names, if they have some.
     pub(crate) fn keys(&self) -> Result<Option<(&KeyColumn, RowNames)>> {
         let Some((key, cells)) = &self.key else { return Ok(None) };
-        let names = match cells {
-            KeyCells::Array(array) => RowNames::of_numbers(array.numbers().iter().copied()),
-            KeyCells::Column(_) if *key != KeyColumn::Row => None,
-            KeyCells::Column(column) => {
-                self.numbers::<f64>(&[*column])?.ok().and_then(|numbers| RowNames::of_numbers(numbers.into_iter()))
+        let column = match cells {
+            KeyCells::Column(column) => *column,
+            KeyCells::Array(array) => {
+                let names = RowNames::of_numbers(array.numbers().iter().copied());
+                let refuse = || self.error("whole numbers", "others").in_column(key.name());
+                return Ok(Some((key, names.ok_or_else(refuse)?)));
             }
         };
-        let names = match (names, cells) {
-            (Some(names), _) => names,
-            (None, KeyCells::Column(column)) => RowNames::Texts(self.texts(*column)?),
-            (None, KeyCells::Array(_)) => {
-                return Err(self.error("whole numbers", "others").in_column(key.name()));
-            }
+        let numbers = if *key == KeyColumn::Row { self.numbers::<f64>(&[column])?.ok() } else { None };
+        let names = match numbers.and_then(|numbers| RowNames::of_numbers(numbers.into_iter())) {
+            Some(names) => names,
+            None => RowNames::Texts(self.texts(column)?),
         };
         Ok(Some((key, names)))
     }
@@ -256,6 +254,29 @@ impl TableFile {
                 let all = array.numbers().into_iter().collect();
                 Ok(Ok(into_table(all, self.names.len()).select(Axis(1), columns)))
             }
+        }
+    }
+
+    /// A column as numbers, all of which `accept`.
+    pub(crate) fn checked_numbers(
+        &self,
+        column: usize,
+        expected: &str,
+        accept: impl Fn(f64) -> bool,
+    ) -> Result<Vec<f64>> {
+        let values = self.numbers::<f64>(&[column])??.into_iter().collect::<Vec<_>>();
+        match values.iter().position(|&value| !accept(value)) {
+            None => Ok(values),
+            Some(row) => Err(self.cell_error(row, column, expected, shown_number(values[row]))),
+        }
+    }
+
+    /// A column as codes of names, none of which may be missing.
+    pub(crate) fn checked_codes(&self, column: usize, expected: &str, codes: &mut NameCodes) -> Result<Vec<usize>> {
+        let cells = self.name_codes(&[column], codes)?;
+        match cells.iter().position(|&code| code == NameCodes::ABSENT) {
+            None => Ok(cells.into_iter().map(|code| code as usize).collect()),
+            Some(row) => Err(self.cell_error(row, column, expected, "none")),
         }
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::inputs::vote_cells::named_votes;
 use crate::tables::read_text;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Keyword labelers for the same classes.
 ///
@@ -120,23 +120,20 @@ impl KeywordLabelers {
                 }
             }
         }
-        let names = self.labelers.iter().map(KeywordLabeler::shown_name).collect::<Vec<_>>();
-        Ok(named_votes(votes, &self.classes, Some(&names))?)
+        Ok(named_votes(votes, &self.classes, Some(&self.names()))?)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.labelers.iter().map(KeywordLabeler::shown_name).collect()
     }
 
     /// Every labeler ready to vote.
     fn voters(&self) -> Result<Vec<Voter>> {
-        let n_most = usize::from(ABSTAIN);
-        if !(2..=n_most).contains(&self.classes.len()) {
-            let expected = format!("2 to {n_most} names");
-            return Err(Error::config("classes", expected, self.classes.len()));
-        }
+        let refuse = || Error::config("classes", format!("2 to {ABSTAIN} names"), self.classes.len());
+        ensure((2..=usize::from(ABSTAIN)).contains(&self.classes.len()), refuse)?;
         check_distinct("classes", &self.classes)?;
-        if self.labelers.is_empty() {
-            return Err(Error::config("labelers", "at least one", "none"));
-        }
-        let names = self.labelers.iter().map(KeywordLabeler::shown_name).collect::<Vec<_>>();
-        check_distinct("labelers", &names)?;
+        ensure(!self.labelers.is_empty(), || Error::config("labelers", "at least one", "none"))?;
+        check_distinct("labelers", &self.names())?;
         self.labelers.iter().map(|labeler| labeler.voter(&self.classes)).collect()
     }
 }
@@ -158,13 +155,10 @@ impl KeywordLabeler {
             let expected = format!("a class among {}", classes.join(", "));
             Error::config(&setting, expected, format!("'{}'", self.class))
         })?;
-        if self.keywords.is_empty() {
-            return Err(Error::config(setting, "at least one keyword", "none"));
-        }
+        ensure(!self.keywords.is_empty(), || Error::config(&setting, "at least one keyword", "none"))?;
         // An empty keyword is a part of every text.
-        if self.keywords.iter().any(|keyword| keyword.trim().is_empty()) {
-            return Err(Error::config(setting, "keywords with letters", "an empty one"));
-        }
+        let refuse = || Error::config(setting, "keywords with letters", "an empty one");
+        ensure(!self.keywords.iter().any(|keyword| keyword.trim().is_empty()), refuse)?;
         let keywords = self.keywords.iter().map(|keyword| keyword.to_lowercase()).collect();
         Ok(Voter { class: class as u8, keywords })
     }
@@ -172,10 +166,9 @@ impl KeywordLabeler {
 
 fn check_distinct(setting: &str, names: &[String]) -> Result<()> {
     let mut known = std::collections::HashSet::new();
-    match names.iter().find(|name| !known.insert(name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(Error::config(setting, "names that differ", format!("'{name}' twice"))),
-    }
+    names.iter().try_for_each(|name| {
+        ensure(known.insert(name), || Error::config(setting, "names that differ", format!("'{name}' twice")))
+    })
 }
 
 #[cfg(test)]

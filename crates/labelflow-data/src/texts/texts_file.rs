@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::Result;
 use crate::inputs::{KeyColumn, Keyed};
 use crate::tables::table::TableFile;
+use crate::{Result, ensure};
 
 /// Reads a column of texts: csv, tsv or parquet. A missing cell is an empty text.
 ///
@@ -19,9 +19,7 @@ use crate::tables::table::TableFile;
 pub fn read_texts(path: &Path, column: &str, key: &KeyColumn) -> Result<Keyed<Vec<String>>> {
     let table = TableFile::open_named(path)?.with_key(key)?;
     let texts = table.texts(table.required_column(column)?)?;
-    if texts.is_empty() {
-        return Err(table.error("at least one row", "none"));
-    }
+    ensure(!texts.is_empty(), || table.error("at least one row", "none"))?;
     Keyed::of(&table, texts)
 }
 

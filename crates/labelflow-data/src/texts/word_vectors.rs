@@ -15,7 +15,7 @@ use ndarray::ArrayView1;
 
 use crate::tables::cells::into_table;
 use crate::tables::packed_text::visit_lines;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The longest line worth reading: a word and some ten thousand numbers.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -133,14 +133,10 @@ impl WordVectors {
                 values.extend(sum.iter().map(|value| value / n_tokens as f32));
             }
         }
-        if rows.is_empty() {
-            return Err(Error::config(
-                "word vectors",
-                "a vector for some token of some document",
-                format!("none for any of {} documents", documents.len()),
-            )
-            .with_hint("the vectors may be of words in lower case, or of another language"));
-        }
+        let found = || format!("none for any of {} documents", documents.len());
+        let refuse = || Error::config("word vectors", "a vector for some token of some document", found());
+        let hint = "the vectors may be of words in lower case, or of another language";
+        ensure(!rows.is_empty(), || refuse().with_hint(hint))?;
         let names = (0..self.d_features).map(|column| format!("vector{column}")).collect();
         let features = Features::with_names(into_table(values, self.d_features), names)?;
         Ok(AveragedDocuments { features, rows, dropped })

@@ -12,8 +12,8 @@ use labelflow::rows::SoftLabels;
 use labelflow::storage::{ModelFiles, ModelRecord, ModelTask};
 use labelflow::{Features, WeakSignals};
 use labelflow_data::inputs::{
-    LabelColumns, LabelExtras, LabelRows, RowNames, SignalsOptions, ValueLabels, read_signals, write_labels,
-    write_labels_with_as_they_come, write_value_labels, write_value_labels_as_they_come,
+    LabelColumns, LabelRows, RowNames, SignalsOptions, ValueLabels, read_signals, write_labels,
+    write_labels_as_they_come, write_value_labels, write_value_labels_as_they_come,
 };
 use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
@@ -81,18 +81,16 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             n_overruled += shares.filter(|share| **share < 0.5).count();
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
-            let extras = LabelExtras { agreement: labelled.agreement.as_deref(), sets: labelled.sets.as_deref() };
             let (rows, has_label) = (labelled.rows.as_ref(), labelled.has_label.as_deref());
-            Ok(push(LabelRows { labels, rows, has_label, extras })?)
+            let (agreement, sets) = (labelled.agreement.as_deref(), labelled.sets.as_deref());
+            Ok(push(LabelRows { labels, rows, has_label, agreement, sets })?)
         })
     };
     let (sets, agreement) = (model.certainty().sets.is_some(), votes.is_some());
     let columns = LabelColumns { key, sets, agreement };
     let counts = match in_memory {
         true => label(&mut |rows| write_labels(&args.out, &columns.key, rows, classes)),
-        false => write_labels_with_as_they_come(&args.out, classes, columns.clone(), |out| {
-            label(&mut |rows| out.push_rows(rows))
-        }),
+        false => write_labels_as_they_come(&args.out, classes, &columns, label),
     }?;
     warn_of_lost(&args.features, counts.n_lost, counts.first_lost, n_rows);
     if votes.is_some() {
@@ -277,9 +275,7 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
     };
     let mut counts = match in_memory {
         true => label(&mut |names, labels| write_value_labels(&args.out, &key, names, labels)),
-        false => write_value_labels_as_they_come(&args.out, &key, |out| {
-            label(&mut |names, labels| out.push_rows(names, labels))
-        }),
+        false => write_value_labels_as_they_come(&args.out, &key, label),
     }?;
     // A row on which the flow overflows is as bad as one with a feature that is missing.
     if let Some(first) = counts.first_lost {

@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray::Array2;
 
 use crate::tables::cells::into_table;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// A numeric table with its attribute names.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,9 +41,7 @@ pub fn read_arff(path: &Path) -> Result<ArffTable> {
             return Err(at(Error::cell(path, "@relation, @attribute or @data", line)));
         }
     }
-    if !is_data || names.is_empty() {
-        return Err(Error::content(path, "@attribute lines and then @data", "none"));
-    }
+    ensure(is_data && !names.is_empty(), || Error::content(path, "@attribute lines and then @data", "none"))?;
     let values = into_table(values, names.len());
     Ok(ArffTable { names, values })
 }
@@ -66,9 +64,7 @@ fn attribute_name(path: &Path, rest: &str) -> Result<String> {
 
 fn parse_row(path: &Path, line: &str, names: &[String], values: &mut Vec<f64>) -> Result<()> {
     let n_cells = line.split(',').count();
-    if n_cells != names.len() {
-        return Err(Error::content(path, format!("{} values", names.len()), n_cells));
-    }
+    ensure(n_cells == names.len(), || Error::content(path, format!("{} values", names.len()), n_cells))?;
     for (cell, name) in line.split(',').zip(names) {
         let cell = cell.trim().trim_matches(['\'', '"']);
         let value = cell.parse();

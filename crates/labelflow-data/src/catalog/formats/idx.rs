@@ -3,12 +3,13 @@
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use crate::tables::npy_file::{read_body, read_exact};
 use crate::tables::open_input;
-use crate::tables::packed_text::stream_error;
 use crate::tables::unpacking::gunzip;
 use crate::{Error, Result};
 
-const DAMAGED: &str = "the file is damaged: fetch it again";
+/// What a file should hold.
+const WHOLE: &str = "a whole gzipped IDX file";
 
 /// Bytes with a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,34 +24,21 @@ pub struct IdxArray {
 pub fn read_idx(path: &Path) -> Result<IdxArray> {
     let file = open_input(path)?;
     let n_bytes = file.n_bytes();
-    let mut reader = gunzip(BufReader::new(file), n_bytes);
+    parse(path, gunzip(BufReader::new(file), n_bytes))
+        .map_err(|error| error.with_hint("the file is damaged: fetch it again"))
+}
+
+fn parse(path: &Path, mut reader: impl Read) -> Result<IdxArray> {
     let mut magic = [0; 4];
-    reader.read_exact(&mut magic).map_err(|source| damaged(path, source))?;
+    read_exact(path, WHOLE, &mut reader, &mut magic)?;
     let [0, 0, 8, n_dimensions @ 1..=4] = magic else {
         return Err(Error::content(path, "an IDX file of unsigned bytes", format!("{magic:?}")));
     };
     let mut lengths = vec![[0; 4]; usize::from(n_dimensions)];
-    reader.read_exact(lengths.as_flattened_mut()).map_err(|source| damaged(path, source))?;
+    read_exact(path, WHOLE, &mut reader, lengths.as_flattened_mut())?;
     let shape: Vec<usize> = lengths.into_iter().map(|length| u32::from_be_bytes(length) as usize).collect();
-    let n_claimed = shape.iter().try_fold(1u64, |n, &length| n.checked_mul(length as u64));
-    // Read at most one byte more than claimed; memory grows with what arrives, not with the claim.
-    let limit = n_claimed.and_then(|n| n.checked_add(1)).unwrap_or(u64::MAX);
-    let mut bytes = Vec::new();
-    reader.take(limit).read_to_end(&mut bytes).map_err(|source| damaged(path, source))?;
-    if n_claimed != Some(bytes.len() as u64) {
-        let found = match n_claimed {
-            Some(n) if n < bytes.len() as u64 => "more".to_owned(),
-            _ => bytes.len().to_string(),
-        };
-        let expected = format!("{shape:?} bytes, as the header says");
-        return Err(Error::content(path, expected, found).with_hint(DAMAGED));
-    }
+    let bytes = read_body(path, WHOLE, &shape, 1, reader)?;
     Ok(IdxArray { shape, bytes })
-}
-
-/// A stream that ends early or is no gzip is a fault of the file; anything else, of the system.
-fn damaged(path: &Path, source: std::io::Error) -> Error {
-    stream_error(path, "a whole gzipped IDX file", source).with_hint(DAMAGED)
 }
 
 #[cfg(test)]

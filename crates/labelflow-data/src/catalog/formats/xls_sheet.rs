@@ -6,7 +6,7 @@ use calamine::{Data, DataType, Range, Reader, Xls, XlsError};
 
 use super::compound_file::CompoundFile;
 use crate::tables::foreign_decoder::guarded;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// One sheet of a workbook. Rows and columns count from 0.
 #[derive(Debug)]
@@ -19,15 +19,13 @@ impl XlsSheet {
     /// Reads the sheet with this name.
     pub fn read(path: &Path, sheet: &str) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
-        if !is_modest(&bytes) {
-            return Err(Error::content(path, "an Excel workbook", "a damaged one"));
-        }
+        ensure(is_modest(&bytes), || Error::content(path, "an Excel workbook", "a damaged one"))?;
         guarded(path, || {
             let refuse = |error: XlsError| Error::content(path, "an Excel workbook", error);
             let mut workbook = Xls::new(std::io::Cursor::new(bytes)).map_err(refuse)?;
-            if !workbook.sheet_names().iter().any(|name| name == sheet) {
-                return Err(Error::content(path, format!("a sheet '{sheet}'"), workbook.sheet_names().join(", ")));
-            }
+            let names = workbook.sheet_names();
+            let missing = || Error::content(path, format!("a sheet '{sheet}'"), names.join(", "));
+            ensure(names.iter().any(|name| name == sheet), missing)?;
             let cells = workbook.worksheet_range(sheet).map_err(refuse)?;
             Ok(Self { path: path.to_owned(), cells })
         })

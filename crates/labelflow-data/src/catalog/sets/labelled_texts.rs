@@ -10,11 +10,11 @@ use rand::seq::SliceRandom;
 
 use crate::catalog::catalog_entry::Source;
 use crate::catalog::{BoundsFrom, EvaluatedRows, WeakProblem};
-use crate::tables::csv_file::visit_records;
+use crate::tables::csv_file::visit_rows;
 use crate::tables::packed_text::visit_lines;
 use crate::tables::table::TableFile;
 use crate::texts::{KeywordLabelers, WordVectors, clean_text};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// The longest line worth reading in the list of words.
 const LONGEST_WORD: u64 = 1 << 20;
@@ -35,14 +35,7 @@ impl LabelledTexts {
     /// Reads a file whose columns are the class and the text, below a header.
     pub(crate) fn read(path: &Path, class_of: fn(&Path, &str) -> Result<usize>) -> Result<Self> {
         let mut texts = Self::default();
-        let mut is_header = true;
-        visit_records(path, b',', |record| {
-            if std::mem::take(&mut is_header) {
-                return Ok(());
-            }
-            if record.len() != 2 {
-                return Err(Error::content(path, "2 fields", record.len()));
-            }
+        visit_rows(path, b',', 2, |record| {
             texts.labels.push(class_of(path, &record[0])?);
             texts.raw.push(record[1].to_owned());
             Ok(())
@@ -91,10 +84,9 @@ pub(crate) fn text_problem(
     let all = 0..averaged.rows.len();
     let (test, others): (Vec<usize>, Vec<usize>) = all.partition(|row| is_test(averaged.rows[*row], is_covered(row)));
     let train: Vec<usize> = others.into_iter().filter(is_covered).collect();
-    if train.is_empty() || test.is_empty() {
-        let found = format!("{} and {}", train.len(), test.len());
-        return Err(Error::content(source.dir, "texts for training and for testing", found));
-    }
+    let found = format!("{} and {}", train.len(), test.len());
+    let refuse = || Error::content(source.dir, "texts for training and for testing", found);
+    ensure(!train.is_empty() && !test.is_empty(), refuse)?;
     let train = rows.select_rows(&train);
     let bounds = match source.options.bounds {
         BoundsFrom::Simulation => Bounds::constant(BOUND, &train.signals)?,
@@ -128,13 +120,9 @@ fn read_word_array(words: &Path, vectors: &Path) -> Result<WordVectors> {
         n_words += 1;
         Ok(())
     })?;
-    if n_words != values.nrows() {
-        let expected = format!("one word per row of the {} vectors", values.nrows());
-        return Err(Error::content(words, expected, n_words));
-    }
-    if values.iter().any(|value| !value.is_finite()) {
-        return Err(Error::content(vectors, "finite numbers", "others"));
-    }
+    let expected = || format!("one word per row of the {} vectors", values.nrows());
+    ensure(n_words == values.nrows(), || Error::content(words, expected(), n_words))?;
+    ensure(values.iter().all(|value| value.is_finite()), || Error::content(vectors, "finite numbers", "others"))?;
     let d_features = values.ncols();
     Ok(WordVectors { d_features, places, values: values.into_iter().collect() })
 }

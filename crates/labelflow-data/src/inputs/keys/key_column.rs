@@ -1,5 +1,7 @@
 //! Which column names the rows of tables.
 
+use crate::{Error, Result};
+
 /// The column of row numbers, which `predict` and `label` write.
 pub(crate) const ROW: &str = "row";
 
@@ -38,6 +40,18 @@ impl KeyColumn {
         }
     }
 
-    /// Advice where a table lacks its key.
-    pub(crate) const MISSING: &str = "every table must have the key; leave it out to match rows by place";
+    /// The column with the place where a table has it, or nothing where rows are told apart by their places. `other_columns` is what is wrong
+    /// with a table that must have it.
+    pub(crate) fn found<P>(
+        &self,
+        place: Option<P>,
+        other_columns: impl FnOnce(String) -> Error,
+    ) -> Result<Option<(Self, P)>> {
+        match (place, self) {
+            (_, Self::Place) | (None, Self::Row) => Ok(None),
+            (Some(place), _) => Ok(Some((self.clone(), place))),
+            (None, Self::Named(name)) => Err(other_columns(format!("a column '{name}', which names the rows"))
+                .with_hint("every table must have the key; leave it out to match rows by place")),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{KeyColumn, KeyHead, ROW, RowNames};
 use crate::tables::Column;
 use crate::tables::table::TableFile;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// What the rows of a file are called, and by which column.
 #[derive(Debug, Clone)]
@@ -41,9 +41,8 @@ impl RowKeys {
         let Some((key, names)) = table.keys()? else { return Ok(Self::by_place(&table.path, n_rows)) };
         let error =
             |row, expected, found: String| table.error(expected, found).at(table.place(row)).in_column(key.name());
-        if names.n_rows() != n_rows {
-            return Err(table.error(format!("{n_rows} keys, one per row"), names.n_rows()).in_column(key.name()));
-        }
+        let refuse = || table.error(format!("{n_rows} keys, one per row"), names.n_rows()).in_column(key.name());
+        ensure(names.n_rows() == n_rows, refuse)?;
         let twice = match &names {
             RowNames::Place(_) => None,
             RowNames::Numbers(numbers) => first_twice(numbers),
@@ -99,18 +98,12 @@ impl RowKeys {
     pub(super) fn order_of(&self, wanted: &Self) -> Result<Option<Vec<usize>>> {
         let (n_rows, n_wanted) = (self.names.n_rows(), wanted.names.n_rows());
         if let RowNames::Place(_) = self.names {
-            if n_rows != n_wanted {
-                let expected = format!("{n_wanted} rows, as many as {} has", wanted.path.display());
-                return Err(Error::content(&self.path, expected, n_rows));
-            }
-            if !wanted.names.count_up() {
-                let expected = format!(
-                    "a column '{}', since {} has one and is in another order",
-                    wanted.column,
-                    wanted.path.display()
-                );
-                return Err(Error::content(&self.path, expected, "none").with_hint("rows are matched by it"));
-            }
+            let (column, path) = (&wanted.column, wanted.path.display());
+            let expected = || format!("{n_wanted} rows, as many as {path} has");
+            ensure(n_rows == n_wanted, || Error::content(&self.path, expected(), n_rows))?;
+            let expected = || format!("a column '{column}', since {path} has one and is in another order");
+            let refuse = || Error::content(&self.path, expected(), "none").with_hint("rows are matched by it");
+            ensure(wanted.names.count_up(), refuse)?;
             return Ok(None);
         }
         if self.names == wanted.names {

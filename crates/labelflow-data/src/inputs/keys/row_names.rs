@@ -18,9 +18,13 @@ pub enum RowNames {
 impl RowNames {
     /// Row numbers, unless one of them is not whole. Other tools may have written 7.0 for 7.
     pub(crate) fn of_numbers(numbers: impl Iterator<Item = f64>) -> Option<Self> {
+        numbers.map(Self::whole).collect::<Option<_>>().map(Self::Numbers)
+    }
+
+    /// A row number, if it is whole.
+    pub(crate) fn whole(number: f64) -> Option<i64> {
         const LARGEST: f64 = 9e15;
-        let whole = |number: f64| (number.fract() == 0.0 && number.abs() <= LARGEST).then_some(number as i64);
-        numbers.map(whole).collect::<Option<_>>().map(Self::Numbers)
+        (number.fract() == 0.0 && number.abs() <= LARGEST).then_some(number as i64)
     }
 
     /// How many rows they are.
@@ -74,11 +78,7 @@ impl RowNames {
 
     /// As cells of a table.
     pub(crate) fn cells(&self) -> ColumnValues {
-        match self {
-            Self::Place(rows) => ColumnValues::Integers(rows.clone().map(|row| row as i64).collect()),
-            Self::Numbers(numbers) => ColumnValues::Integers(numbers.clone()),
-            Self::Texts(texts) => ColumnValues::Names(texts.clone()),
-        }
+        self.numbers().map_or_else(|| ColumnValues::Names(self.texts()), ColumnValues::Integers)
     }
 
     /// Numbers, if they are.

@@ -41,10 +41,10 @@ use labelflow_weak::rules::{Claim, Region, Rule};
 use super::claim_text::{EXPECTED, parse_claim};
 use super::rules_toml::{parse_toml, to_toml};
 use crate::inputs::RowKeys;
-use crate::tables::csv_file::{shown, visit_records};
+use crate::tables::csv_file::{read_header, shown, visit_rows};
 use crate::tables::table::Format;
 use crate::tables::{open_input, read_text};
-use crate::{Error, Result, write_atomically};
+use crate::{Error, Place, Result, ensure, write_atomically};
 
 const FEATURE: &str = "feature";
 const THRESHOLD: &str = "threshold";
@@ -77,22 +77,21 @@ pub struct RulesFile {
 pub fn read_rules(path: &Path, rows: Option<&RowKeys>) -> Result<RulesFile> {
     let _file = open_input(path)?;
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    let file = match extension.as_deref() {
-        Some("toml") => parse_toml(path, &read_text(path)?, rows)?,
-        None if is_toml(&read_text(path)?) => parse_toml(path, &read_text(path)?, rows)?,
-        None => match Format::of_first_bytes(path)? {
-            Format::Separated(separator) => RulesFile { rules: read_table(path, separator)?, range: None },
-            _ => return Err(Error::content(path, "rules as toml, csv or tsv", "another format")),
-        },
-        Some("csv") => RulesFile { rules: read_table(path, b',')?, range: None },
-        Some("tsv") => RulesFile { rules: read_table(path, b'\t')?, range: None },
+    let is_toml = match extension.as_deref() {
+        Some(extension @ ("toml" | "csv" | "tsv")) => extension == "toml",
+        None => is_toml(&read_text(path)?),
         Some(other) => {
             return Err(Error::content(path, "one of the extensions toml, csv, tsv", format!("'{other}'")));
         }
     };
-    if file.rules.is_empty() {
-        return Err(Error::content(path, "at least one rule", "none"));
-    }
+    let file = match is_toml {
+        true => parse_toml(path, &read_text(path)?, rows)?,
+        false => match Format::of_input(path)? {
+            (Format::Separated(separator), _) => RulesFile { rules: read_table(path, separator)?, range: None },
+            _ => return Err(Error::content(path, "rules as toml, csv or tsv", "another format")),
+        },
+    };
+    ensure(!file.rules.is_empty(), || Error::content(path, "at least one rule", "none"))?;
     Ok(file)
 }
 
@@ -109,19 +108,14 @@ fn is_toml(text: &str) -> bool {
 }
 
 fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
-    let mut columns: Option<Vec<String>> = None;
+    let columns = read_header(path, separator)?;
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    let is_known = columns.iter().all(|name| [FEATURE, THRESHOLD, ABOVE, BELOW, NAME].contains(&name.as_str()));
+    let is_good = is_known && has(FEATURE) && has(THRESHOLD) && (has(ABOVE) || has(BELOW));
+    let refuse = || Error::content(path, HEADER, shown(&columns.join(", "))).at(Place::Line(1));
+    ensure(is_good, refuse)?;
     let mut rules = Vec::new();
-    visit_records(path, separator, |record| {
-        let Some(columns) = &columns else {
-            let names = record.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
-            check_header(path, &names)?;
-            columns = Some(names);
-            return Ok(());
-        };
-        if record.len() != columns.len() {
-            let expected = format!("{} fields, as many as the header has", columns.len());
-            return Err(Error::content(path, expected, record.len()));
-        }
+    visit_rows(path, separator, columns.len(), |record| {
         let cell = |name: &str| {
             let column = columns.iter().position(|column| column == name);
             column.map_or("", |column| record[column].trim())
@@ -130,16 +124,6 @@ fn read_table(path: &Path, separator: u8) -> Result<Vec<Rule>> {
         Ok(())
     })?;
     Ok(rules)
-}
-
-fn check_header(path: &Path, names: &[String]) -> Result<()> {
-    let known = [FEATURE, THRESHOLD, ABOVE, BELOW, NAME];
-    let is_known = names.iter().all(|name| known.contains(&name.as_str()));
-    let has = |needed: &str| names.iter().filter(|name| *name == needed).count() == 1;
-    if is_known && has(FEATURE) && has(THRESHOLD) && (has(ABOVE) || has(BELOW)) {
-        return Ok(());
-    }
-    Err(Error::content(path, HEADER, shown(&names.join(", "))))
 }
 
 /// The rules of a line: one a side that has a claim.
@@ -152,9 +136,7 @@ fn parse_line<'cell>(path: &Path, cell: impl Fn(&str) -> &'cell str) -> Result<V
         Error::content(path, expected, found).in_column(column)
     };
     let feature = cell(FEATURE);
-    if feature.is_empty() {
-        return Err(error(FEATURE, "the name of a feature"));
-    }
+    ensure(!feature.is_empty(), || error(FEATURE, "the name of a feature"))?;
     let threshold = cell(THRESHOLD).parse().ok().filter(|threshold: &f64| threshold.is_finite());
     let threshold = threshold.ok_or_else(|| error(THRESHOLD, "a number"))?;
     let claim = |column: &str| match cell(column) {
@@ -162,9 +144,7 @@ fn parse_line<'cell>(path: &Path, cell: impl Fn(&str) -> &'cell str) -> Result<V
         text => parse_claim(text).map(Some).ok_or_else(|| error(column, EXPECTED)),
     };
     let sides = [claim(ABOVE)?, claim(BELOW)?];
-    if sides == [None, None] {
-        return Err(error(ABOVE, "a claim about the rows above or below the threshold"));
-    }
+    ensure(sides != [None, None], || error(ABOVE, "a claim about the rows above or below the threshold"))?;
     let name = Some(cell(NAME)).filter(|name| !name.is_empty());
     Ok(threshold_rules(name, feature, threshold, sides))
 }
@@ -229,7 +209,7 @@ mod tests {
             (&*format!("{header}x,1,,\n"), "column 'above': expected a claim about the rows"),
             (&*format!("{header}x,1,2\n"), "line 2: expected 4 fields"),
             (header, "expected at least one rule, found none"),
-            ("", "at least one rule"),
+            ("", "expected a header line with column names, found an empty file"),
         ] {
             let error = read("r.csv", text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

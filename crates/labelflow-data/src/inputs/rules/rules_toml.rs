@@ -112,10 +112,7 @@ impl<'file> Table<'file> {
     }
 
     fn tables(&self, key: &str, expected: &str) -> Result<Option<Vec<Table<'file>>>> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let DeValue::Array(values) = value.get_ref() else {
-            return Err(self.error(key, expected, describe(value.get_ref())));
-        };
+        let Some(values) = self.read(key, expected, DeValue::as_array)? else { return Ok(None) };
         let tables = values.iter().map(|value| match value.get_ref() {
             DeValue::Table(table) => Ok(Table { table, span: value.span(), ..*self }),
             other => Err(self.error(key, expected, describe(other))),
@@ -244,21 +241,20 @@ impl<'file> Table<'file> {
     }
 
     fn claim(&self) -> Result<Claim> {
-        let keys = ["mean", "mean_between", "median", "median_between", "quantile"];
-        let key = self.only_one_of(&keys)?;
-        let (statistic, exact, between) = if key == "quantile" {
-            let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
-            self.only_one_of(&["value", "value_between"])?;
-            (Statistic::Quantile(level), "value", "value_between")
-        } else if let Some(value) = ["value", "value_between"].into_iter().find(|key| self.has(key)) {
-            return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
-        } else if key.starts_with("mean") {
-            (Statistic::Mean, "mean", "mean_between")
-        } else {
-            (Statistic::Quantile(0.5), "median", "median_between")
+        let key = self.only_one_of(&["mean", "mean_between", "median", "median_between", "quantile"])?;
+        let (statistic, exact, between) = match key {
+            "quantile" => {
+                let level = self.required("quantile", "a number between 0 and 1", Self::number)?;
+                self.only_one_of(&["value", "value_between"])?;
+                (Statistic::Quantile(level), "value", "value_between")
+            }
+            "mean" | "mean_between" => (Statistic::Mean, "mean", "mean_between"),
+            _ => (Statistic::Quantile(0.5), "median", "median_between"),
         };
-        let values = (self.number(exact)?, self.pair(between)?, self.number("tolerance")?);
-        let (lower, upper) = match values {
+        if let Some(value) = ["value", "value_between"].into_iter().find(|value| key != "quantile" && self.has(value)) {
+            return Err(self.error(value, "a quantile beside it", format!("'{key}'")));
+        }
+        let (lower, upper) = match (self.number(exact)?, self.pair(between)?, self.number("tolerance")?) {
             (Some(value), _, None) => (value, value),
             (Some(value), _, Some(tolerance)) => (value - tolerance, value + tolerance),
             (None, Some(between), None) => between,
@@ -309,14 +305,11 @@ fn pair(lower: f64, upper: f64) -> Value {
 }
 
 fn region_entries(region: &Region) -> Vec<(&'static str, Value)> {
+    let side = |feature: &str, side, threshold: f64| vec![("feature", feature.into()), (side, threshold.into())];
     match region {
         Region::All => vec![("all", true.into())],
-        Region::AtLeast { feature, threshold } => {
-            vec![("feature", feature.clone().into()), ("at_least", (*threshold).into())]
-        }
-        Region::Below { feature, threshold } => {
-            vec![("feature", feature.clone().into()), ("below", (*threshold).into())]
-        }
+        Region::AtLeast { feature, threshold } => side(feature, "at_least", *threshold),
+        Region::Below { feature, threshold } => side(feature, "below", *threshold),
         Region::AllOf(regions) => {
             let conditions = regions.iter().map(|region| table(region_entries(region)));
             vec![("where", conditions.collect::<Vec<_>>().into())]
@@ -333,8 +326,7 @@ fn claim_entries(claim: &Claim) -> Vec<(&'static str, Value)> {
     match claim.statistic {
         Statistic::Mean => vec![(if is_exact { "mean" } else { "mean_between" }, value)],
         Statistic::Quantile(level) => {
-            let key = if is_exact { "value" } else { "value_between" };
-            vec![("quantile", level.into()), (key, value)]
+            vec![("quantile", level.into()), (if is_exact { "value" } else { "value_between" }, value)]
         }
     }
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray, downcast_integer_array};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::{Error, Result};
@@ -33,51 +32,39 @@ pub(crate) fn column_as(array: &ArrayRef, kind: &DataType, path: &Path, name: &s
     })
 }
 
-/// The cells of a column of one type through a function; null stays null.
+/// The cells of a column of one type as numbers; null stays null.
 macro_rules! mapped {
-    ($array:expr, $type:ty, $into:ty, $convert:expr) => {
-        $array.as_primitive::<$type>().unary::<_, $into>($convert)
+    ($array:expr, $type:ty, $convert:expr) => {
+        $array.as_primitive::<$type>().unary::<_, Float64Type>($convert)
     };
 }
 
 fn whole_numbers(array: &ArrayRef) -> Option<Int64Array> {
-    Some(match array.data_type() {
-        DataType::Int8 => mapped!(array, Int8Type, Int64Type, i64::from),
-        DataType::Int16 => mapped!(array, Int16Type, Int64Type, i64::from),
-        DataType::Int32 => mapped!(array, Int32Type, Int64Type, i64::from),
-        DataType::Int64 => array.as_primitive::<Int64Type>().clone(),
-        DataType::UInt8 => mapped!(array, UInt8Type, Int64Type, i64::from),
-        DataType::UInt16 => mapped!(array, UInt16Type, Int64Type, i64::from),
-        DataType::UInt32 => mapped!(array, UInt32Type, Int64Type, i64::from),
-        DataType::UInt64 => {
-            let column = array.as_primitive::<UInt64Type>();
-            column.try_unary::<_, Int64Type, _>(i64::try_from).ok()?
-        }
-        _ => return None,
-    })
+    downcast_integer_array!(
+        array => array.try_unary::<_, Int64Type, _>(i64::try_from).ok(),
+        _ => None,
+    )
 }
 
 fn numbers(array: &ArrayRef) -> Option<Float64Array> {
+    let unit = |scale: i8| 10_f64.powi(i32::from(scale));
     Some(match array.data_type() {
         DataType::Boolean => {
             let cells = array.as_boolean().iter();
             cells.map(|cell| cell.map(|truth| f64::from(u8::from(truth)))).collect()
         }
-        DataType::UInt64 => mapped!(array, UInt64Type, Float64Type, |value| value as f64),
-        DataType::Float16 => mapped!(array, Float16Type, Float64Type, f64::from),
-        DataType::Float32 => mapped!(array, Float32Type, Float64Type, f64::from),
+        DataType::UInt64 => mapped!(array, UInt64Type, |value| value as f64),
+        DataType::Float16 => mapped!(array, Float16Type, f64::from),
+        DataType::Float32 => mapped!(array, Float32Type, f64::from),
         DataType::Float64 => array.as_primitive::<Float64Type>().clone(),
         DataType::Decimal32(_, scale) => {
-            let unit = 10_f64.powi(i32::from(*scale));
-            mapped!(array, Decimal32Type, Float64Type, |value| f64::from(value) / unit)
+            mapped!(array, Decimal32Type, |value| value as f64 / unit(*scale))
         }
         DataType::Decimal64(_, scale) => {
-            let unit = 10_f64.powi(i32::from(*scale));
-            mapped!(array, Decimal64Type, Float64Type, |value| value as f64 / unit)
+            mapped!(array, Decimal64Type, |value| value as f64 / unit(*scale))
         }
         DataType::Decimal128(_, scale) => {
-            let unit = 10_f64.powi(i32::from(*scale));
-            mapped!(array, Decimal128Type, Float64Type, |value| value as f64 / unit)
+            mapped!(array, Decimal128Type, |value| value as f64 / unit(*scale))
         }
         _ => whole_numbers(array)?.unary(|value| value as f64),
     })

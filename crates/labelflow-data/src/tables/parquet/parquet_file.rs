@@ -19,7 +19,7 @@ use super::column_as::column_as;
 use crate::tables::cells::{Number, Numbers, into_table};
 use crate::tables::foreign_decoder::guarded;
 use crate::tables::open_input;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 pub(crate) const BATCH_ROWS: usize = 8192;
 
@@ -28,11 +28,13 @@ pub(crate) const BATCH_ROWS: usize = 8192;
 pub(crate) struct ParquetFile {
     path: PathBuf,
     file: InputFile,
-    names: Vec<String>,
-    types: Vec<DataType>,
-    n_rows: u64,
+    pub(crate) names: Vec<String>,
+    /// Types of the columns.
+    pub(crate) types: Vec<DataType>,
+    /// Number of rows, as the file says itself.
+    pub(crate) n_rows: u64,
     /// The rows of each row group.
-    row_groups: Vec<u64>,
+    pub(crate) row_groups: Vec<u64>,
 }
 
 impl ParquetFile {
@@ -53,26 +55,6 @@ impl ParquetFile {
                 row_groups: groups.map(|group| count(group.num_rows())).collect::<Result<_>>()?,
             })
         })
-    }
-
-    /// Column names.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// Number of rows, as the file says itself.
-    pub(crate) fn n_rows(&self) -> u64 {
-        self.n_rows
-    }
-
-    /// Types of the columns.
-    pub(crate) fn types(&self) -> &[DataType] {
-        &self.types
-    }
-
-    /// Number of rows of each row group.
-    pub(crate) fn row_groups(&self) -> &[u64] {
-        &self.row_groups
     }
 
     /// A reader of a run of rows, of which only the row groups that hold them are read.
@@ -195,11 +177,8 @@ pub(crate) fn number_table<T: Number>(
 
 /// Refuses a column that holds no numbers.
 pub(crate) fn check_number(path: &Path, column: &str, kind: &DataType) -> Result<()> {
-    if kind.is_numeric() || *kind == DataType::Boolean {
-        return Ok(());
-    }
-    let found = format!("values of type {kind}");
-    Err(Error::content(path, "numbers", found).in_column(column))
+    let refuse = || Error::content(path, "numbers", format!("values of type {kind}")).in_column(column);
+    ensure(kind.is_numeric() || *kind == DataType::Boolean, refuse)
 }
 
 /// A projection keeps the file's order; `columns` may have another.
@@ -254,7 +233,7 @@ mod tests {
         let path = folder.path().join("table.parquet");
         sample(&path);
         let parquet = ParquetFile::open(&path).unwrap();
-        assert_eq!(parquet.names(), ["small", "real", "flag", "name"]);
+        assert_eq!(parquet.names, ["small", "real", "flag", "name"]);
         let numbers = parquet.numbers::<f32>(&[2, 1, 0]).unwrap().unwrap();
         assert_eq!(numbers.row(0), array![1.0, 0.5, -1.0]);
         assert!(numbers[[1, 2]].is_nan());
@@ -293,7 +272,7 @@ mod tests {
             bytes[at] = byte;
             std::fs::write(&path, &bytes).unwrap();
             if let Ok(parquet) = ParquetFile::open(&path) {
-                for column in 0..parquet.names().len() {
+                for column in 0..parquet.names.len() {
                     let _ = parquet.numbers::<f32>(&[column]);
                     let _ = parquet.visit_cells(&[column], |_, _| Ok(()));
                 }

@@ -6,7 +6,7 @@ use crate::catalog::LabelledTable;
 use crate::catalog::sets::number_table::{number, two_class_table};
 use crate::tables::cells::into_table;
 use crate::tables::csv_file::visit_records;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// Names of the classes 0 and 1.
 pub(crate) const CLASSES: [&str; 2] = ["benign", "malignant"];
@@ -27,9 +27,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<LabelledTable> {
     let path = &paths[0];
     let mut values = Vec::new();
     visit_records(path, b',', |record| {
-        if record.len() != 32 {
-            return Err(Error::content(path, "32 fields", record.len()));
-        }
+        ensure(record.len() == 32, || Error::content(path, "32 fields", record.len()))?;
         for cell in record.iter().skip(2) {
             values.push(number(path, cell)?);
         }

@@ -8,7 +8,7 @@ use crate::catalog::LabelledTable;
 use crate::catalog::formats::XlsSheet;
 use crate::catalog::sets::number_table::{owned, two_class_table};
 use crate::tables::cells::into_table;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 const COLUMNS: [&str; 21] = [
     "LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width", "Min", "Max", "Nmax", "Nzeros",
@@ -35,10 +35,7 @@ fn read_all_classes(path: &Path) -> Result<Array2<f64>> {
         header.ok_or_else(|| Error::content(path, "a row with the names LB and CLASS", "none"))?;
     for (index, name) in COLUMNS.iter().enumerate() {
         let found = sheet.text(header, first + index);
-        if found != Some(name) {
-            let found = found.unwrap_or("nothing");
-            return Err(Error::content(path, format!("the column {name}"), found));
-        }
+        ensure(found == Some(name), || Error::content(path, format!("the column {name}"), found.unwrap_or("nothing")))?;
     }
     let mut values = Vec::new();
     // Sums stand below the data, after an empty row.

@@ -13,7 +13,7 @@ use crate::catalog::catalog_entry::Source;
 use crate::catalog::sets::number_table::{numbered_names, two_class_table};
 use crate::catalog::{LabelledTable, WeakProblem, simulate};
 use crate::tables::cells::into_table;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Result, ensure};
 
 /// Rows that carry two labels.
 const LABELLED_TWICE: [usize; 2] = [640, 1085];
@@ -69,10 +69,8 @@ fn read_number_lines(path: &Path, n_columns: usize) -> Result<Array2<f64>> {
             let value = cell.parse().map_err(|_| Error::cell(path, "a number", cell).at(place));
             values.push(value?);
         }
-        if values.len() - before != n_columns {
-            let found = values.len() - before;
-            return Err(Error::content(path, format!("{n_columns} numbers"), found).at(place));
-        }
+        let found = values.len() - before;
+        ensure(found == n_columns, || Error::content(path, format!("{n_columns} numbers"), found).at(place))?;
     }
     Ok(into_table(values, n_columns))
 }

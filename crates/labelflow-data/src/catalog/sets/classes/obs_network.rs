@@ -6,7 +6,7 @@ use crate::catalog::LabelledTable;
 use crate::catalog::sets::number_table::{owned, two_class_table};
 use crate::tables::cells::{into_table, parse_number};
 use crate::tables::csv_file::visit_records;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 const COLUMNS: &str = "node,utilised bandwidth rate,packet drop rate,full bandwidth,\
                        average delay time per second,percentage of lost packet rate,\
@@ -28,10 +28,8 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<LabelledTable> {
         if cells[0].starts_with(['@', '%']) {
             return Ok(());
         }
-        if cells.len() != columns.len() + 1 {
-            let expected = format!("{} fields", columns.len() + 1);
-            return Err(Error::content(path, expected, cells.len()));
-        }
+        let expected = || format!("{} fields", columns.len() + 1);
+        ensure(cells.len() == columns.len() + 1, || Error::content(path, expected(), cells.len()))?;
         let class = match cells[columns.len()] {
             "NB-No Block" => 0.0,
             "NB-Wait" => 1.0,

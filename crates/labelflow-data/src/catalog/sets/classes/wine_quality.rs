@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use ndarray::{Axis, concatenate};
 
-use crate::Result;
 use crate::catalog::catalog_entry::Source;
 use crate::catalog::sets::number_table::two_class_table;
 use crate::catalog::{LabelledTable, WeakProblem, simulate};
 use crate::tables::table::TableFile;
+use crate::{Result, ensure};
 
 /// The source of the weak signals splits this set always the same way, whatever the seed of a run.
 const SPLIT_SEED: u64 = 42;
@@ -23,9 +23,7 @@ fn read(paths: &[PathBuf]) -> Result<LabelledTable> {
     let mut names = Vec::new();
     for path in paths {
         let table = TableFile::open_separated(path, b';')?;
-        if table.names.len() != 12 {
-            return Err(table.error("12 columns", table.names.len()));
-        }
+        ensure(table.names.len() == 12, || table.error("12 columns", table.names.len()))?;
         tables.push(table.numbers::<f64>(&table.columns())??);
         names = table.names[..11].to_vec();
     }

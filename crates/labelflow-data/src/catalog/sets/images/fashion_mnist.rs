@@ -12,7 +12,7 @@ use crate::catalog::sets::number_table::{owned, rows_of_classes};
 use crate::catalog::simulated_problem::{scale, simulate_parts};
 use crate::catalog::{LabelledTable, WeakProblem};
 use crate::tables::cells::into_table;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 const N_PIXELS: usize = 784;
 
@@ -31,9 +31,7 @@ pub(crate) fn load(source: &Source<'_>, classes: [(u8, &str); 2]) -> Result<Weak
     let test = two_classes(dir, &scaler, &images, &labels, classes)?;
     let rows = (0..train.truth.n_rows()).collect::<Vec<_>>();
     let (simulation_rows, train_rows) = rows.split_at(rows.len() / 2);
-    if simulation_rows.is_empty() {
-        return Err(Error::content(dir, "several images of both classes", rows.len()));
-    }
+    ensure(!simulation_rows.is_empty(), || Error::content(dir, "several images of both classes", rows.len()))?;
     let simulation = train.select_rows(simulation_rows);
     let train = train.select_rows(train_rows);
     simulate_parts(train, simulation, test, &SIGNAL_PIXELS, source.options.bounds)
@@ -43,10 +41,9 @@ pub(crate) fn load(source: &Source<'_>, classes: [(u8, &str); 2]) -> Result<Weak
 fn read_images(images_path: &Path, labels_path: &Path) -> Result<(Array2<f32>, Vec<u8>)> {
     let (images, labels) = (read_idx(images_path)?, read_idx(labels_path)?);
     let n_images = labels.bytes.len();
-    if images.shape != [n_images, 28, 28] {
-        let expected = format!("{n_images} images of 28 by 28 pixels, as many as labels");
-        return Err(Error::content(images_path, expected, format!("{:?}", images.shape)));
-    }
+    let expected = || format!("{n_images} images of 28 by 28 pixels, as many as labels");
+    let refuse = || Error::content(images_path, expected(), format!("{:?}", images.shape));
+    ensure(images.shape == [n_images, 28, 28], refuse)?;
     let pixels = images.bytes.into_iter().map(f32::from).collect();
     Ok((into_table(pixels, N_PIXELS), labels.bytes))
 }

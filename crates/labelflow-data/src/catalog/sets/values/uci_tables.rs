@@ -155,7 +155,7 @@ mod tests {
         #[test]
         fn rows_without_a_label_are_dropped_and_other_gaps_stay() {
             let dir = crate::real_data_dir();
-            let table = read_air(&find("air-quality").unwrap().paths(&dir)).unwrap();
+            let table = read_air(&find("air-quality").unwrap().paths(&dir, &Default::default()).unwrap()).unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (8991, 12));
             assert_eq!(table.truth.extremes(), (0.1847, 2.231));
             let n_gaps = table.features.values().iter().filter(|&&value| value == -200.0).count();
@@ -167,7 +167,8 @@ mod tests {
         #[test]
         fn rows_with_gaps_are_dropped_and_the_other_label_is_no_feature() {
             let dir = crate::real_data_dir();
-            let table = read_forecast(&find("temperature-forecast").unwrap().paths(&dir)).unwrap();
+            let table = read_forecast(&find("temperature-forecast").unwrap().paths(&dir, &Default::default()).unwrap())
+                .unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (7588, 24));
             assert_eq!(table.truth.extremes(), (17.4, 38.9));
             assert!(table.features.names().iter().all(|name| !name.starts_with("Next")));
@@ -178,7 +179,7 @@ mod tests {
         #[test]
         fn counts_are_those_published() {
             let dir = crate::real_data_dir();
-            let table = read_bikes(&find("bike-sharing").unwrap().paths(&dir)).unwrap();
+            let table = read_bikes(&find("bike-sharing").unwrap().paths(&dir, &Default::default()).unwrap()).unwrap();
             assert_eq!((table.n_rows(), table.features.d_features()), (17_379, 12));
             assert_eq!(table.truth.extremes(), (1.0, 977.0));
             assert_eq!(table.truth.values()[..3], [16.0, 40.0, 32.0]);
