@@ -1,8 +1,10 @@
+# Of targets that can do several things at a time.
+JOBS ?= 1
 # Build output is outside the checkout, so a new clone reuses it.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/labelflow/target
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test las-test check wheel docs table1 table2 table3 table4 uncertainty beyond growth bench bench-peers
+.PHONY: help demo test las-test check wheel docs table1 table2 table3 table4 uncertainty beyond label-models hyper-model growth bench bench-peers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,21 +131,14 @@ SWAPS ?= 5000
 kill-test: nextest ## Kill training and every command that writes KILLS times at random moments (300), and replace a model SWAPS times while it is read (5000); a few minutes
 	LABELFLOW_KILLS=$$(( $(KILLS) / 2 )) LABELFLOW_SWAPS=$(SWAPS) cargo nextest run --workspace --success-output immediate -E 'binary(kills) + test(swapped_while_it_is_read)'
 
-# A target is a reader of crates/labelflow-testing, or `model` or `checkpoint`; FUZZ_TARGETS="csv ply" leaves out others. Inputs that fail
-# are in fuzz/artifacts/TARGET.
+# Fuzzing saved models compiles the tensor library, which takes long: FUZZ="--no-models" leaves them out, FUZZ="--targets csv,ply" chooses,
+# FUZZ="--sanitizer none" is four times as fast.
 MINUTES ?= 10
-FUZZ_TARGETS ?= $$(ls corpus | grep -vx seeds)
-# Fuzzing saved models compiles the tensor library, which takes long. FUZZ_FEATURES= leaves them out.
-FUZZ_FEATURES ?= --features models
-FUZZ_LIMITS = -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 -max_len=65536 -print_final_stats=1
+FUZZ ?=
 .PHONY: fuzz
-fuzz: ## Fuzz every reader and saved models, MINUTES=10 each (nightly compiler, cargo-fuzz; saved models compile for long)
+fuzz: ## Fuzz every reader and saved models, MINUTES=10 each, JOBS=1 at a time (nightly compiler, cargo-fuzz; compiles for long)
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-	cd fuzz && cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) seeds
-	cd fuzz && for target in $(FUZZ_TARGETS); do \
-		case $$target in model | checkpoint) program=$$target ;; *) program=reader ;; esac; mkdir -p artifacts/$$target; \
-		READER=$$target cargo +nightly fuzz run --fuzz-dir . $(FUZZ_FEATURES) $$program corpus/$$target -- \
-			-max_total_time=$$(( 60 * $(MINUTES) )) -artifact_prefix=artifacts/$$target/ $(FUZZ_LIMITS) || exit 1; done
+	$(PYTHON) tools/fuzz.py --minutes $(MINUTES) --jobs $(JOBS) $(FUZZ)
 
 .PHONY: test-devices
 test-devices: nextest ## Run the tests of GPUs (FEATURES=cuda or wgpu, on a machine with a GPU)
@@ -170,7 +165,6 @@ miri: ## Run the tests of unsafe blocks under Miri, but for those in Python's me
 	cd tools/unsafe_blocks && cargo +nightly miri test fused::matmul
 
 # Finished runs are kept, so an interrupted table resumes. JOBS=8 makes eight runs at a time.
-JOBS ?= 1
 RUN = cargo run --release --quiet --bin labelflow -- run --jobs $(JOBS)
 REPORT = cargo run --release --quiet --bin labelflow -- report
 
@@ -199,6 +193,16 @@ uncertainty: ## Compare ways to calibrate on the eleven sets of the first table,
 
 beyond: ## Compare flows with majority vote on ten classes, and on 73 sparse rules
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
+
+label-models: ## Compare label models on rules, crowds and ten kinds of planted votes (LABELFLOW_DATA names the data; minutes)
+	$(RUN) runs/label-models/*.toml --keep target/label-models --json target/label-models.json; status=$$?; \
+		test $$status -le 1 && $(PYTHON) tools/label_model_table.py target/label-models.json && exit $$status
+
+HYPER_TOOLS = $(CARGO_TARGET_DIR)/hyper-tools
+hyper-model: ## Train the label model `hyper` on synthetic votes and write its weights (installs PyTorch in a cache folder; half an hour)
+	$(PYTHON) -m venv $(HYPER_TOOLS)
+	$(HYPER_TOOLS)/bin/pip install --quiet --disable-pip-version-check torch numpy
+	$(HYPER_TOOLS)/bin/python tools/hyper_model/train.py
 
 growth: ## Measure time and memory of an epoch for 1k, 10k and 100k rows, and of label models up to ten million rows
 	cargo bench --workspace --bench growth

@@ -37,9 +37,46 @@ fn wrench(votes: &str, label: &str) -> String {
 }
 
 #[test]
-fn a_majority_vote_unless_another_model_is_named() {
+fn the_learned_label_model_unless_another_is_named() {
     let sandbox = Sandbox::with_problem();
     let ran = sandbox.labelflow(LABEL).succeeded();
+    assert!(ran.stdout.contains("hyper: 60 rows, 0 of them without a vote"), "{ran:?}");
+    let by_default = sandbox.read("out.csv");
+    sandbox.labelflow(&format!("{LABEL} --model hyper")).succeeded();
+    assert_eq!(sandbox.read("out.csv"), by_default);
+}
+
+#[test]
+fn rows_that_nobody_voted_on_have_no_label_unless_one_is_chosen() {
+    let sandbox = Sandbox::with_problem();
+    let votes = "a,b,c\nham,ham,ham\nspam,spam,\n,,\nham,ham,spam\nham,,ham\n";
+    sandbox.write("signals.csv", votes);
+    let label_of_silent_row = |flags: &str| {
+        sandbox.labelflow(&format!("{LABEL} {flags}")).succeeded();
+        let text = sandbox.read("out.csv");
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("row,label,p_ham,p_spam,n_votes"));
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows.iter().map(|row| row[4]).collect::<Vec<_>>(), ["3", "2", "0", "3", "2"]);
+        assert!(rows.iter().enumerate().all(|(row, cells)| row == 2 || !cells[1].is_empty()), "{text}");
+        rows[2][1].to_owned()
+    };
+    for model in ["hyper", "majority-vote"] {
+        assert_eq!(label_of_silent_row(&format!("--model {model}")), "");
+        assert_eq!(label_of_silent_row(&format!("--model {model} --unvoted majority")), "ham");
+        assert_eq!(label_of_silent_row(&format!("--model {model} --unvoted spam")), "spam");
+    }
+    assert_eq!(label_of_silent_row("--unvoted balance"), "ham");
+    sandbox.labelflow(&format!("{LABEL} --unvoted eggs")).failed_with(
+        "unvoted: expected empty, balance, majority or one of ham, spam, found 'eggs'",
+    );
+}
+
+#[test]
+fn a_majority_vote_by_name() {
+    let sandbox = Sandbox::with_problem();
+    let label = format!("{LABEL} --model majority-vote");
+    let ran = sandbox.labelflow(&label).succeeded();
     assert!(ran.stdout.contains("majority-vote: 60 rows, 0 of them without a vote"), "{ran:?}");
     assert_eq!(ran.stderr, "60 rows labelled in out.csv\n");
     let majority = labels(&sandbox.read("out.csv"));

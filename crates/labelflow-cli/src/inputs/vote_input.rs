@@ -23,6 +23,7 @@ use labelflow_data::inputs::{
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
+use crate::commands::label::unvoted::UnvotedRule;
 use crate::flags::{SignalsArgs, WrenchPart};
 use crate::terminal::output;
 
@@ -208,23 +209,28 @@ impl VoteInput {
         &self,
         path: &Path,
         classes: &[String],
+        unvoted: UnvotedRule,
         mut label: impl FnMut(&WeakSignals) -> anyhow::Result<SoftLabels>,
     ) -> anyhow::Result<u64> {
         match &self.rows {
             Rows::Memory { signals, keys, .. } => {
                 let labels = label(signals)?;
-                let rows = LabelRows { rows: Some(keys.names()), ..LabelRows::of(&labels) };
+                let (chosen, n_votes) = unvoted.choose(signals, &labels);
+                let (chosen, n_votes) = (Some(&chosen[..]), Some(&n_votes[..]));
+                let rows = LabelRows { rows: Some(keys.names()), chosen, n_votes, ..LabelRows::of(&labels) };
                 write_labels(path, &keys.head(), rows, classes)?;
                 Ok(labels.n_rows() as u64)
             }
             Rows::Parts(parts) => {
                 let table = parts.stream.parts().table();
-                let columns = LabelColumns { key: table.key_head(), ..LabelColumns::default() };
+                let columns = LabelColumns { key: table.key_head(), n_votes: true, ..LabelColumns::default() };
                 let mut names = table.names();
                 write_labels_as_they_come(path, classes, &columns, |push| {
                     parts.stream.visit(|signals| {
                         let (labels, names) = (label(signals)?, names.next_rows(signals.n_rows())?);
-                        anyhow::Ok(push(LabelRows { rows: Some(&names), ..LabelRows::of(&labels) })?)
+                        let (chosen, n_votes) = unvoted.choose(signals, &labels);
+                        let (chosen, n_votes) = (Some(&chosen[..]), Some(&n_votes[..]));
+                        anyhow::Ok(push(LabelRows { rows: Some(&names), chosen, n_votes, ..LabelRows::of(&labels) })?)
                     })
                 })?;
                 Ok(table.n_rows())

@@ -19,6 +19,8 @@ pub struct LabelColumns {
     pub sets: bool,
     /// The column `agreement`: the share of labelers that agree with the label.
     pub agreement: bool,
+    /// The column `n_votes`: how many labelers voted on the row.
+    pub n_votes: bool,
 }
 
 /// The labels of some rows.
@@ -28,18 +30,30 @@ pub struct LabelRows<'a> {
     pub labels: &'a SoftLabels,
     /// Their names; nothing for the numbers that follow those before.
     pub rows: Option<&'a RowNames>,
-    /// Whether a row has a label, or an empty cell instead of it; nothing if all have.
-    pub has_label: Option<&'a [bool]>,
+    /// The class of each row, or an empty cell instead of it (−1 in npz); nothing for the most probable class of every row.
+    pub chosen: Option<&'a [Option<usize>]>,
     /// The share of each row's labelers that agree with its label, nothing where all abstain: the column `agreement`.
     pub agreement: Option<&'a [Option<f64>]>,
     /// The classes that each row may have: the column `set`, their names with `|` between them, or the array `set` of zeros and ones.
     pub sets: Option<&'a [Vec<usize>]>,
+    /// How many labelers voted on each row: the column or array `n_votes`.
+    pub n_votes: Option<&'a [i64]>,
 }
 
 impl<'a> LabelRows<'a> {
+    /// The class of each row, where it has one.
+    pub(crate) fn classes(&self) -> Result<Vec<Option<usize>>> {
+        let Some(chosen) = self.chosen else { return Ok(self.labels.argmax().into_iter().map(Some).collect()) };
+        check_length("chosen", chosen.len(), self.labels)?;
+        let n_classes = self.labels.n_classes();
+        let is_class = chosen.iter().flatten().all(|&class| class < n_classes);
+        ensure(is_class, || Error::config("chosen", format!("classes from 0 to {}", n_classes - 1), "a larger number"))?;
+        Ok(chosen.to_vec())
+    }
+
     /// Labels of all of the next rows, without further columns.
     pub fn of(labels: &'a SoftLabels) -> Self {
-        Self { labels, rows: None, has_label: None, agreement: None, sets: None }
+        Self { labels, rows: None, chosen: None, agreement: None, sets: None, n_votes: None }
     }
 }
 
@@ -81,15 +95,10 @@ pub fn write_labels_as_they_come<T, E: From<Error>>(
 
 /// The columns of a table of labels, of which the first is given.
 fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: LabelRows<'_>) -> Result<Vec<Column>> {
-    let LabelRows { labels, has_label, .. } = rows;
+    let labels = rows.labels;
     check_classes(labels, classes)?;
     check_length("rows", key.values.len(), labels)?;
-    let has_label = has_label.unwrap_or_default();
-    if !has_label.is_empty() {
-        check_length("has_label", has_label.len(), labels)?;
-    }
-    let name = |(row, class): (usize, usize)| has_label.get(row).is_none_or(|&has| has).then(|| classes[class].clone());
-    let names = labels.argmax().into_iter().enumerate().map(name).collect();
+    let names = rows.classes()?.into_iter().map(|class| class.map(|class| classes[class].clone())).collect();
     let mut columns = vec![key, Column::new("label", ColumnValues::SomeNames(names))];
     for (class, p) in classes.iter().zip(labels.values().columns()) {
         columns.push(Column::new(format!("p_{class}"), ColumnValues::Reals(p.to_vec())));
@@ -105,6 +114,11 @@ fn label_columns(key: Column, classes: &[String], wanted: &LabelColumns, rows: L
         check_length("agreement", shares.len(), labels)?;
         let shares = shares.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
         columns.push(Column::new("agreement", ColumnValues::Reals(shares)));
+    }
+    if wanted.n_votes {
+        let n_votes = rows.n_votes.unwrap_or_default();
+        check_length("n_votes", n_votes.len(), labels)?;
+        columns.push(Column::new("n_votes", ColumnValues::Integers(n_votes.to_vec())));
     }
     Ok(columns)
 }

@@ -84,8 +84,8 @@ pub fn write_labels(path: &Path, key: &KeyHead, rows: LabelRows<'_>, classes: &[
         Format::Npy => return Err(refuse_npy(path)),
         Format::Separated(_) | Format::Parquet => {}
     }
-    let (sets, agreement) = (rows.sets.is_some(), rows.agreement.is_some());
-    let columns = LabelColumns { key: key.clone(), sets, agreement };
+    let (sets, agreement, n_votes) = (rows.sets.is_some(), rows.agreement.is_some(), rows.n_votes.is_some());
+    let columns = LabelColumns { key: key.clone(), sets, agreement, n_votes };
     write_labels_as_they_come(path, classes, &columns, |push| push(rows))
 }
 
@@ -93,7 +93,8 @@ fn write_archive(path: &Path, key: &KeyHead, rows: LabelRows<'_>) -> Result<()> 
     let labels = rows.labels;
     let hint = "rows without votes have no agreement, and an array has no empty place";
     ensure(rows.agreement.is_none(), || Error::content(path, "csv, tsv or parquet", "npz").with_hint(hint))?;
-    let indices = labels.argmax().iter().map(|&class| class as i64).collect::<Vec<_>>();
+    let index = |class: Option<usize>| class.map_or(-1, |class| class as i64);
+    let indices = rows.classes()?.into_iter().map(index).collect::<Vec<_>>();
     let shape = vec![labels.n_rows(), labels.n_classes()];
     let proba = NpzArray::Floats(shape.clone(), labels.values().iter().copied().collect());
     let mut arrays = vec![(COLUMN, NpzArray::Integers(&indices)), ("proba", proba)];
@@ -108,6 +109,10 @@ fn write_archive(path: &Path, key: &KeyHead, rows: LabelRows<'_>) -> Result<()> 
             set.iter().for_each(|&class| members[(row, class)] = 1.0);
         }
         arrays.push(("set", NpzArray::Floats(shape, members.into_iter().collect())));
+    }
+    if let Some(n_votes) = rows.n_votes {
+        check_length("n_votes", n_votes.len(), labels)?;
+        arrays.push(("n_votes", NpzArray::Integers(n_votes)));
     }
     write_atomically(path, |writer| write_npz(writer, &arrays))
 }

@@ -10,7 +10,7 @@
 use ndarray::Array2;
 
 use crate::label_models::SignalShape;
-use crate::votes::{ABSTAIN, VoteCounter, VotePatterns, Votes, WeakSignals, check_n_classes};
+use crate::votes::{ABSTAIN, VoteCounter, VotePatterns, Votes, WeakSignals, cast_votes, check_n_classes};
 use crate::{Error, Result, ensure};
 
 /// Distinct rows of votes, ascending, and how many rows have each, with the names of labelers and classes.
@@ -128,6 +128,16 @@ impl CountedVotes {
     pub fn with_classes(self, classes: Vec<String>) -> Result<Self> {
         super::signals::check_names("class names", &classes, self.n_classes())?;
         Ok(Self { classes, ..self })
+    }
+
+    /// The share of all votes that are for each class, `[n_classes]`; zeros without any vote.
+    pub fn vote_shares(&self) -> Vec<f64> {
+        let mut votes = vec![0.0; self.n_classes()];
+        for (row, count) in self.iter() {
+            cast_votes(row).for_each(|(_, class)| votes[class] += count as f64);
+        }
+        let n_votes = votes.iter().sum::<f64>().max(1.0);
+        votes.into_iter().map(|n| n / n_votes).collect()
     }
 
     /// The patterns as signals, one row each, in the order of [`iter`](Self::iter).

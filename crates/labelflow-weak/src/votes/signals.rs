@@ -220,6 +220,18 @@ impl WeakSignals {
         (0..self.n_rows()).filter(|&row| self.is_covered(row)).collect()
     }
 
+    /// How many labelers say anything of each row.
+    pub fn n_votes_of_rows(&self) -> Vec<usize> {
+        let n_votes = |row: usize| match &self.values {
+            SignalValues::Votes(votes) => votes.row_bytes(row).iter().filter(|&&vote| vote != ABSTAIN).count(),
+            SignalValues::Probabilities(p) => {
+                let labelers = p.index_axis(Axis(0), row);
+                labelers.outer_iter().filter(|p| p.iter().any(|p| !p.is_nan())).count()
+            }
+        };
+        (0..self.n_rows()).map(n_votes).collect()
+    }
+
     /// Number of rows on which every labeler abstains.
     pub fn n_uncovered(&self) -> usize {
         (0..self.n_rows()).filter(|&row| !self.is_covered(row)).count()

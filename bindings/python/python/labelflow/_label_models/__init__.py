@@ -15,6 +15,7 @@ from ._constrained_labels import ConstrainedLabels
 from ._data_programming import DataProgramming
 from ._dawid_skene import DawidSkene
 from ._flying_squid import FlyingSquid
+from ._hyper import HyperLabelModel
 from ._majority_vote import MajorityVote
 from ._metal import MeTaL
 from ._minimax_entropy import MinimaxEntropy
@@ -71,6 +72,7 @@ __all__ = [
     "DataProgramming",
     "DawidSkene",
     "FlyingSquid",
+    "HyperLabelModel",
     "LabelModel",
     "MajorityVote",
     "MeTaL",

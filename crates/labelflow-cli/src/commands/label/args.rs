@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use labelflow::label_models::{AnyLabelModel, Needs};
 
+use super::unvoted::Unvoted;
 use crate::flags::SignalsArgs;
 
-/// The label model that can do no worse than a majority vote.
-pub(crate) const DEFAULT_LABEL_MODEL: &str = "majority-vote";
+/// The label model for votes of which nothing is known.
+pub(crate) const DEFAULT_LABEL_MODEL: &str = "hyper";
 
 /// The label models that need to be told this of the labelers.
 fn that_need(needs: Needs) -> String {
@@ -76,6 +77,10 @@ pub(crate) struct LabelArgs {
     /// True labels, used only to evaluate the labels at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,
+    /// Label of rows that nobody voted on: 'empty', 'balance' (the most common class by the label model), 'majority' (the
+    /// class with the most votes), or a class
+    #[arg(long, value_name = "LABEL", default_value = "empty")]
+    pub(crate) unvoted: Unvoted,
     /// Where to write labels and probabilities: csv, tsv, parquet or npz
     #[arg(long, value_name = "FILE", default_value = "labels.csv")]
     pub(crate) out: PathBuf,

@@ -1,6 +1,7 @@
 //! `labelflow label`: labels from votes alone.
 
 pub(crate) mod args;
+pub(crate) mod unvoted;
 pub(crate) mod vote_labeler;
 
 use std::path::Path;
@@ -67,7 +68,9 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
         labeler.warn(&labeler.label(args.labels_for_eval.as_deref(), None)?);
         output::refuse_warnings()?;
     }
-    let labelled = labeler.label(args.labels_for_eval.as_deref(), Some(&args.out))?;
+    let vote_shares = || Ok(input.counted_for("--unvoted majority")?.vote_shares());
+    let unvoted = args.unvoted.rule(labeler.fitted.classes(), vote_shares)?;
+    let labelled = labeler.label(args.labels_for_eval.as_deref(), Some((&args.out, unvoted)))?;
     if let Some(path) = &args.save {
         labeler.fitted.save(path)?;
     }

@@ -10,6 +10,7 @@ use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{VoteCounter, VoteTally};
 use labelflow_data::inputs::SavedLabelModel;
 
+use super::unvoted::UnvotedRule;
 use crate::inputs::vote_input::VoteInput;
 use crate::terminal::output;
 
@@ -51,8 +52,9 @@ impl VoteLabeler {
         self.fitted.fitted().name()
     }
 
-    /// Labels all rows, compares the labels with a file of true ones if there is one, and writes them if `out` is named.
-    pub(crate) fn label(&self, truth: Option<&Path>, out: Option<&Path>) -> anyhow::Result<Labelled> {
+    /// Labels all rows, compares the labels with a file of true ones if there is one, and writes them if `out` is named, which also says what
+    /// rows without a vote get.
+    pub(crate) fn label(&self, truth: Option<&Path>, out: Option<(&Path, UnvotedRule)>) -> anyhow::Result<Labelled> {
         let place = || match truth {
             Some(path) => format!("{}, {}", self.place, path.display()),
             None => self.place.clone(),
@@ -85,7 +87,7 @@ impl VoteLabeler {
             anyhow::Ok(labels)
         };
         let n_written = match out {
-            Some(out) => self.input.write_labels(out, self.fitted.classes(), label)?,
+            Some((out, unvoted)) => self.input.write_labels(out, self.fitted.classes(), unvoted, label)?,
             None if patterns.is_some() => 0,
             None => self.input.visit(|signals| label(signals).map(|_| ())).map(|()| 0)?,
         };

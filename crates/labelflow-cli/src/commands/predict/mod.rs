@@ -81,13 +81,15 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             n_overruled += shares.filter(|share| **share < 0.5).count();
             let Some(labels) = &labelled.labels else { return Ok(()) };
             counts.n_labelled += labels.n_rows() as u64;
-            let (rows, has_label) = (labelled.rows.as_ref(), labelled.has_label.as_deref());
+            let rows = labelled.rows.as_ref();
+            let chosen = labelled.has_label.as_ref().map(|has_label| chosen(labels, has_label));
+            let chosen = chosen.as_deref();
             let (agreement, sets) = (labelled.agreement.as_deref(), labelled.sets.as_deref());
-            Ok(push(LabelRows { labels, rows, has_label, agreement, sets })?)
+            Ok(push(LabelRows { labels, rows, chosen, agreement, sets, n_votes: None })?)
         })
     };
     let (sets, agreement) = (model.certainty().sets.is_some(), votes.is_some());
-    let columns = LabelColumns { key, sets, agreement };
+    let columns = LabelColumns { key, sets, agreement, n_votes: false };
     let counts = match in_memory {
         true => label(&mut |rows| write_labels(&args.out, &columns.key, rows, classes)),
         false => write_labels_as_they_come(&args.out, classes, &columns, label),
@@ -187,6 +189,11 @@ struct Labelled {
     agreement: Option<Vec<Option<f64>>>,
     /// Good rows of which nothing is known.
     lost: Vec<usize>,
+}
+
+/// The most probable class of each row that has a label.
+fn chosen(labels: &SoftLabels, has_label: &[bool]) -> Vec<Option<usize>> {
+    labels.argmax().into_iter().zip(has_label).map(|(class, &has_label)| has_label.then_some(class)).collect()
 }
 
 impl Labelled {

@@ -1,0 +1,43 @@
+"""A label model that was trained on synthetic votes."""
+
+from __future__ import annotations
+
+from .._label_model import LabelModel
+
+
+class HyperLabelModel(LabelModel):
+    """A label model that was trained on synthetic votes, and needs no assumption of its own.
+
+    It has the two steps of Dawid and Skene's model. In place of the maximum of a likelihood, a small network weighs the
+    answers of each labeler. The default of the command line. An abstention says nothing; a row without a vote gets the
+    class balance.
+
+    Parameters
+    ----------
+    class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
+        The class balance: estimated by the network, the same for all classes, or given.
+    abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
+        How an abstention is written in votes that are numbers, see :class:`Signals`.
+    classes : sequence, default=None
+        The classes in order; None: as found in the votes.
+    n_jobs : int, default=None
+        Number of threads; None or -1: one per core. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    labelers_ : list of str
+        The labelers.
+    parameters_ : dict
+        The fitted parameters.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    >>> labelflow.HyperLabelModel().fit_predict(votes)
+    array([0, 1, 0, 1, 0, 1])
+    """
+
+    _name = "hyper"
