@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let error = AnyLabelModel::from_name("dawid").unwrap_err().to_string();
-        assert!(error.starts_with("model: expected one of majority-vote, average, "), "{error}");
+        assert!(error.starts_with("model: expected one of majority-vote, hyper, "), "{error}");
         assert!(error.ends_with("found 'dawid'"), "{error}");
     }
 

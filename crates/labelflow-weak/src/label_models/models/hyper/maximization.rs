@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::network::{HIDDEN, N_CELL, N_SHARED, NETWORKS, STATE, silu};
+use super::network::{HIDDEN, N_CELL, N_OUT, N_SHARED, NETWORKS, STATE, silu};
 use super::sums::{Evidence, ExpectedSums, VoteSums};
 use crate::label_models::SignalShape;
 
@@ -90,17 +90,18 @@ impl<'a> Step<'a> {
             unreachable!("six contexts are read")
         };
         // What does not depend on the class, with the bias, and what does not depend on the answer.
-        let by_answer: Vec<Vec<f64>> = (0..n_classes)
+        let by_answer: Vec<[f64; HIDDEN]> = (0..n_classes)
             .map(|answer| {
-                let mut sums = of_cell.bias().to_vec();
+                let mut sums = [0.0; HIDDEN];
+                sums.copy_from_slice(of_cell.bias());
                 of_answer.add_to(&mean(&|class| answer * n_classes + class), &mut sums);
                 own_answer.add_to(of(answer, answer), &mut sums);
                 sums
             })
             .collect();
-        let by_class: Vec<Vec<f64>> = (0..n_classes)
+        let by_class: Vec<[f64; HIDDEN]> = (0..n_classes)
             .map(|class| {
-                let mut sums = vec![0.0; HIDDEN];
+                let mut sums = [0.0; HIDDEN];
                 of_class.add_to(&mean(&|answer| answer * n_classes + class), &mut sums);
                 own_class.add_to(of(class, class), &mut sums);
                 of_everyone.add_to(&of_all[class * HIDDEN..][..HIDDEN], &mut sums);
@@ -110,12 +111,13 @@ impl<'a> Step<'a> {
         let mut own = Vec::with_capacity(n_classes * HIDDEN);
         for (cell, (weight, state)) in weights.iter_mut().zip(state.chunks_exact_mut(STATE)).enumerate() {
             let (answer, class) = (cell / n_classes, cell % n_classes);
-            let mut sums = by_answer[answer].clone();
+            let mut sums = by_answer[answer];
             sums.iter_mut().zip(&by_class[class]).for_each(|(sum, value)| *sum += value);
             of_cell.add_to(of(answer, class), &mut sums);
             silu(&mut sums);
-            let last = NETWORKS.context.activate(&sums);
-            let out = NETWORKS.weight.apply(&last);
+            let (mut last, mut out) = ([0.0; HIDDEN], [0.0; N_OUT]);
+            NETWORKS.context.activate(&sums, &mut last);
+            NETWORKS.weight.apply(&last, &mut out);
             *weight = out[0] * self.lift(signal, answer, class, &self.expected.by_others)
                 + out[1] * self.given_vote(signal, answer, class)
                 + 2.0 * out[2];
@@ -128,14 +130,17 @@ impl<'a> Step<'a> {
     }
 
     /// Hidden features of a triple.
-    fn hidden(&self, signal: usize, answer: usize, class: usize, state: &[f64]) -> Vec<f64> {
+    fn hidden(&self, signal: usize, answer: usize, class: usize, state: &[f64]) -> [f64; HIDDEN] {
         let n_classes = self.shape.n_classes;
         let mut input = [0.0; N_CELL + N_SHARED + STATE];
         input[..N_CELL].copy_from_slice(&self.of_triple(signal, answer, class));
         input[N_CELL..][..N_SHARED].copy_from_slice(&self.shared);
         input[N_CELL + N_SHARED..].copy_from_slice(&state[(answer * n_classes + class) * STATE..][..STATE]);
         let [first, second] = &NETWORKS.cell;
-        second.apply(&first.activate(&input))
+        let (mut half, mut hidden) = ([0.0; HIDDEN], [0.0; HIDDEN]);
+        first.activate(&input, &mut half);
+        second.apply(&half, &mut hidden);
+        hidden
     }
 
     /// What is known of a labeler's answer and a class.
@@ -202,7 +207,9 @@ impl<'a> Step<'a> {
             let mut input = vec![self.prior[class].ln(), vote_share.ln(), row_share.ln()];
             input.extend(self.shared);
             input.extend(&hidden[class * HIDDEN..][..HIDDEN]);
-            let out = second.apply(&first.activate(&input));
+            let (mut half, mut out) = ([0.0; HIDDEN], [0.0; 2]);
+            first.activate(&input, &mut half);
+            second.apply(&half, &mut out);
             out[0] * self.prior[class].ln() + out[1]
         };
         (0..n_classes).map(of_class).collect()

@@ -144,8 +144,10 @@ impl FittedHyperLabelModel {
             (highest.max(logit), next.max(logit.min(highest)))
         });
         let facts = [n_votes.ln_1p(), highest - next, most / n_votes, entropy, n_votes / self.shape.n_signals as f64];
-        let out = second.apply(&first.activate(&facts))[0];
-        (0.5 * out.clamp(-4.0, 4.0)).exp()
+        let (mut half, mut out) = ([0.0; ROW_HIDDEN], [0.0]);
+        first.activate(&facts, &mut half);
+        second.apply(&half, &mut out);
+        (0.5 * out[0].clamp(-4.0, 4.0)).exp()
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) const ROW_HIDDEN: usize = 16;
 /// A pair of an answer and a class, its neighbours in four ways, and the class over all labelers.
 const N_CONTEXTS: usize = 6;
 /// Three numbers make a weight, the rest is remembered.
-const N_OUT: usize = 3 + STATE;
+pub(super) const N_OUT: usize = 3 + STATE;
 
 /// Trained weights, four bytes each, the lowest first: `start`, then the weights `[outputs, inputs]` and biases of each layer of
 /// [`Networks`].
@@ -43,11 +43,11 @@ impl Networks {
     fn read(bytes: &[u8]) -> Self {
         let mut numbers =
             bytes.chunks_exact(4).map(|four| f64::from(f32::from_le_bytes([four[0], four[1], four[2], four[3]])));
-        let mut layer = |inputs: usize, outputs: usize| Dense {
-            weights: numbers.by_ref().take(inputs * outputs).collect(),
-            bias: numbers.by_ref().take(outputs).collect(),
+        let start = numbers.next().expect("the file of weights is whole");
+        let mut layer = |inputs: usize, outputs: usize| {
+            let weights: Vec<f64> = numbers.by_ref().take(inputs * outputs).collect();
+            Dense::transposed(&weights, numbers.by_ref().take(outputs).collect())
         };
-        let start = layer(0, 1).bias[0];
         let cell = [layer(N_CELL + N_SHARED + STATE, HIDDEN), layer(HIDDEN, HIDDEN)];
         let contexts = layer(N_CONTEXTS * HIDDEN, HIDDEN);
         let networks = Self {
@@ -70,7 +70,7 @@ impl Networks {
     }
 }
 
-/// A dense layer: `bias + weights · input`, weights `[outputs, inputs]`.
+/// A dense layer: `bias + input · weights`, weights `[inputs, outputs]`: the outputs lie side by side, so that they are summed at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Dense {
     weights: Vec<f64>,
@@ -78,40 +78,45 @@ pub(super) struct Dense {
 }
 
 impl Dense {
-    /// The layer's outputs.
-    pub(super) fn apply(&self, input: &[f64]) -> Vec<f64> {
-        let mut output = self.bias.clone();
-        self.add_to(input, &mut output);
-        output
+    /// From weights `[outputs, inputs]`, as they were trained.
+    fn transposed(trained: &[f64], bias: Vec<f64>) -> Self {
+        let n_inputs = trained.len() / bias.len();
+        let weights = (0..n_inputs).flat_map(|input| trained.iter().skip(input).step_by(n_inputs)).copied().collect();
+        Self { weights, bias }
     }
 
-    /// The outputs after SiLU.
-    pub(super) fn activate(&self, input: &[f64]) -> Vec<f64> {
-        let mut output = self.apply(input);
-        silu(&mut output);
-        output
+    /// Writes the layer's outputs.
+    pub(super) fn apply(&self, input: &[f64], output: &mut [f64]) {
+        output.copy_from_slice(&self.bias);
+        self.add_to(input, output);
     }
 
-    /// Adds `weights · input`, without the bias.
+    /// Writes the outputs after SiLU.
+    pub(super) fn activate(&self, input: &[f64], output: &mut [f64]) {
+        self.apply(input, output);
+        silu(output);
+    }
+
+    /// Adds `input · weights`, without the bias.
     pub(super) fn add_to(&self, input: &[f64], output: &mut [f64]) {
-        for (output, weights) in output.iter_mut().zip(self.weights.chunks_exact(input.len())) {
-            *output += weights.iter().zip(input).map(|(weight, input)| weight * input).sum::<f64>();
+        for (input, weights) in input.iter().zip(self.weights.chunks_exact(output.len())) {
+            output.iter_mut().zip(weights).for_each(|(output, weight)| *output += input * weight);
         }
     }
 
-    /// The part of the layer that reads some of the inputs. The bias is in the first part, which the others are added to.
+    /// The part of the layer that reads some of the inputs, with the bias.
     pub(super) fn of_inputs(&self, first: usize, n_inputs: usize) -> Self {
-        let all = self.weights.len() / self.bias.len();
-        let rows = self.weights.chunks_exact(all);
-        Self { weights: rows.flat_map(|row| &row[first..first + n_inputs]).copied().collect(), bias: self.bias.clone() }
+        let n_outputs = self.bias.len();
+        let weights = self.weights[first * n_outputs..(first + n_inputs) * n_outputs].to_vec();
+        Self { weights, bias: self.bias.clone() }
     }
 
     /// The layer for inputs of which the last are always these.
     pub(super) fn with_last(&self, last: &[f64]) -> Self {
         let n_first = self.weights.len() / self.bias.len() - last.len();
-        let mut bias = self.bias.clone();
-        self.of_inputs(n_first, last.len()).add_to(last, &mut bias);
-        Self { bias, ..self.of_inputs(0, n_first) }
+        let mut first = self.of_inputs(0, n_first);
+        self.of_inputs(n_first, last.len()).add_to(last, &mut first.bias);
+        first
     }
 
     pub(super) fn bias(&self) -> &[f64] {
