@@ -9,6 +9,7 @@ use labelflow_clouds::files::{PcdEncoding, PlyEncoding, write_cloud, write_pcd, 
 use labelflow_clouds::geometry::PointCloud;
 use labelflow_data::inputs::{KeyHead, LabelRows, SavedLabelModel, write_features, write_labels, write_signals};
 use labelflow_data::synthetic::PlantedVotes;
+use labelflow_data::tables::{Column, ColumnValues, write_columns};
 use labelflow_weak::label_models::{AnyLabelModel, KnownOfLabelers};
 use labelflow_weak::labelers::{Bounds, LabelerErrors};
 use labelflow_weak::rows::{Features, SoftLabels};
@@ -94,6 +95,17 @@ pub(crate) fn label_models() -> Vec<Vec<u8>> {
 
 pub(crate) fn parquet() -> Vec<Vec<u8>> {
     tables("parquet")
+}
+
+/// A part with keys, the table that it begins, and the part that ends it.
+pub(crate) fn part_keys() -> Vec<Vec<u8>> {
+    let table = |rows: std::ops::Range<i64>| {
+        let names = ColumnValues::Names(rows.clone().map(|row| format!("q{row}")).collect());
+        let columns = [("id", names), ("row", ColumnValues::Integers(rows.clone().collect()))];
+        let columns = columns.map(|(name, values)| Column::new(name, values));
+        written("table.parquet", |path| write_columns(path, &columns).unwrap())
+    };
+    vec![table(0..2), table(0..5), table(2..5)]
 }
 
 fn npy_of(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
