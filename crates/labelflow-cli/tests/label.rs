@@ -171,7 +171,7 @@ fn tasks_of_a_crowd_keep_their_names() {
     let ran = sandbox.labelflow(label).succeeded();
     assert!(ran.stdout.contains("accuracy %") && ran.stdout.contains("| ann"), "{}", ran.stdout);
     let tasks = sandbox.read("out.csv");
-    assert!(tasks.starts_with("task,label,p_cat,p_dog\nq0,"), "{tasks}");
+    assert!(tasks.starts_with("task,label,p_cat,p_dog,n_votes\nq0,"), "{tasks}");
     // The same as from a table of signals.
     sandbox.labelflow(LABEL).succeeded();
     let probabilities = |csv: &str| labels(csv).into_iter().map(|(_, p)| p).collect::<Vec<_>>();
@@ -227,14 +227,14 @@ fn settings_that_cannot_be() {
     let sandbox = Sandbox::with_problem();
     let refuses = |flags: &str, parts: &[&str]| sandbox.refuses(&format!("{LABEL} {flags}"), parts);
     refuses("--model dawid", &["model: expected one of majority-vote, ", "'dawid'"]);
-    refuses("--class-balance 0.5,0.5", &["class-balance", "majority-vote"]);
+    refuses("--model majority-vote --class-balance 0.5,0.5", &["class-balance", "majority-vote"]);
     refuses("--model snorkel --class-balance 0.5,x", &["class-balance", "'uniform'", "'0.5,x'"]);
     refuses("--model snorkel --class-balance 0.5", &["class_balance", "2 probabilities"]);
     refuses("--model snorkel --class-balance 0.9,0.9", &["class_balance", "sum to 1"]);
     refuses("--settings nope.toml", &["nope.toml", "No such file"]);
     for (text, parts) in [
         ("model = 3\n", ["model: expected a name", "3"]),
-        ("rounds = 3\n", ["settings.toml: expected settings of majority-vote (share)", "'rounds'"]),
+        ("rounds = 3\n", ["settings.toml: expected settings of hyper (class_balance)", "'rounds'"]),
         ("model = \"average\"\nx = 1\n", ["settings of average (none)", "'x'"]),
         ("model = \"snorkel\"\nn_epochs = \"many\"\n", ["settings.toml", "invalid type"]),
         ("model = \"snorkel\"\nn_epochs = 0\n", ["n_epochs", "at least 1"]),
@@ -358,8 +358,8 @@ fn keywords_vote_on_texts() {
     let ran = sandbox.labelflow(votes).succeeded();
     assert_eq!(sandbox.read("votes.csv"), "win prize,greeting\nspam,-1\n-1,ham\n-1,-1\n");
     assert!(ran.stderr.contains("2 labelers voted on 3 texts in votes.csv; 1 texts have no vote"));
-    sandbox.labelflow("label --signals votes.csv --out out.csv").succeeded();
-    assert!(sandbox.read("out.csv").starts_with("row,label,p_ham,p_spam\n0,spam,0.0,1.0\n"));
+    sandbox.labelflow("label --signals votes.csv --model majority-vote --out out.csv").succeeded();
+    assert!(sandbox.read("out.csv").starts_with("row,label,p_ham,p_spam,n_votes\n0,spam,0.0,1.0,1\n"));
     sandbox.refuses(&format!("{votes} --column message"), &["texts.csv", "a column 'message'"]);
     sandbox.refuses(&votes.replace("texts.csv", "nope.csv"), &["nope.csv", "No such file"]);
     sandbox.refuses(&votes.replace("rules.toml", "nope.toml"), &["nope.toml", "No such file"]);

@@ -144,7 +144,7 @@ fn pages_of_completion() {
 fn pages_of_crowds() {
     let votes = "task,worker,label\nq1,w1,cat\nq1,w2,dog\nq2,w1,dog\nq2,w2,dog\nq3,w3,cat\n";
     let sandbox = Sandbox::new().file("votes.csv", votes).file("truth.csv", "task,label\nq3,cat\nq1,cat\nq2,dog\n");
-    sandbox.labelflow("label --task-votes votes.csv --out out.csv").succeeded();
+    sandbox.labelflow("label --task-votes votes.csv --model majority-vote --out out.csv").succeeded();
     let report = "report --task-votes votes.csv --signals-labels truth.csv --predictions out.csv --labels truth.csv";
     sandbox.labelflow(&format!("{report} --out page.html")).succeeded();
     let page = sandbox.read("page.html");

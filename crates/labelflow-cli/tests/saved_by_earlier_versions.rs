@@ -97,7 +97,10 @@ fn label_models_label_as_they_did() {
     for model in ["dawid-skene", "snorkel"] {
         let command = format!("label --load {model}.json --signals signals.csv --out {model}-again.csv");
         sandbox.labelflow(&command).succeeded();
-        assert_alike(&sandbox.read(&format!("{model}-again.csv")), &sandbox.read(&format!("{model}.csv")));
+        // The last column, the number of votes, was not there then.
+        let again = sandbox.read(&format!("{model}-again.csv"));
+        let again: String = again.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
+        assert_alike(&again, &sandbox.read(&format!("{model}.csv")));
     }
 }
 

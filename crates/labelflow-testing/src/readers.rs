@@ -83,7 +83,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "off", file: "cloud.off", read: clouds, valid: valid::off },
     Reader { name: "obj", file: "cloud.obj", read: clouds, valid: valid::obj },
     Reader { name: "stl", file: "cloud.stl", read: clouds, valid: valid::stl },
-    Reader { name: "part_keys", file: "parts/part-1.parquet", read: part_keys, valid: valid::part_keys },
+    Reader { name: "part_keys", file: "keyed/part-1.parquet", read: part_keys, valid: valid::part_keys },
 ];
 
 pub(crate) fn signals() -> WeakSignals {
@@ -156,7 +156,7 @@ fn part_keys(path: &Path) {
     let parts = path.parent().unwrap();
     let whole = parts.with_file_name("whole.parquet");
     std::fs::write(parts.join("part-0.parquet"), &VALID[0]).unwrap();
-    std::fs::write(&whole, &VALID[2]).unwrap();
+    std::fs::write(&whole, &VALID[1]).unwrap();
     for key in [KeyColumn::Row, KeyColumn::of(Some("id"))] {
         let Ok(table) = TableParts::open(parts, &key) else { continue };
         let mut names = table.names();

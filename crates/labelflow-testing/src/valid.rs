@@ -96,7 +96,7 @@ pub(crate) fn parquet() -> Vec<Vec<u8>> {
     tables("parquet")
 }
 
-/// Two parts with keys, and both as one table.
+/// A part with keys, the table that it begins, and the part that ends it.
 pub(crate) fn part_keys() -> Vec<Vec<u8>> {
     let table = |rows: std::ops::Range<i64>| {
         let names = ColumnValues::Names(rows.clone().map(|row| format!("q{row}")).collect());
@@ -104,7 +104,7 @@ pub(crate) fn part_keys() -> Vec<Vec<u8>> {
         let columns = columns.map(|(name, values)| Column::new(name, values));
         written("table.parquet", |path| write_columns(path, &columns).unwrap())
     };
-    vec![table(0..2), table(2..5), table(0..5)]
+    vec![table(0..2), table(0..5), table(2..5)]
 }
 
 fn npy_of(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {

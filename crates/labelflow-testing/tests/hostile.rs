@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use labelflow_data::inputs::KeyColumn;
 use labelflow_testing::{READERS, Reader, damaged};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -44,6 +45,10 @@ fn valid_files_are_read() {
     let parts =
         labelflow_data::parts::TableParts::open(&folder.path().join("parts/part-1.parquet"), &Default::default());
     assert_eq!(parts.unwrap().n_rows(), 2);
+    let keyed = ["keyed", "whole.parquet"].map(|table| {
+        labelflow_data::parts::TableParts::open(&folder.path().join(table), &KeyColumn::of(Some("id"))).unwrap()
+    });
+    assert!(keyed[0].check_same_rows(&keyed[1]).is_ok());
     assert!(labelflow_data::texts::KeywordLabelers::read(&folder.path().join("keywords.toml")).is_ok());
 }
 
