@@ -149,6 +149,80 @@ fn tasks_of_a_crowd_keep_their_names() {
 }
 
 #[test]
+fn columns_of_a_crowd_are_named_or_refused() {
+    let problem = Problem::new(60);
+    let votes = task_votes(&problem);
+    let sandbox = Sandbox::new().file("votes.csv", &votes);
+    let label = "label --task-votes votes.csv --out out.csv";
+    sandbox.labelflow(label).succeeded();
+    let expected = sandbox.read("out.csv");
+    for command in ["label", "analyze", "report"] {
+        sandbox.write("votes.csv", votes.replace("task,worker,label", "hit,who,stars"));
+        let out = match command {
+            "label" => " --out out.csv",
+            "report" => " --out page.html",
+            _ => "",
+        };
+        let command = format!("{command} --task-votes votes.csv{out}");
+        sandbox.refuses(&command, &["hit, who, stars", "--task-column", "--worker-column", "--answer-column"]);
+        let named = "--task-column hit --worker-column who --answer-column stars";
+        sandbox.labelflow(&format!("{command} {named}")).succeeded();
+        sandbox.refuses(&format!("{command} {}", named.replace("who", "nobody")), &["'nobody'", "hit, who, stars"]);
+    }
+    assert_eq!(sandbox.read("out.csv"), expected);
+    // Three columns that were taken in this order: the answers of workers were the workers of answers.
+    sandbox.write("votes.csv", votes.replace("task,worker,label", "task,label,worker"));
+    sandbox.refuses(
+        &label.replace("label --task", "analyze --task").replace(" --out out.csv", " --classes cat,dog"),
+        &["'label'"],
+    );
+    sandbox.refuses("label --signals votes.csv --task-column hit", &["--task-column", "--signals"]);
+}
+
+#[test]
+fn a_second_vote_of_a_worker_counts_or_not() {
+    let votes = "task,worker,label\nq,a,0\nq,b,1\nr,a,1\nr,b,1\nq,b,0\n";
+    let sandbox = Sandbox::new().file("votes.csv", votes);
+    let label = "label --task-votes votes.csv --out out.csv";
+    for flags in ["", "--duplicates refuse"] {
+        sandbox.refuses(&format!("{label} {flags}"), &["line 6", "worker 'b' on task 'q'", "--duplicates"]);
+    }
+    for (rule, expected) in [("first", "0.5"), ("last", "1.0")] {
+        sandbox.labelflow(&format!("{label} --duplicates {rule}")).succeeded();
+        let line = sandbox.read("out.csv").lines().nth(1).unwrap().to_owned();
+        assert_eq!(line.split(',').nth(2), Some(expected), "{rule}: {line}");
+    }
+}
+
+#[test]
+fn a_saved_model_labels_tasks_of_workers_it_has_never_seen() {
+    let problem = Problem::new(60);
+    let sandbox = Sandbox::new().file("votes.csv", task_votes(&problem));
+    let label = "label --task-votes votes.csv --out out.csv";
+    sandbox.labelflow(&format!("{label} --model dawid-skene --save model.json")).succeeded();
+    let load = format!("{label} --load model.json");
+    // eve is absent, and two workers are new.
+    let known = "task,worker,label\nt,bob,dog\nt,ann,dog\nu,bob,cat\nu,ann,dog\n";
+    sandbox.write("votes.csv", known);
+    let ran = sandbox.labelflow(&load).succeeded();
+    assert!(!ran.stderr.contains("not known"), "{}", ran.stderr);
+    let expected = sandbox.read("out.csv");
+    assert!(expected.starts_with("task,label,p_cat,p_dog\nt,dog,"), "{expected}");
+    sandbox.write("votes.csv", known.to_owned() + "t,zoe,cat\nu,zoe,cat\nu,max,cat\nv,max,dog\n");
+    sandbox.refuses(&format!("{load} --strict"), &["warning: votes.csv: 2 of 4 workers are not known"]);
+    let ran = sandbox.labelflow(&format!("{load} --json report.json")).succeeded();
+    let warning = "2 of 4 workers are not known to the label model; their votes, 4 of 8, are ignored";
+    assert_eq!(ran.stderr.matches("not known").count(), 1);
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert!(sandbox.read("out.csv").starts_with(&expected), "{}", sandbox.read("out.csv"));
+    let report = sandbox.json("report.json");
+    assert_eq!((&report["n_rows"], &report["n_uncovered"]), (&3.into(), &1.into()));
+    assert!(report["warnings"].to_string().contains("unknown-workers"), "{report}");
+    sandbox.write("votes.csv", "task,worker,label\nt,zoe,dog\nu,max,cat\n");
+    sandbox.refuses(&load, &["votes.csv", "one of the labelers ann, bob, eve, found zoe, max"]);
+}
+
+#[test]
 fn wrench_folders() {
     let sandbox = Sandbox::with_problem();
     let rows = wrench(&sandbox.read("signals.csv"), &sandbox.read("labels.csv"));
