@@ -223,6 +223,49 @@ fn a_saved_model_labels_tasks_of_workers_it_has_never_seen() {
 }
 
 #[test]
+fn classes_keep_the_codes_of_their_file() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{LABEL} --model dawid-skene")).succeeded();
+    let zero_based = labels(&sandbox.read("out.csv"));
+    let votes = sandbox.read("signals.csv");
+    let truth = sandbox.read("labels.csv");
+    let (header, cells) = votes.split_once('\n').unwrap();
+    for (abstain, codes) in [("zero", ["1", "2"]), ("signed", ["-1", "1"])] {
+        let coded = |cells: &str| cells.replace('0', "x").replace('1', codes[1]).replace('x', codes[0]);
+        sandbox.write("coded.csv", format!("{header}\n{}", coded(cells)));
+        sandbox
+            .write("truth.csv", truth.split_once('\n').map(|(_, cells)| format!("label\n{}", coded(cells))).unwrap());
+        let label = format!("label --signals coded.csv --abstain {abstain} --model dawid-skene --out out.csv");
+        let save = format!("{label} --labels-for-eval truth.csv --save model.json --write-counts counts.csv");
+        sandbox.labelflow(&format!("{save} --json report.json")).succeeded();
+        let out = sandbox.read("out.csv");
+        assert!(out.starts_with(&format!("row,label,p_{},p_{}\n", codes[0], codes[1])), "{out}");
+        for ((found, p), (expected, q)) in labels(&out).iter().zip(&zero_based) {
+            assert_eq!((found.as_str(), p), (codes[expected.parse::<usize>().unwrap()], q));
+        }
+        assert!(sandbox.json("report.json")["metrics"]["accuracy"].as_f64().unwrap() > 0.7);
+        // True labels may also be indices, and what is written is read again.
+        sandbox.labelflow(&format!("{label} --labels-for-eval labels.csv --json other.json")).succeeded();
+        assert_eq!(sandbox.json("report.json")["metrics"], sandbox.json("other.json")["metrics"]);
+        sandbox.labelflow("report --predictions out.csv --labels truth.csv --out page.html").succeeded();
+        let again = label.replace(" --model dawid-skene", " --load model.json");
+        for again in [again.clone(), again.replace(&format!(" --abstain {abstain}"), "")] {
+            sandbox.labelflow(&again).succeeded();
+            assert_eq!(sandbox.read("out.csv"), out, "{again}");
+        }
+        let counted =
+            |votes: &str| format!("label {votes} --abstain {abstain} --model dawid-skene --json n.json --out n.csv");
+        sandbox.labelflow(&counted("--counts counts.csv")).succeeded();
+        assert_eq!(sandbox.json("n.json")["classes"][1]["name"], codes[1]);
+        assert_eq!(sandbox.json("n.json")["n_rows"], 60);
+        sandbox.labelflow(&counted("--counts counts.csv").replace("n.json", "m.json")).succeeded();
+        let report = sandbox.json("report.json");
+        let balance = |report: &serde_json::Value| report["classes"][1]["balance"].as_f64().unwrap();
+        assert!((balance(&sandbox.json("m.json")) - balance(&report)).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn wrench_folders() {
     let sandbox = Sandbox::with_problem();
     let rows = wrench(&sandbox.read("signals.csv"), &sandbox.read("labels.csv"));
@@ -322,7 +365,8 @@ fn other_marks_for_abstentions() {
     let expected = sandbox.read("out.csv");
     sandbox.write("signals.csv", signed);
     sandbox.labelflow(&format!("{LABEL} --abstain signed")).succeeded();
-    assert_eq!(sandbox.read("out.csv"), expected);
+    let in_codes = expected.replace(",p_0,", ",p_-1,").replace(",0,", ",-1,");
+    assert_eq!(sandbox.read("out.csv"), in_codes);
     sandbox.labelflow("analyze --signals signals.csv --abstain signed").succeeded();
     let fit = "fit run.toml --features features.csv --signals signals.csv --epochs 3 --out model";
     sandbox.labelflow(&format!("{fit} --abstain signed")).succeeded();
