@@ -188,7 +188,7 @@ fn a_second_vote_of_a_worker_counts_or_not() {
         sandbox.refuses(&format!("{label} {flags}"), &["line 6", "worker 'b' on task 'q'", "--duplicates"]);
     }
     for (rule, expected) in [("first", "0.5"), ("last", "1.0")] {
-        sandbox.labelflow(&format!("{label} --duplicates {rule}")).succeeded();
+        sandbox.labelflow(&format!("{label} --model majority-vote --duplicates {rule}")).succeeded();
         let line = sandbox.read("out.csv").lines().nth(1).unwrap().to_owned();
         assert_eq!(line.split(',').nth(2), Some(expected), "{rule}: {line}");
     }
@@ -207,7 +207,7 @@ fn a_saved_model_labels_tasks_of_workers_it_has_never_seen() {
     let ran = sandbox.labelflow(&load).succeeded();
     assert!(!ran.stderr.contains("not known"), "{}", ran.stderr);
     let expected = sandbox.read("out.csv");
-    assert!(expected.starts_with("task,label,p_cat,p_dog\nt,dog,"), "{expected}");
+    assert!(expected.starts_with("task,label,p_cat,p_dog") && expected.contains("\nt,dog,"), "{expected}");
     sandbox.write("votes.csv", known.to_owned() + "t,zoe,cat\nu,zoe,cat\nu,max,cat\nv,max,dog\n");
     sandbox.refuses(&format!("{load} --strict"), &["warning: votes.csv: 2 of 4 workers are not known"]);
     let ran = sandbox.labelflow(&format!("{load} --json report.json")).succeeded();
@@ -239,7 +239,7 @@ fn classes_keep_the_codes_of_their_file() {
         let save = format!("{label} --labels-for-eval truth.csv --save model.json --write-counts counts.csv");
         sandbox.labelflow(&format!("{save} --json report.json")).succeeded();
         let out = sandbox.read("out.csv");
-        assert!(out.starts_with(&format!("row,label,p_{},p_{}\n", codes[0], codes[1])), "{out}");
+        assert!(out.starts_with(&format!("row,label,p_{},p_{}", codes[0], codes[1])), "{out}");
         for ((found, p), (expected, q)) in labels(&out).iter().zip(&zero_based) {
             assert_eq!((found.as_str(), p), (codes[expected.parse::<usize>().unwrap()], q));
         }
