@@ -185,6 +185,123 @@ fn tasks_of_a_crowd_keep_their_names() {
 }
 
 #[test]
+fn columns_of_a_crowd_are_named_or_refused() {
+    let problem = Problem::new(60);
+    let votes = task_votes(&problem);
+    let sandbox = Sandbox::new().file("votes.csv", &votes);
+    let label = "label --task-votes votes.csv --out out.csv";
+    sandbox.labelflow(label).succeeded();
+    let expected = sandbox.read("out.csv");
+    for command in ["label", "analyze", "report"] {
+        sandbox.write("votes.csv", votes.replace("task,worker,label", "hit,who,stars"));
+        let out = match command {
+            "label" => " --out out.csv",
+            "report" => " --out page.html",
+            _ => "",
+        };
+        let command = format!("{command} --task-votes votes.csv{out}");
+        sandbox.refuses(&command, &["hit, who, stars", "--task-column", "--worker-column", "--answer-column"]);
+        let named = "--task-column hit --worker-column who --answer-column stars";
+        sandbox.labelflow(&format!("{command} {named}")).succeeded();
+        sandbox.refuses(&format!("{command} {}", named.replace("who", "nobody")), &["'nobody'", "hit, who, stars"]);
+    }
+    assert_eq!(sandbox.read("out.csv"), expected);
+    // Three columns that were taken in this order: the answers of workers were the workers of answers.
+    sandbox.write("votes.csv", votes.replace("task,worker,label", "task,label,worker"));
+    sandbox.refuses(
+        &label.replace("label --task", "analyze --task").replace(" --out out.csv", " --classes cat,dog"),
+        &["'label'"],
+    );
+    sandbox.refuses("label --signals votes.csv --task-column hit", &["--task-column", "--signals"]);
+}
+
+#[test]
+fn a_second_vote_of_a_worker_counts_or_not() {
+    let votes = "task,worker,label\nq,a,0\nq,b,1\nr,a,1\nr,b,1\nq,b,0\n";
+    let sandbox = Sandbox::new().file("votes.csv", votes);
+    let label = "label --task-votes votes.csv --out out.csv";
+    for flags in ["", "--duplicates refuse"] {
+        sandbox.refuses(&format!("{label} {flags}"), &["line 6", "worker 'b' on task 'q'", "--duplicates"]);
+    }
+    for (rule, expected) in [("first", "0.5"), ("last", "1.0")] {
+        sandbox.labelflow(&format!("{label} --model majority-vote --duplicates {rule}")).succeeded();
+        let line = sandbox.read("out.csv").lines().nth(1).unwrap().to_owned();
+        assert_eq!(line.split(',').nth(2), Some(expected), "{rule}: {line}");
+    }
+}
+
+#[test]
+fn a_saved_model_labels_tasks_of_workers_it_has_never_seen() {
+    let problem = Problem::new(60);
+    let sandbox = Sandbox::new().file("votes.csv", task_votes(&problem));
+    let label = "label --task-votes votes.csv --out out.csv";
+    sandbox.labelflow(&format!("{label} --model dawid-skene --save model.json")).succeeded();
+    let load = format!("{label} --load model.json");
+    // eve is absent, and two workers are new.
+    let known = "task,worker,label\nt,bob,dog\nt,ann,dog\nu,bob,cat\nu,ann,dog\n";
+    sandbox.write("votes.csv", known);
+    let ran = sandbox.labelflow(&load).succeeded();
+    assert!(!ran.stderr.contains("not known"), "{}", ran.stderr);
+    let expected = sandbox.read("out.csv");
+    assert!(expected.starts_with("task,label,p_cat,p_dog") && expected.contains("\nt,dog,"), "{expected}");
+    sandbox.write("votes.csv", known.to_owned() + "t,zoe,cat\nu,zoe,cat\nu,max,cat\nv,max,dog\n");
+    sandbox.refuses(&format!("{load} --strict"), &["warning: votes.csv: 2 of 4 workers are not known"]);
+    let ran = sandbox.labelflow(&format!("{load} --json report.json")).succeeded();
+    let warning = "2 of 4 workers are not known to the label model; their votes, 4 of 8, are ignored";
+    assert_eq!(ran.stderr.matches("not known").count(), 1);
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert!(sandbox.read("out.csv").starts_with(&expected), "{}", sandbox.read("out.csv"));
+    let report = sandbox.json("report.json");
+    assert_eq!((&report["n_rows"], &report["n_uncovered"]), (&3.into(), &1.into()));
+    assert!(report["warnings"].to_string().contains("unknown-workers"), "{report}");
+    sandbox.write("votes.csv", "task,worker,label\nt,zoe,dog\nu,max,cat\n");
+    sandbox.refuses(&load, &["votes.csv", "one of the labelers ann, bob, eve, found zoe, max"]);
+}
+
+#[test]
+fn classes_keep_the_codes_of_their_file() {
+    let sandbox = Sandbox::with_problem();
+    sandbox.labelflow(&format!("{LABEL} --model dawid-skene")).succeeded();
+    let zero_based = labels(&sandbox.read("out.csv"));
+    let votes = sandbox.read("signals.csv");
+    let truth = sandbox.read("labels.csv");
+    let (header, cells) = votes.split_once('\n').unwrap();
+    for (abstain, codes) in [("zero", ["1", "2"]), ("signed", ["-1", "1"])] {
+        let coded = |cells: &str| cells.replace('0', "x").replace('1', codes[1]).replace('x', codes[0]);
+        sandbox.write("coded.csv", format!("{header}\n{}", coded(cells)));
+        sandbox
+            .write("truth.csv", truth.split_once('\n').map(|(_, cells)| format!("label\n{}", coded(cells))).unwrap());
+        let label = format!("label --signals coded.csv --abstain {abstain} --model dawid-skene --out out.csv");
+        let save = format!("{label} --labels-for-eval truth.csv --save model.json --write-counts counts.csv");
+        sandbox.labelflow(&format!("{save} --json report.json")).succeeded();
+        let out = sandbox.read("out.csv");
+        assert!(out.starts_with(&format!("row,label,p_{},p_{}", codes[0], codes[1])), "{out}");
+        for ((found, p), (expected, q)) in labels(&out).iter().zip(&zero_based) {
+            assert_eq!((found.as_str(), p), (codes[expected.parse::<usize>().unwrap()], q));
+        }
+        assert!(sandbox.json("report.json")["metrics"]["accuracy"].as_f64().unwrap() > 0.7);
+        // True labels may also be indices, and what is written is read again.
+        sandbox.labelflow(&format!("{label} --labels-for-eval labels.csv --json other.json")).succeeded();
+        assert_eq!(sandbox.json("report.json")["metrics"], sandbox.json("other.json")["metrics"]);
+        sandbox.labelflow("report --predictions out.csv --labels truth.csv --out page.html").succeeded();
+        let again = label.replace(" --model dawid-skene", " --load model.json");
+        for again in [again.clone(), again.replace(&format!(" --abstain {abstain}"), "")] {
+            sandbox.labelflow(&again).succeeded();
+            assert_eq!(sandbox.read("out.csv"), out, "{again}");
+        }
+        let counted =
+            |votes: &str| format!("label {votes} --abstain {abstain} --model dawid-skene --json n.json --out n.csv");
+        sandbox.labelflow(&counted("--counts counts.csv")).succeeded();
+        assert_eq!(sandbox.json("n.json")["classes"][1]["name"], codes[1]);
+        assert_eq!(sandbox.json("n.json")["n_rows"], 60);
+        sandbox.labelflow(&counted("--counts counts.csv").replace("n.json", "m.json")).succeeded();
+        let report = sandbox.json("report.json");
+        let balance = |report: &serde_json::Value| report["classes"][1]["balance"].as_f64().unwrap();
+        assert!((balance(&sandbox.json("m.json")) - balance(&report)).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn wrench_folders() {
     let sandbox = Sandbox::with_problem();
     let rows = wrench(&sandbox.read("signals.csv"), &sandbox.read("labels.csv"));
@@ -284,7 +401,8 @@ fn other_marks_for_abstentions() {
     let expected = sandbox.read("out.csv");
     sandbox.write("signals.csv", signed);
     sandbox.labelflow(&format!("{LABEL} --abstain signed")).succeeded();
-    assert_eq!(sandbox.read("out.csv"), expected);
+    let in_codes = expected.replace(",p_0,", ",p_-1,").replace(",0,", ",-1,");
+    assert_eq!(sandbox.read("out.csv"), in_codes);
     sandbox.labelflow("analyze --signals signals.csv --abstain signed").succeeded();
     let fit = "fit run.toml --features features.csv --signals signals.csv --epochs 3 --out model";
     sandbox.labelflow(&format!("{fit} --abstain signed")).succeeded();

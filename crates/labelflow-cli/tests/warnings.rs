@@ -142,6 +142,89 @@ fn labelers_that_contradict_each_other_and_bounds_that_cannot_hold_are_named() {
 }
 
 #[test]
+fn the_list_of_labelers_has_the_warnings_of_each() {
+    let sandbox = with_changed("signals.csv", |row, column, cell| match column {
+        0 => cell.to_owned(),
+        1 => (row % 2).to_string(),
+        _ => (1 - row % 2).to_string(),
+    });
+    // A contradiction is about two of them, a class without votes about none.
+    let analyze = "analyze --signals signals.csv --json analyze.json";
+    sandbox.labelflow(&format!("{analyze} --classes a,b,c")).succeeded();
+    let report = sandbox.json("analyze.json");
+    let texts = |labeler: usize| {
+        let warnings = report[labeler]["warnings"].as_array().unwrap();
+        warnings.iter().map(|warning| warning["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    let contradiction = "the labelers 'rule_b' and 'rule_c' agree on 0.0 %";
+    assert_eq!(report[1]["name"], "rule_b");
+    assert_eq!(report[1]["n_votes"], 200);
+    for labeler in 0..3 {
+        assert_eq!(texts(labeler).contains(contradiction), labeler > 0, "{report}");
+        assert!(texts(labeler).contains("hardly a vote (fewer than 5) is for 'c'"), "{report}");
+    }
+    sandbox.labelflow(analyze).succeeded();
+    assert!(!sandbox.json("analyze.json").to_string().contains("rare-classes"));
+}
+
+/// `predict` in memory and in parts, `eval` and `calibrate` of the rows in a file.
+fn asked_about(sandbox: &Sandbox, features: &str) -> [String; 4] {
+    write_parts(&sandbox.path("asked"), &feature_columns(&sandbox.path(features)), 30);
+    let predict = |features: &str| format!("predict model --features {features} --out out.csv");
+    let labelled = |command: &str| format!("{command} model --features {features} --labels asked.csv");
+    [predict(features), predict("asked") + " --memory 100MB", labelled("eval"), labelled("calibrate")]
+}
+
+#[test]
+fn odd_features_of_new_rows_are_named_and_refused_before_anything_is_written() {
+    let sandbox = sandbox();
+    sandbox.labelflow(&format!("{FIT} --epochs 2").replace("--epochs 60", "")).succeeded();
+    let text = sandbox.read("features.csv");
+    let write = |n_rows: usize, change: &dyn Fn(usize, usize, &str) -> String| {
+        let row = |(row, line): (usize, &str)| {
+            let cells = line.split(',').enumerate().map(|(column, cell)| change(row, column, cell));
+            cells.collect::<Vec<_>>().join(",") + "\n"
+        };
+        let rows: String = text.lines().skip(1).take(n_rows).enumerate().map(row).collect();
+        sandbox.write("new.csv", "a,b,c\n".to_owned() + &rows);
+        let labels = sandbox.read("labels.csv");
+        sandbox.write("asked.csv", labels.lines().take(n_rows + 1).collect::<Vec<_>>().join("\n") + "\n");
+        let _ = std::fs::remove_dir_all(sandbox.path("asked"));
+    };
+    let far = |row: usize, column: usize, cell: &str| match (row, column) {
+        (7, 1) => "1e4".to_owned(),
+        _ => cell.to_owned(),
+    };
+    let counted = |row: usize, column: usize, cell: &str| if column == 2 { row.to_string() } else { cell.to_owned() };
+    let one = |_: usize, _: usize, _: &str| "1.5".to_owned();
+    type Change<'a> = &'a dyn Fn(usize, usize, &str) -> String;
+    let odd: [(usize, Change<'_>, &str); 3] = [
+        (200, &far, "the column 'b' is 1e4 in row 7, so far from all others"),
+        (60, &counted, "the column 'c' looks like an identifier"),
+        (30, &one, "every column is constant in all 30 rows"),
+    ];
+    for (n_rows, change, word) in odd {
+        write(n_rows, change);
+        for command in asked_about(&sandbox, "new.csv") {
+            sandbox.refuses(&format!("--strict {command}"), &[word, "--strict: expected no warnings, found 1"]);
+            let ran = sandbox.labelflow(&command).succeeded();
+            assert!(ran.stderr.contains("warning: ") && ran.stderr.contains(word), "{command}: {}", ran.stderr);
+        }
+        sandbox.labelflow(&format!("{} --json eval.json", asked_about(&sandbox, "new.csv")[2])).succeeded();
+        assert!(sandbox.json("eval.json")["warnings"].to_string().contains(word));
+    }
+    // What may be so by chance is no finding: three rows alike, a column that is the same on one day.
+    let day = |_: usize, column: usize, cell: &str| if column == 1 { "1.5".to_owned() } else { cell.to_owned() };
+    for (n_rows, change) in [(3, &one as Change<'_>), (3, &counted), (200, &day), (50, &far)] {
+        write(n_rows, change);
+        for command in asked_about(&sandbox, "new.csv") {
+            let ran = sandbox.labelflow(&format!("--strict {command}")).succeeded();
+            assert!(!ran.stderr.contains("warning"), "{command}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
 fn bounds_that_say_nothing_are_named() {
     is_warned_of(&sandbox(), "--bounds 1", &["bounds: all are 0.500 or more, so that any labels keep them"]);
 }

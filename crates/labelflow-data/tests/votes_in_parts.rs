@@ -99,7 +99,9 @@ fn every_label_model_labels_parts_as_it_labels_one_file() {
         assert_eq!(counted(&stream), &CountedVotes::of(&signals));
         let known = KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 5], n_classes).unwrap()),
-            bounds: Some(Bounds::constant(0.2, &signals).unwrap()), labels: None };
+            bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+            labels: None,
+        };
         for &name in AnyLabelModel::NAMES {
             let model = AnyLabelModel::from_name(name).unwrap();
             let fitted = model.fit_counts(counted(&stream), &known).unwrap();
@@ -163,6 +165,8 @@ fn cells_mean_what_they_mean_in_one_file() {
         (whole(&[0, 1, -1]), whole(&[0, 1, 1]), options(Detect, &["x", "y"])),
         (names(&[Some("x"), Some("7"), None]), names(&[Some("y"); 3]), options(MinusOne, &[])),
         (whole(&[0, 1, 1]), names(&[Some("y"); 3]), options(Signed, &[])),
+        (whole(&[-1, 0, 1]), whole(&[1, 0, 1]), options(MinusOne, &["-1", "1"])),
+        (whole(&[1, 0, 1]), whole(&[1, 0, 1]), options(MinusOne, &["-1", "1"])),
     ] {
         write_parquet(&path, vec![("a".to_owned(), a), ("b".to_owned(), b)], 2);
         let in_memory = read_signals(&path, &options);

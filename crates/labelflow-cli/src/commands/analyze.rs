@@ -40,8 +40,25 @@ pub(crate) struct AnalyzeArgs {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Report<'a> {
-    Labelers(&'a [LabelerReport]),
+    Labelers(Vec<ListedLabeler<'a>>),
     WithPairs { labelers: &'a [LabelerReport], pairs: &'a [LabelerPair], warnings: Vec<output::Warning> },
+}
+
+/// A labeler of the list, with the warnings that name it and those that name no labeler.
+#[derive(Serialize)]
+struct ListedLabeler<'a> {
+    #[serde(flatten)]
+    report: &'a LabelerReport,
+    warnings: Vec<output::Warning>,
+}
+
+impl<'a> ListedLabeler<'a> {
+    fn new(report: &'a LabelerReport) -> Self {
+        let name = &report.summary.name;
+        let concerns =
+            |warning: &output::Warning| warning.labelers().is_none_or(|labelers| labelers.contains(&&**name));
+        Self { report, warnings: output::warnings().into_iter().filter(concerns).collect() }
+    }
 }
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
@@ -65,7 +82,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
     let report = match &pairs {
         Some(pairs) => Report::WithPairs { labelers: &labelers, pairs, warnings: output::warnings() },
-        None => Report::Labelers(&labelers),
+        None => Report::Labelers(labelers.iter().map(ListedLabeler::new).collect()),
     };
     output::show(args.json.as_deref(), &report, || {
         output::print(&labeler_report::table(&labelers, classes))?;

@@ -57,6 +57,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     };
     let read = |path: &Path, key: &_| read_labels(path, model.classes(), key);
     let (features, truth) = args.rows.read(model.feature_names(), read, Ok)?;
+    output::refuse_warnings()?;
     let before = model.clone().with_certainty(Certainty::default())?;
     let after = learned(before.clone(), args, &features, &truth).with_context(|| args.rows.place())?;
     let judge = |model: &FittedLabelFlowClassifier| {

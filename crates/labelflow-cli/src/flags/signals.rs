@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use labelflow_data::inputs::AbstainConvention;
+use labelflow_data::inputs::{AbstainConvention, DuplicateVotes, TaskVotesColumns};
 
 use super::{KeyArgs, flag_values};
 use crate::inputs::memory_size::MemorySize;
@@ -22,6 +22,18 @@ flag_values! {
         Signed,
         /// Whichever of minus-one, zero and signed alone fits the numbers
         Detect,
+    }
+}
+
+flag_values! {
+    /// What is done about a second vote of a worker on a task.
+    DuplicatesName for DuplicateVotes {
+        /// Name both lines and end
+        Refuse,
+        /// The first one counts
+        First,
+        /// The last one counts
+        Last,
     }
 }
 
@@ -45,6 +57,38 @@ pub(crate) struct SignalsArgs {
     pub(crate) memory: Option<MemorySize>,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    #[command(flatten)]
+    pub(crate) crowd: CrowdArgs,
+}
+
+/// How the table of --task-votes is read.
+#[derive(Debug, Args)]
+pub(crate) struct CrowdArgs {
+    /// Column of --task-votes that names tasks [default: task, or question, item, row or id]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = OTHER_SOURCES)]
+    task_column: Option<String>,
+    /// Column of --task-votes that names workers [default: worker, or annotator or user]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = OTHER_SOURCES)]
+    worker_column: Option<String>,
+    /// Column of --task-votes with their answers [default: label, or answer, vote or class]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = OTHER_SOURCES)]
+    answer_column: Option<String>,
+    /// What to do where a worker of --task-votes votes twice on a task
+    #[arg(long, value_enum, value_name = "RULE", default_value = "refuse", conflicts_with_all = OTHER_SOURCES)]
+    duplicates: DuplicatesName,
+}
+
+const OTHER_SOURCES: [&str; 3] = ["signals", "wrench", "counts"];
+
+impl CrowdArgs {
+    pub(crate) fn columns(&self) -> TaskVotesColumns {
+        let [task, worker, answer] = [&self.task_column, &self.worker_column, &self.answer_column].map(Clone::clone);
+        TaskVotesColumns { task, worker, answer }
+    }
+
+    pub(crate) fn duplicates(&self) -> DuplicateVotes {
+        self.duplicates.into()
+    }
 }
 
 /// One of four forms of votes.

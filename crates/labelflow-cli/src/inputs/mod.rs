@@ -9,4 +9,5 @@ pub(crate) mod evaluation_file;
 pub(crate) mod labeler_report;
 pub(crate) mod memory_size;
 pub(crate) mod model_files;
+pub(crate) mod new_rows;
 pub(crate) mod vote_input;

@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
-use labelflow::votes::{CountedVotes, VoteCounter};
+use labelflow::votes::{ABSTAIN, CountedVotes, VoteCounter};
 use labelflow::weak::warnings::LabelerTally;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
-    AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SignalsOptions, TaskVotesOptions, convention_doubt,
-    read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels, write_labels_as_they_come,
+    AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SavedLabelModel, SignalsOptions, TaskVotesOptions,
+    convention_doubt, read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels,
+    write_labels_as_they_come,
 };
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
@@ -74,7 +75,8 @@ impl VoteInput {
             Self::of(path, Rows::Memory { signals, keys, counted, are_distinct: true })
         } else if let Some(path) = &source.task_votes {
             let classes = options.classes;
-            let options = TaskVotesOptions { classes, abstain, ..Default::default() };
+            let (columns, duplicates) = (args.crowd.columns(), args.crowd.duplicates());
+            let options = TaskVotesOptions { columns, classes, abstain, duplicates, ..Default::default() };
             Self::in_memory(path, read_task_votes(path, &options)?)
         } else if let Some(folder) = &source.wrench {
             Self::read_wrench(folder, args.part)?
@@ -94,6 +96,35 @@ impl VoteInput {
         };
         output::warn_if_any(&input.path, "abstain-convention", doubt);
         Ok(input)
+    }
+
+    /// The votes of the workers that a saved label model knows, in its order: of a crowd, those of others are left out, with a warning.
+    pub(crate) fn of_known_workers(mut self, saved: &SavedLabelModel, args: &SignalsArgs) -> anyhow::Result<Self> {
+        let (true, Rows::Memory { signals, .. }) = (args.source.task_votes.is_some(), &mut self.rows) else {
+            return Ok(self);
+        };
+        let (n_rows, n_workers, most) =
+            (signals.n_rows(), saved.labelers().len(), TaskVotesOptions::default().max_cells);
+        ensure!(
+            n_rows.checked_mul(n_workers).is_some_and(|n_cells| n_cells <= most),
+            "{}: expected at most {most} cells, tasks times workers of the model, found {n_rows} tasks and {n_workers} workers; label fewer \
+             tasks at a time",
+            self.path.display()
+        );
+        let (known, n_unknown) = saved.arrange_known(signals).with_context(|| self.path.display().to_string())?;
+        if n_unknown > 0 {
+            let n_votes =
+                |signals: &WeakSignals| signals.votes().as_slice().iter().filter(|&&vote| vote != ABSTAIN).count();
+            let (n_all, n_kept) = (n_votes(signals), n_votes(&known));
+            let text = format!(
+                "{n_unknown} of {} workers are not known to the label model; their votes, {} of {n_all}, are ignored",
+                signals.n_signals(),
+                n_all - n_kept
+            );
+            output::warn_text(self.path.display(), "unknown-workers", &text);
+        }
+        **signals = known;
+        Ok(self)
     }
 
     /// Warns of labelers that look wrong, and of bounds on their errors if there are any.

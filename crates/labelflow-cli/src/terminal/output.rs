@@ -58,6 +58,18 @@ pub(crate) struct Warning {
     text: String,
 }
 
+impl Warning {
+    /// The labelers that it names, or nothing if it is not about some of them.
+    pub(crate) fn labelers(&self) -> Option<Vec<&str>> {
+        let named = ["labeler", "labelers", "first", "second"].iter().filter_map(|key| self.about.get(key));
+        let names: Vec<&str> = named
+            .flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice))
+            .filter_map(serde_json::Value::as_str)
+            .collect();
+        (!names.is_empty()).then_some(names)
+    }
+}
+
 /// Makes warnings errors.
 pub(crate) fn set_strict(is_strict: bool) {
     IS_STRICT.store(is_strict, Ordering::Relaxed);

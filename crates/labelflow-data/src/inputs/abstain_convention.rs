@@ -9,6 +9,8 @@ use crate::{Error, Result, ensure};
 
 /// How a table of numbers says that a labeler abstains, and with it how classes are counted.
 ///
+/// Classes without other names are called by their numbers in the table.
+///
 /// | setting | classes | abstains | written by |
 /// |---|---|---|---|
 /// | `minus_one` | 0, 1, …, k − 1 | −1, missing | most tools for labeling functions |
@@ -59,6 +61,9 @@ pub(crate) enum Reading {
 const DETECTED: [AbstainConvention; 3] =
     [AbstainConvention::MinusOne, AbstainConvention::Zero, AbstainConvention::Signed];
 
+/// How the classes of [`AbstainConvention::Signed`] are called where they have no names.
+pub(crate) const SIGNED_CLASSES: [&str; 2] = ["-1", "1"];
+
 impl AbstainConvention {
     /// The name of the setting, the number that abstains, and that of the first class.
     const fn facts(self) -> (&'static str, Option<i8>, u8) {
@@ -80,6 +85,20 @@ impl AbstainConvention {
     /// The number that stands for an abstention, or nothing where only missing cells abstain.
     pub(crate) fn mark(self) -> Option<i8> {
         self.facts().1
+    }
+
+    /// Classes that have no other names, as tables of this convention write them.
+    pub(crate) fn class_names(self, n_classes: usize) -> Vec<String> {
+        match self {
+            Self::Signed => SIGNED_CLASSES.map(str::to_owned).to_vec(),
+            _ => (0..n_classes).map(|class| (class + usize::from(self.facts().2)).to_string()).collect(),
+        }
+    }
+
+    /// The convention whose numbers these classes are called by, if they do not count from 0.
+    pub(crate) fn of_class_names(classes: &[String]) -> Option<Self> {
+        let is_of = |convention: &Self| !classes.is_empty() && convention.class_names(classes.len()) == classes;
+        [Self::Zero, Self::Signed].into_iter().find(is_of)
     }
 
     /// What stands for an abstention, for messages.
@@ -246,7 +265,8 @@ pub fn convention_doubt(signals: &WeakSignals) -> Option<String> {
 /// The same from all votes, or from each different one once.
 pub(crate) fn doubt_about(votes: &[u8], classes: &[String]) -> Option<String> {
     let is_voted = votes.iter().any(|&vote| vote != ABSTAIN);
-    if !is_voted || votes.contains(&0) {
+    // Numbers that were read as 1 to k, or as -1 and 1, are not in doubt.
+    if !is_voted || votes.contains(&0) || AbstainConvention::of_class_names(classes).is_some() {
         return None;
     }
     let otherwise = match classes.len() {
@@ -273,6 +293,10 @@ mod tests {
         assert!(doubt(array![[1, 1], [-1, 1]], 2).unwrap().contains("class '0'"));
         assert_eq!(doubt(array![[1, 0], [-1, 1]], 2), None);
         assert_eq!(doubt(array![[-1, -1]], 2), None);
+        // Numbers that were read as -1 and 1.
+        let votes = Votes::from_indices(array![[1, -1], [1, 1]].view(), Some(2)).unwrap();
+        let signed = WeakSignals::from_votes(votes).unwrap().with_classes(AbstainConvention::Signed.class_names(2));
+        assert_eq!(convention_doubt(&signed.unwrap()), None);
     }
 
     fn detect(values: &[f32], n_named: usize) -> Result<AbstainConvention> {

@@ -12,7 +12,7 @@ use labelflow_weak::votes::{ABSTAIN, CountedVotes, WeakSignals};
 
 use super::signals_file::read_signals_of;
 use super::vote_cells::vote_number;
-use crate::inputs::SignalsOptions;
+use crate::inputs::{AbstainConvention, SignalsOptions};
 use crate::tables::table::TableFile;
 use crate::tables::{Column, ColumnValues, write_columns};
 use crate::{Error, Result, ensure};
@@ -64,16 +64,24 @@ pub fn read_counts(path: &Path, options: &SignalsOptions) -> Result<PatternTable
 }
 
 /// Writes counted votes so that [`read_counts`] reads the same: csv, tsv or parquet. Votes are the names of their classes,
-/// -1 for an abstention.
+/// -1 for an abstention. Where the classes are called 1, 2, …, or -1 and 1, votes are numbers, and an abstention is an empty cell: read them
+/// with [`AbstainConvention::Zero`] or [`AbstainConvention::Signed`].
 pub fn write_counts(path: &Path, counted: &CountedVotes) -> Result<()> {
     let expected = || format!("labelers with other names than '{COUNT}'");
     let is_free = counted.labelers().iter().all(|name| name != COUNT);
     ensure(is_free, || Error::content(path, expected(), format!("'{COUNT}'")))?;
     let classes = counted.classes();
+    let has_codes = AbstainConvention::of_class_names(classes).is_some();
     let has_names = classes.iter().enumerate().any(|(class, name)| *name != class.to_string());
     let column = |(signal, name): (usize, &String)| {
         let votes = counted.iter().map(|(row, _)| row[signal]);
-        let values = if has_names {
+        let values = if has_codes {
+            let number = |vote: u8| match vote {
+                ABSTAIN => f64::NAN,
+                class => classes[usize::from(class)].parse().expect("a name that is a number"),
+            };
+            ColumnValues::Reals(votes.map(number).collect())
+        } else if has_names {
             let name = |vote: u8| match vote {
                 ABSTAIN => "-1".to_owned(),
                 class => classes[usize::from(class)].clone(),

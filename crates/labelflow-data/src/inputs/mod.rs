@@ -27,6 +27,6 @@ pub use predictions_file::{ClassPredictions, Predictions, read_predictions};
 pub use rules::{RulesFile, read_rules, write_rules};
 pub use saved_label_model::SavedLabelModel;
 pub use signals_file::{SignalsKind, SignalsOptions, read_signals, write_signals};
-pub use task_votes_file::{DuplicateVotes, TaskVotesOptions, read_task_votes, read_truth_of};
+pub use task_votes_file::{DuplicateVotes, TaskVotesColumns, TaskVotesOptions, read_task_votes, read_truth_of};
 pub use values_file::{ValueLabels, read_values, write_value_labels, write_value_labels_as_they_come};
 pub use wrench_folder::{WrenchFolder, WrenchRows, read_wrench};

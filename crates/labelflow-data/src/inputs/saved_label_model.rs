@@ -160,6 +160,12 @@ impl SavedLabelModel {
     pub fn arrange(&self, signals: &WeakSignals) -> labelflow_weak::Result<WeakSignals> {
         signals.select_labelers(&self.labelers)
     }
+
+    /// The same for signals of a crowd: workers of the fit that are absent abstain, and others are left out, whose number is returned too. See
+    /// [`WeakSignals::select_known_labelers`].
+    pub fn arrange_known(&self, signals: &WeakSignals) -> labelflow_weak::Result<(WeakSignals, usize)> {
+        signals.select_known_labelers(&self.labelers)
+    }
 }
 
 impl FittedLabelModel for SavedLabelModel {
@@ -200,7 +206,9 @@ mod tests {
     fn saved_fit(model: &AnyLabelModel, signals: &WeakSignals) -> SavedLabelModel {
         let known = KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 3], signals.n_classes()).unwrap()),
-            bounds: Some(Bounds::constant(0.2, signals).unwrap()), labels: None };
+            bounds: Some(Bounds::constant(0.2, signals).unwrap()),
+            labels: None,
+        };
         SavedLabelModel::new(model.fit(signals, &known).unwrap(), signals)
     }
 
@@ -329,6 +337,31 @@ mod tests {
             // Both lists of names and both counts of the shape, whatever else there is.
             assert!(n_refused >= 3 * 2 + 4 * 2, "{name}: {n_refused} of {}", found.len());
         }
+    }
+
+    #[test]
+    fn workers_that_are_unknown_are_left_out_and_absent_ones_abstain() {
+        let signals = signals();
+        let votes = signals.to_votes();
+        let of = |columns: &[usize], names: &[&str]| {
+            let bytes = votes.bytes().select(Axis(1), columns);
+            let names = names.iter().map(|&name| name.to_owned()).collect();
+            WeakSignals::from_votes(Votes::from_bytes(bytes, 2).unwrap()).unwrap().with_labelers(names).unwrap()
+        };
+        for name in AnyLabelModel::NAMES {
+            let model = saved(name);
+            let (known, n_unknown) = model.arrange_known(&of(&[2, 1, 0, 0], &["c", "new", "a", "other"])).unwrap();
+            assert_eq!(n_unknown, 2);
+            let mut bytes = votes.bytes().to_owned();
+            bytes.column_mut(1).fill(labelflow_weak::votes::ABSTAIN);
+            assert_eq!(known.to_votes().bytes(), bytes);
+            // As if the absent one had been there and silent.
+            let silent = WeakSignals::from_votes(Votes::from_bytes(bytes, 2).unwrap()).unwrap();
+            let labels = model.predict_proba(&silent).unwrap();
+            assert_eq!(model.predict_proba(&known).unwrap(), labels, "{name}");
+        }
+        let error = saved("dawid-skene").arrange_known(&of(&[0, 1], &["x", "y"])).unwrap_err().to_string();
+        assert!(error.contains("expected one of the labelers a, b, c, found x, y"), "{error}");
     }
 
     #[test]

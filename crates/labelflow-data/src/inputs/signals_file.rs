@@ -263,21 +263,53 @@ mod tests {
     #[test]
     fn the_same_votes_in_every_convention() {
         let expected = array![[0, A], [1, 1], [A, 0]];
-        for (text, abstain) in [
-            ("r1,r2\n0,-1\n1,1\n,0\n", AbstainConvention::MinusOne),
-            ("r1,r2\n1,0\n2,2\n,1\n", AbstainConvention::Zero),
-            ("r1,r2\n0,\n1,1\nNaN,0\n", AbstainConvention::Missing),
-            ("r1,r2\n-1,0\n1,1\n,-1\n", AbstainConvention::Signed),
-            ("r1,r2\n-1,\n1,1\n,-1\n", AbstainConvention::Detect),
+        for (text, abstain, codes) in [
+            ("r1,r2\n0,-1\n1,1\n,0\n", AbstainConvention::MinusOne, ["0", "1"]),
+            ("r1,r2\n1,0\n2,2\n,1\n", AbstainConvention::Zero, ["1", "2"]),
+            ("r1,r2\n0,\n1,1\nNaN,0\n", AbstainConvention::Missing, ["0", "1"]),
+            ("r1,r2\n-1,0\n1,1\n,-1\n", AbstainConvention::Signed, ["-1", "1"]),
+            ("r1,r2\n-1,\n1,1\n,-1\n", AbstainConvention::Detect, ["-1", "1"]),
         ] {
             for names in [&[][..], &["no", "yes"]] {
                 let signals = read_with(text, &conventions(abstain, names)).unwrap();
                 assert_eq!(signals.to_votes().bytes(), expected, "{abstain:?}");
-                assert_eq!((signals.n_classes(), signals.labelers().len()), (2, 2));
+                assert_eq!(signals.labelers().len(), 2);
+                assert_eq!(signals.classes(), if names.is_empty() { codes } else { ["no", "yes"] }, "{text}");
             }
         }
         let signals = read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 0]]);
+    }
+
+    #[test]
+    fn votes_are_read_by_the_numbers_that_classes_are_called_by() {
+        let signed = conventions(AbstainConvention::MinusOne, &["-1", "1"]);
+        for text in ["r1,r2\n-1,0\n1,1\n0,-1\n", "r1,r2\n-1,\n1,1\n,-1\n", "r1,r2\n-1.0,0\n1,1.0\n0,-1\n"] {
+            let signals = read_with(text, &signed).unwrap();
+            assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 1], [A, 0]], "{text}");
+        }
+        assert_eq!(read_with("r1,r2\n1,\n1,1\n", &signed).unwrap().to_votes().bytes(), array![[1, A], [1, 1]]);
+        // A 0 may abstain, or be the first class.
+        let counted = conventions(AbstainConvention::MinusOne, &["1", "2", "3"]);
+        for (text, options, convention) in [
+            ("r1,r2\n1,0\n1,1\n", &signed, "signed"),
+            ("r1,r2\n1.0,0.0\n1,1\n", &signed, "signed"),
+            ("r1,r2\n1,0\n2,1\n", &counted, "zero"),
+            ("r1,r2\n3,0\n2,1\n", &counted, "zero"),
+        ] {
+            let error = read_with(text, options).unwrap_err().to_string();
+            let hints = [format!("if 0 abstains, set abstain = \"{convention}\""), "abstain = \"missing\"".to_owned()];
+            assert!(hints.iter().all(|hint| error.contains(hint)), "{text}: {error}");
+        }
+        // Beside -1, it does not.
+        assert_eq!(read_with("r1,r2\n1,0\n2,-1\n", &counted).unwrap().to_votes().bytes(), array![[1, 0], [2, A]]);
+        assert_eq!(read_with("r1,r2\n1,3\n2,-1\n", &counted).unwrap().to_votes().bytes(), array![[0, 2], [1, A]]);
+        for (abstain, expected) in
+            [(AbstainConvention::Signed, [[1, A], [1, 1]]), (AbstainConvention::Missing, [[1, 0], [1, 1]])]
+        {
+            let signals = read_with("r1,r2\n1,0\n1,1\n", &conventions(abstain, &["-1", "1"])).unwrap();
+            assert_eq!(signals.to_votes().bytes(), ndarray::arr2(&expected));
+        }
     }
 
     #[test]

@@ -17,12 +17,26 @@ use crate::{Error, Result, ensure};
 
 /// The column that names tasks.
 pub(crate) const TASK: &str = "task";
-const WORKER: &str = "worker";
-const LABEL: &str = "label";
+
+/// What a column holds, and how it may be called: the names of a list go before those of later lists.
+struct Role {
+    what: &'static str,
+    names: &'static [&'static [&'static str]],
+}
+
+const TASKS: Role = Role { what: "task", names: &[&[TASK], &["question", "item"], &["row", "id"]] };
+const WORKERS: Role = Role { what: "worker", names: &[&["worker"], &["annotator", "user"]] };
+const ANSWERS: Role = Role { what: "answer", names: &[&["label"], &["answer", "vote", "class"]] };
+const TRUTHS: Role = Role {
+    what: "true label",
+    names: &[&["label"], &["truth", "true_label", "gold", "ground_truth"], &["answer", "class"]],
+};
 
 /// How to read a long table of votes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskVotesOptions {
+    /// The names of the columns. Default: as they are usually called.
+    pub columns: TaskVotesColumns,
     /// The names of the classes, in order. Default: empty, for classes that are not known beforehand.
     pub classes: Vec<String>,
     /// How an abstention is written, and with it how classes are counted. Default: −1 or a missing cell, from 0.
@@ -36,12 +50,25 @@ pub struct TaskVotesOptions {
 impl Default for TaskVotesOptions {
     fn default() -> Self {
         Self {
+            columns: TaskVotesColumns::default(),
             classes: Vec::new(),
             abstain: AbstainConvention::default(),
             duplicates: DuplicateVotes::default(),
             max_cells: 1 << 30,
         }
     }
+}
+
+/// The names of the columns of a long table of votes. Where one is missing, the column is that with a usual name, in any case and with or
+/// without `id` at its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskVotesColumns {
+    /// Tasks: else `task`, or `question` or `item`, or `row` or `id`.
+    pub task: Option<String>,
+    /// Workers: else `worker`, or `annotator` or `user`.
+    pub worker: Option<String>,
+    /// Answers: else `label`, or `answer`, `vote` or `class`.
+    pub answer: Option<String>,
 }
 
 /// What to do when a worker labels a task twice.
@@ -51,13 +78,13 @@ pub enum DuplicateVotes {
     #[default]
     Refuse,
     /// The first label counts.
-    KeepFirst,
+    First,
     /// The last label counts.
-    KeepLast,
+    Last,
 }
 
-/// Reads a long table of votes: csv, tsv or parquet with the columns `task`, `worker` and `label`, or with three columns
-/// in this order. The tasks, in order of first appearance, are the keys of the rows, and the workers the labelers.
+/// Reads a long table of votes: csv, tsv or parquet with columns of tasks, workers and answers, see [`TaskVotesColumns`]. A header that leaves
+/// a doubt is an error. The tasks, in order of first appearance, are the keys of the rows, and the workers the labelers.
 ///
 /// A label is a class index or a class name, as in [`read_signals`](crate::inputs::read_signals). A worker abstains on a task
 /// that it has no line for, or whose label is missing.
@@ -77,7 +104,8 @@ pub enum DuplicateVotes {
 /// ```
 pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<WeakSignals>> {
     let table = TableFile::open_named(path)?;
-    let [task, worker, label] = columns(&table, [TASK, WORKER, LABEL])?;
+    let TaskVotesColumns { task, worker, answer } = &options.columns;
+    let [task, worker, label] = columns(&table, [(TASKS, task), (WORKERS, worker), (ANSWERS, answer)])?;
     let (task_codes, tasks) = required_names(&table, task)?;
     let (worker_codes, workers) = required_names(&table, worker)?;
     let (label_codes, labels) = table.named_cells(label, usize::from(ABSTAIN) + 1)?;
@@ -101,10 +129,10 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<
         };
         let first = *first_rows.entry((task, worker)).or_insert(row);
         match (first != row, options.duplicates) {
-            (false, _) | (true, DuplicateVotes::KeepLast) => {
+            (false, _) | (true, DuplicateVotes::Last) => {
                 bytes[[task, worker]] = vote;
             }
-            (true, DuplicateVotes::KeepFirst) => {}
+            (true, DuplicateVotes::First) => {}
             (true, DuplicateVotes::Refuse) => {
                 let found = format!(
                     "a second one of worker '{}' on task '{}', the first being in{}",
@@ -114,7 +142,7 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<
                 );
                 return Err(Error::content(path, "one vote of a worker on a task", found)
                     .at(table.place(row))
-                    .with_hint("choose to keep the first or the last"));
+                    .with_hint("choose to keep the first or the last, as --duplicates does"));
             }
         }
     }
@@ -124,8 +152,9 @@ pub fn read_task_votes(path: &Path, options: &TaskVotesOptions) -> Result<Keyed<
 
 /// Reads the true labels of rows, in their order: of tasks as [`read_task_votes`] names them, or as [`read_labels`] reads them.
 ///
-/// Those of tasks are in csv, tsv or parquet with the columns `task` and `label`, or with two columns in this order. Other tasks are ignored; a
-/// task without a label, or with two different ones, is an error.
+/// Those of tasks are in csv, tsv or parquet with a column of tasks, called as in [`TaskVotesColumns`], and a column `label`, `truth`,
+/// `true_label`, `gold`, `ground_truth`, `answer` or `class`, or with two columns in this order. Other tasks are ignored; a task without a label, or with two
+/// different ones, is an error.
 ///
 /// `classes` are the names of the classes; a label may also be an index.
 pub fn read_truth_of(path: &Path, rows: &RowKeys, classes: &[String]) -> Result<Truth> {
@@ -137,7 +166,7 @@ pub fn read_truth_of(path: &Path, rows: &RowKeys, classes: &[String]) -> Result<
 
 fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<Truth> {
     let table = TableFile::open_named(path)?;
-    let [task, label] = columns(&table, [TASK, LABEL])?;
+    let [task, label] = truth_columns(&table)?;
     let (task_codes, names) = required_names(&table, task)?;
     let labels = labels_in_column(&table, label, classes)?;
     let mut known = HashMap::<&str, usize>::new();
@@ -155,19 +184,75 @@ fn read_task_truth(path: &Path, tasks: &[String], classes: &[String]) -> Result<
     Truth::new(truth.collect::<Result<_>>()?, classes.len()).map_err(Error::in_file(path))
 }
 
-/// The columns with these names, or all columns if there are as many and none of the names is out of its place.
-fn columns<const N: usize>(table: &TableFile, wanted: [&str; N]) -> Result<[usize; N]> {
-    let places = wanted.map(|name| table.column(name));
-    if places.iter().all(Option::is_some) {
-        return Ok(places.map(|place| place.expect("all were found")));
+/// The columns with these roles, each of which may be named.
+fn columns<const N: usize>(table: &TableFile, wanted: [(Role, &Option<String>); N]) -> Result<[usize; N]> {
+    let mut columns = [None; N];
+    for (column, (_, name)) in columns.iter_mut().zip(&wanted) {
+        *column = name.as_ref().map(|name| table.required_column(name)).transpose()?;
     }
-    let in_order = places.iter().enumerate().all(|(order, place)| place.is_none_or(|at| at == order));
-    if table.names.len() == N && in_order {
-        return Ok(std::array::from_fn(|order| order));
+    let named: Vec<usize> = columns.iter().flatten().copied().collect();
+    for (column, (role, _)) in columns.iter_mut().zip(&wanted) {
+        if column.is_none() {
+            *column = Some(role.find(table, &named)?);
+        }
     }
-    let wanted = wanted.join(", ");
-    Err(table.other_columns(format!("the columns {wanted}, or as many in this order")))
+    let columns = columns.map(|column| column.expect("named or found"));
+    let twice = (1..N).find(|&place| columns[..place].contains(&columns[place]));
+    match twice {
+        None => Ok(columns),
+        Some(place) => {
+            let found = format!("'{}' twice", shown(&table.names[columns[place]]));
+            Err(table.error("different columns of tasks, workers and answers", found))
+        }
+    }
 }
+
+/// The columns of tasks and true labels: by their names, or the only two if none of them is out of its place.
+fn truth_columns(table: &TableFile) -> Result<[usize; 2]> {
+    let found = [TASKS, TRUTHS].map(|role| role.find(table, &[]));
+    if let [Ok(task), Ok(label)] = found
+        && task != label
+    {
+        return Ok([task, label]);
+    }
+    let in_place =
+        found.iter().enumerate().all(|(place, found)| found.as_ref().map_or(true, |&column| column == place));
+    if table.names.len() == 2 && in_place {
+        return Ok([0, 1]);
+    }
+    Err(table.other_columns("the columns task and label, or two columns in this order"))
+}
+
+impl Role {
+    /// The only column that is called so, beside those that are something else.
+    fn find(&self, table: &TableFile, taken: &[usize]) -> Result<usize> {
+        let is_called = |name: &str, names: &[&str]| {
+            let name = name.trim().to_lowercase();
+            let stem = name.strip_suffix("id").map(|stem| stem.trim_end_matches(['_', '-', ' ']));
+            names.contains(&&*name) || stem.is_some_and(|stem| names.contains(&stem))
+        };
+        for names in self.names {
+            let mut columns = (0..table.names.len())
+                .filter(|column| !taken.contains(column) && is_called(&table.names[*column], names));
+            match (columns.next(), columns.next()) {
+                (None, _) => {}
+                (Some(column), None) => return Ok(column),
+                (Some(first), Some(second)) => {
+                    let [first, second] = [first, second].map(|column| shown(&table.names[column]));
+                    let found = format!("'{first}' and '{second}'");
+                    return Err(table
+                        .error(format!("one column that may be the {}", self.what), found)
+                        .with_hint(HINT));
+                }
+            }
+        }
+        let names = self.names.concat().join(", ");
+        Err(table.other_columns(format!("a column of the {} ({names})", self.what)).with_hint(HINT))
+    }
+}
+
+/// What to do about a header that is not understood.
+const HINT: &str = "name the columns: --task-column, --worker-column, --answer-column";
 
 /// A column as codes, none of which may be missing, and the names behind them in order of appearance.
 fn required_names(table: &TableFile, column: usize) -> Result<(Vec<usize>, Vec<String>)> {
@@ -230,6 +315,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn columns_are_found_by_usual_names_or_by_those_that_are_given() {
+        let expected = array![[0, A], [1, 0]];
+        for header in [
+            "Question,Annotator,Vote",
+            "item,USER,class",
+            "TaskId,worker_id,answer",
+            "id,user id,label",
+            // The usual names go before others.
+            "task,worker,label",
+        ] {
+            let votes = read(&format!("{header}\nt,b,0\ns,b,1\ns,c,0\n")).unwrap();
+            assert_eq!(votes.value.to_votes().bytes(), expected, "{header}");
+        }
+        let votes = read("id,class,worker,question,label\n1,x,b,t,0\n2,y,b,s,1\n3,x,c,s,0\n").unwrap();
+        assert_eq!(votes.value.to_votes().bytes(), expected);
+        let with = |task: Option<&str>, worker: Option<&str>, answer: Option<&str>| {
+            let [task, worker, answer] = [task, worker, answer].map(|name| name.map(str::to_owned));
+            let columns = TaskVotesColumns { task, worker, answer };
+            read_with(
+                "stars,item,who,question\n0,t,b,x\n1,s,b,x\n0,s,c,x\n",
+                &TaskVotesOptions { columns, ..Default::default() },
+            )
+        };
+        let votes = with(Some("item"), Some("who"), Some("stars")).unwrap();
+        assert_eq!(votes.value.to_votes().bytes(), expected);
+        let error = |task, worker, answer| with(task, worker, answer).unwrap_err().to_string();
+        assert!(error(None, Some("who"), Some("stars")).contains("found 'item' and 'question'"));
+        assert!(error(Some("item"), Some("nobody"), None).contains("a column 'nobody', found the columns stars, item"));
+        assert!(error(Some("item"), Some("item"), Some("stars")).contains("different columns of tasks, workers"));
+    }
+
     #[cfg(feature = "parquet")]
     #[test]
     fn parquet_is_read_as_csv_is() {
@@ -258,56 +375,59 @@ mod tests {
             ..TaskVotesOptions::default()
         };
         let zero = with(&[], AbstainConvention::Zero);
-        let votes = read_with("t,w,l\na,x,1\na,y,0\nb,x,2\n", &zero).unwrap();
+        let votes = read_with("task,worker,label\na,x,1\na,y,0\nb,x,2\n", &zero).unwrap();
         assert_eq!(votes.value.to_votes().bytes(), array![[0, A], [1, A]]);
         let named = with(&["yes", "no"], AbstainConvention::MinusOne);
-        for text in ["t,w,l\na,x,yes\na,y,-1\nb,x,no\n", "t,w,l\na,x,0\na,y,-1\nb,x,1\n"] {
+        for text in ["task,worker,label\na,x,yes\na,y,-1\nb,x,no\n", "task,worker,label\na,x,0\na,y,-1\nb,x,1\n"] {
             let votes = read_with(text, &named).unwrap();
             assert_eq!(votes.value.to_votes().bytes(), array![[0, A], [1, A]]);
             assert_eq!(votes.value.classes(), ["yes", "no"]);
         }
         let detect = with(&[], AbstainConvention::Detect);
-        let error = read_with("t,w,l\na,x,1\na,y,0\nb,x,-1\n", &detect).unwrap_err();
+        let error = read_with("task,worker,label\na,x,1\na,y,0\nb,x,-1\n", &detect).unwrap_err();
         assert!(error.to_string().contains("votes with one reading"), "{error}");
     }
 
     #[test]
     fn a_second_vote_is_refused_or_chosen() {
-        let text = "t,w,l\na,x,1\nb,x,0\n\na,x,0\nb,y,1\n";
+        let text = "task,worker,label\na,x,1\nb,x,0\n\na,x,0\nb,y,1\n";
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains("line 5"), "{error}");
         assert!(error.contains("worker 'x' on task 'a', the first being in line 2"), "{error}");
-        let first = read_with(text, &keep(DuplicateVotes::KeepFirst)).unwrap();
+        let first = read_with(text, &keep(DuplicateVotes::First)).unwrap();
         assert_eq!(first.value.to_votes().bytes(), array![[1, A], [0, 1]]);
-        let last = read_with(text, &keep(DuplicateVotes::KeepLast)).unwrap();
+        let last = read_with(text, &keep(DuplicateVotes::Last)).unwrap();
         assert_eq!(last.value.to_votes().bytes(), array![[0, A], [0, 1]]);
-        assert!(read("t,w,l\na,x,\na,x,0\nb,y,1\n").is_err(), "an abstention counts");
+        assert!(read("task,worker,label\na,x,\na,x,0\nb,y,1\n").is_err(), "an abstention counts");
     }
 
     #[test]
     fn bad_tables_are_named() {
         for (text, expected) in [
-            ("a,b\n1,2\n", "the columns task, worker, label, or as many in this order"),
-            ("label,worker,item\n1,2,3\n", "found the columns label, worker, item"),
-            ("t,w,l\na,x,1\n,y,0\n", "line 3, column 't': expected a name or a number"),
-            ("t,w,l\na,x,1\nb,,0\n", "line 3, column 'w'"),
-            ("t,w,l\na,x,1\nb,x\n", "line 3: expected 3 fields"),
-            ("t,w,l\na,x,1\nb,x,0.5\n", "line 3, column 'l': expected a class"),
-            ("t,w,l\na,x,1\nb,x,999\n", "found 999"),
-            ("t,w,l\na,x,yes\nb,x,3\n", "line 2, column 'l': expected a number, found 'yes'"),
-            ("t,w,l\na,x,yes\nb,x,yes\n", "at least two classes"),
-            ("t,w,l\na,x,\nb,x,-1\n", "only abstentions"),
-            ("t,w,l\n", "at least"),
+            ("a,b\n1,2\n", "expected a column of the task (task, question, item, row, id), found the columns a, b"),
+            ("t,w,l\na,x,1\nb,y,0\n", "found the columns t, w, l (name the columns: --task-column, --worker-column"),
+            ("item,worker,stars\na,x,1\nb,y,0\n", "a column of the answer (label, answer, vote, class)"),
+            ("item,question,worker,label\na,a,x,1\n", "one column that may be the task, found 'item' and 'question'"),
+            ("task,user,annotator,label\na,x,x,1\n", "one column that may be the worker, found 'user' and 'annotator'"),
+            ("task,worker,label\na,x,1\n,y,0\n", "line 3, column 'task': expected a name or a number"),
+            ("task,worker,label\na,x,1\nb,,0\n", "line 3, column 'worker'"),
+            ("task,worker,label\na,x,1\nb,x\n", "line 3: expected 3 fields"),
+            ("task,worker,label\na,x,1\nb,x,0.5\n", "line 3, column 'label': expected a class"),
+            ("task,worker,label\na,x,1\nb,x,999\n", "found 999"),
+            ("task,worker,label\na,x,yes\nb,x,3\n", "line 2, column 'label': expected a number, found 'yes'"),
+            ("task,worker,label\na,x,yes\nb,x,yes\n", "at least two classes"),
+            ("task,worker,label\na,x,\nb,x,-1\n", "only abstentions"),
+            ("task,worker,label\n", "at least"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
         }
         let few = TaskVotesOptions { max_cells: 3, ..TaskVotesOptions::default() };
-        let error = read_with("t,w,l\na,x,1\nb,y,0\n", &few).unwrap_err().to_string();
+        let error = read_with("task,worker,label\na,x,1\nb,y,0\n", &few).unwrap_err().to_string();
         assert!(error.contains("at most 3 cells"), "{error}");
         let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
-        let error = read_with("t,w,l\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
-        assert!(error.contains("line 3, column 'l': expected one of p, q, -1, found 'r'"), "{error}");
+        let error = read_with("task,worker,label\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
+        assert!(error.contains("line 3, column 'label': expected one of p, q, -1, found 'r'"), "{error}");
     }
 
     #[test]
@@ -318,11 +438,15 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             read_task_truth(&path, &names(&["b", "a"]), &names(&["no", "yes"]))
         };
-        for text in ["q,truth\na,0\nb,1\nc,1\n", "label,x,task\nno,0,a\nyes,0,b\n"] {
+        for text in ["q,truth\na,0\nb,1\nc,1\n", "label,x,task\nno,0,a\nyes,0,b\n", "Gold,item\nno,a\nyes,b\n"] {
             assert_eq!(truth(text).unwrap().labels(), [1, 0]);
         }
         for (text, expected) in [
             ("q,truth\na,0\n", "none for 'b'"),
+            (
+                "label,q\n0,a\n1,b\n",
+                "the columns task and label, or two columns in this order, found the columns label, q",
+            ),
             ("q,truth\na,0\nb,1\na,1\n", "line 4: expected one true label per task"),
             ("q,truth\na,0\nb,2\n", "line 3, column 'truth': expected a class from 0 to 1, found 2"),
             ("q,truth\na,0\nb,\n", "line 3, column 'truth'"),
@@ -338,7 +462,7 @@ mod tests {
         #[test]
         fn any_table_is_read_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),
-            text in "t,w,l\n([ab],[xy],[0-2n-]{0,2}\n){0,6}",
+            text in "task,worker,label\n([ab],[xy],[0-2n-]{0,2}\n){0,6}",
         ) {
             let folder = tempfile::tempdir().unwrap();
             for extension in ["csv", "parquet", "npy"] {
@@ -348,7 +472,7 @@ mod tests {
                 let _ = read_task_truth(&path, &names(&["a"]), &names(&["0", "1"]));
             }
             for duplicates in
-                [DuplicateVotes::Refuse, DuplicateVotes::KeepFirst, DuplicateVotes::KeepLast]
+                [DuplicateVotes::Refuse, DuplicateVotes::First, DuplicateVotes::Last]
             {
                 let _ = read_with(&text, &keep(duplicates));
             }

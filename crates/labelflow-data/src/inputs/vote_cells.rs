@@ -6,7 +6,7 @@ use std::path::Path;
 use labelflow_weak::votes::{ABSTAIN, Votes, WeakSignals};
 use ndarray::Array2;
 
-use super::abstain_convention::Reading;
+use super::abstain_convention::{Reading, SIGNED_CLASSES};
 use crate::inputs::{AbstainConvention, SignalsKind, SignalsOptions};
 use crate::tables::cells::{NameCodes, Numbers, into_table, parse_number};
 use crate::{Error, Result, ensure};
@@ -50,7 +50,10 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
     let mut names_error = None;
     if !options.classes.is_empty() && may_be_names {
         match read_names(cells, Some(&options.classes), abstain) {
-            Ok(votes) => return Ok(votes),
+            Ok(votes) => {
+                check_zero(cells, &votes, options)?;
+                return Ok(votes);
+            }
             Err(error) => names_error = Some(error),
         }
     }
@@ -73,7 +76,10 @@ pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Re
 
 /// Votes given as names. The classes are the known ones, or the names found, sorted.
 fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: AbstainConvention) -> Result<CellValues> {
-    let mark = abstain.mark().map(|mark| mark.to_string());
+    let mark = match known {
+        Some(classes) if is_signed(classes, abstain) => Some("0".to_owned()),
+        _ => abstain.mark().map(|mark| mark.to_string()),
+    };
     let mut codes = match known {
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
         Some(classes) => {
@@ -104,6 +110,38 @@ fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: Abstain
     Ok(CellValues::Votes(cell_codes.mapv(vote), classes))
 }
 
+/// Whether the classes are -1 and 1, and -1 would abstain if it were none of them: then 0 does.
+fn is_signed(classes: &[String], abstain: AbstainConvention) -> bool {
+    classes == SIGNED_CLASSES && abstain.mark() == Some(-1)
+}
+
+/// Where 0 was taken for an abstention beside the classes -1 and 1, there must be a -1: else 0 may stand for the first class.
+fn check_zero(cells: &impl VoteCells, votes: &CellValues, options: &SignalsOptions) -> Result<()> {
+    let CellValues::Votes(votes, classes) = votes else { return Ok(()) };
+    if !is_signed(classes, options.abstain) || votes.iter().any(|&vote| vote == 0) {
+        return Ok(());
+    }
+    match cells.numbers()? {
+        Ok(values) => check_zeros(cells.path(), &values, classes),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Where the classes are called 1, 2, …, or -1 and 1, a 0 beside no -1 has two meanings.
+fn check_zeros(path: &Path, values: &Array2<f32>, classes: &[String]) -> Result<()> {
+    let has = |number: f32| values.iter().any(|&value| value == number);
+    ensure(!has(0.0) || has(-1.0), || {
+        let [first, convention] = match AbstainConvention::of_class_names(classes) {
+            Some(AbstainConvention::Signed) => ["-1", "signed"],
+            _ => ["1", "zero"],
+        };
+        let expected = format!("votes for the classes {}, or -1 or nothing for an abstention", classes.join(", "));
+        Error::content(path, expected, "0 among them").with_hint(format!(
+            "if 0 abstains, set abstain = \"{convention}\"; if it stands for the class {first}, set abstain = \"missing\""
+        ))
+    })
+}
+
 /// Votes or probabilities given as numbers.
 fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOptions) -> Result<CellValues> {
     let path = cells.path();
@@ -117,7 +155,17 @@ fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOp
         return Ok(CellValues::Probabilities(values));
     }
     let n_named = options.classes.len();
-    let abstain = options.abstain.resolve(path, values.iter(), n_named)?;
+    let abstain = match (options.abstain, AbstainConvention::of_class_names(&options.classes)) {
+        (AbstainConvention::MinusOne | AbstainConvention::Detect, Some(AbstainConvention::Signed)) => {
+            check_zeros(path, &values, &options.classes)?;
+            AbstainConvention::Signed
+        }
+        (AbstainConvention::MinusOne, Some(_)) => {
+            check_zeros(path, &values, &options.classes)?;
+            AbstainConvention::MinusOne
+        }
+        (abstain, _) => abstain.resolve(path, values.iter(), n_named)?,
+    };
     let n_most = abstain.n_most_classes(n_named);
     let too_many = || Error::config("abstain", "a convention for more than two classes", "signed");
     ensure(n_named <= n_most, too_many)?;
@@ -150,7 +198,7 @@ fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOp
         _ => "only votes for class 0",
     };
     ensure(n_classes >= 2, || too_few_classes(path, found))?;
-    Ok(CellValues::Votes(bytes, (0..n_classes).map(|class| class.to_string()).collect()))
+    Ok(CellValues::Votes(bytes, abstain.class_names(n_classes)))
 }
 
 fn too_few_classes(path: &Path, found: &str) -> Error {

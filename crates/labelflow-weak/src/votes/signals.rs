@@ -299,6 +299,54 @@ impl WeakSignals {
         Ok(Self { labelers: labelers.to_vec(), has_labeler_names: true, classes: self.classes.clone(), values })
     }
 
+    /// What these labelers say, in this order, and how many others are left out. Those that are not here abstain; one at least must be here. As
+    /// [`select_labelers`](Self::select_labelers) where labelers have no names.
+    ///
+    /// ```
+    /// use labelflow_weak::votes::{Votes, WeakSignals};
+    /// use ndarray::array;
+    ///
+    /// let votes = Votes::from_indices(array![[0, 1], [1, 1]].view(), None)?;
+    /// let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    /// let signals = WeakSignals::from_votes(votes)?.with_labelers(names(["ann", "new"]))?;
+    /// let (known, n_unknown) = signals.select_known_labelers(&names(["bob", "ann"]))?;
+    /// assert_eq!((known.vote(1, 0), known.vote(1, 1), n_unknown), (None, Some(1), 1));
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    pub fn select_known_labelers(&self, labelers: &[String]) -> Result<(Self, usize)> {
+        if self.labelers == labelers || !self.has_labeler_names {
+            return Ok((self.select_labelers(labelers)?, 0));
+        }
+        check_distinct("labelers", "names that differ", labelers)?;
+        let places = labelers.iter().enumerate().map(|(place, name)| (name, place)).collect::<HashMap<_, _>>();
+        // Where each labeler that is known stands here, and where it goes.
+        let moved: Vec<(usize, usize)> =
+            self.labelers.iter().enumerate().filter_map(|(from, name)| Some((from, *places.get(name)?))).collect();
+        ensure(!moved.is_empty(), || {
+            Error::data("signals", format!("one of the labelers {}", listed(labelers)), listed(&self.labelers))
+        })?;
+        let (n_rows, n_signals) = (self.n_rows(), labelers.len());
+        let values = match &self.values {
+            SignalValues::Votes(votes) => {
+                let mut bytes = Array2::from_elem((n_rows, n_signals), ABSTAIN);
+                for &(from, to) in &moved {
+                    bytes.column_mut(to).assign(&votes.bytes().column(from));
+                }
+                SignalValues::Votes(Votes::from_bytes(bytes, votes.n_classes())?)
+            }
+            SignalValues::Probabilities(p) => {
+                let mut known = Array3::from_elem((n_rows, n_signals, p.dim().2), f32::NAN);
+                for &(from, to) in &moved {
+                    known.index_axis_mut(Axis(1), to).assign(&p.index_axis(Axis(1), from));
+                }
+                SignalValues::Probabilities(known)
+            }
+        };
+        let known =
+            Self { labelers: labelers.to_vec(), has_labeler_names: true, classes: self.classes.clone(), values };
+        Ok((known, self.n_signals() - moved.len()))
+    }
+
     /// The rows with these indices, in this order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
@@ -308,6 +356,13 @@ impl WeakSignals {
         };
         Self { labelers: self.labelers.clone(), classes: self.classes.clone(), values, ..*self }
     }
+}
+
+/// Some names, and how many more there are: crowds have thousands of workers.
+fn listed(names: &[String]) -> String {
+    const N_SHOWN: usize = 20;
+    let shown = names[..names.len().min(N_SHOWN)].join(", ");
+    if names.len() > N_SHOWN { format!("{shown}, … ({} in all)", names.len()) } else { shown }
 }
 
 /// The error of signals that are abstentions only.

@@ -19,7 +19,7 @@ use crate::linear::{ColumnMoments, Outlier};
 use crate::votes::{ABSTAIN, SignalView};
 
 /// With fewer rows, what looks like a pattern may be chance.
-const LEAST_ROWS: u64 = 20;
+pub(super) const LEAST_ROWS: u64 = 20;
 /// Columns times labelers that are compared; of more, none.
 const MOST_COPIES: usize = 10_000;
 /// How columns of identifiers are called, in lower case; or with `_id` at the end.
@@ -107,7 +107,7 @@ fn are(columns: &[String]) -> String {
     }
 }
 
-fn hold(columns: &[String]) -> String {
+pub(super) fn hold(columns: &[String]) -> String {
     match columns {
         [column] => format!("the column '{column}' holds"),
         _ => format!("{} columns ({}) hold", columns.len(), listed(columns)),
@@ -118,7 +118,7 @@ fn them(columns: &[String]) -> &'static str {
     if columns.len() == 1 { "it" } else { "them" }
 }
 
-fn more_cells(n_cells: usize) -> String {
+pub(super) fn more_cells(n_cells: usize) -> String {
     if n_cells == 1 { String::new() } else { format!(" (and as far off in {} more rows)", n_cells - 1) }
 }
 

@@ -2,11 +2,13 @@
 
 mod feature_warnings;
 mod labeler_warnings;
+mod new_row_warnings;
 
 use serde::Serialize;
 
 pub use feature_warnings::{FeatureTally, FeatureWarning};
 pub use labeler_warnings::{LabelerTally, LabelerWarning};
+pub use new_row_warnings::NewRowWarning;
 
 use crate::rules::RuleWarning;
 

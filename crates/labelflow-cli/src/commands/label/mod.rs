@@ -102,6 +102,7 @@ fn load(args: &LabelArgs, path: &Path) -> anyhow::Result<VoteLabeler> {
     let bytes = |n_signals: usize, n_classes: usize| 2 * n_signals + 16 * n_classes;
     let input = VoteInput::read(&args.signals, saved.classes(), bytes)?;
     input.warn_of_labelers(None)?;
+    let input = input.of_known_workers(&saved, &args.signals)?;
     Ok(VoteLabeler::saved(input, saved, path))
 }
 

@@ -19,6 +19,7 @@ use labelflow_data::parts::{BadRows, FeatureRows, VoteParts, VoteStream};
 use ndarray::Array2;
 
 use crate::flags::DeviceName;
+use crate::inputs::new_rows::NewRows;
 use crate::terminal::output;
 use args::PredictArgs;
 use rows::{PredictRows, RowCounts};
@@ -59,6 +60,7 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
     let batch_rows = rows.batch_rows(n_votes, model.bytes_per_row(), model.rows_at_once(), args)?;
     let (n_rows, in_memory, key) = (rows.n_rows(), rows.are_in_memory(), rows.key_head());
     let mut n_overruled = 0;
+    let mut seen = NewRows::new(&args.features, model.feature_names());
     let label = |push: &mut dyn FnMut(LabelRows<'_>) -> labelflow_data::Result<()>| {
         let mut reader = votes.as_ref().map(|votes| votes.reader(n_rows));
         rows.visit(batch_rows, args, |rows, names, counts| {
@@ -73,6 +75,7 @@ fn classify(mut model: FittedLabelFlowClassifier, args: &PredictArgs) -> anyhow:
             if counts.n_lost > 0 && counts.n_lost + counts.n_bad == n_rows {
                 return Err(FittedLabelFlowClassifier::all_rows_lost()).with_context(place);
             }
+            counts.look_at(rows, &mut seen)?;
             let labelled = match args.bad_rows() {
                 BadRows::Abstain => labelled.with_bad(rows, names, classes.len()),
                 _ => labelled,
@@ -261,6 +264,7 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
     let rows = PredictRows::open(model, args)?;
     let batch_rows = rows.batch_rows(0, model.bytes_per_row(), model.rows_at_once(), args)?;
     let (in_memory, key) = (rows.are_in_memory(), rows.key_head());
+    let mut seen = NewRows::new(&args.features, model.feature_names());
     let label = |push: &mut dyn FnMut(&RowNames, &ValueLabels) -> labelflow_data::Result<()>| {
         rows.visit(batch_rows, args, |rows, names, counts| {
             let (good, labels, lost) = match &rows.features {
@@ -272,6 +276,7 @@ fn regress(model: &FittedLabelFlowRegressor, args: &PredictArgs) -> anyhow::Resu
                 let row = rows.first_row + rows.good[first] as u64;
                 return Err(FittedLabelFlowRegressor::row_lost(row)).with_context(place);
             }
+            counts.look_at(rows, &mut seen)?;
             let (names, labels) = match args.bad_rows() {
                 BadRows::Abstain => (names.clone(), in_places(labels, &good, rows.n_rows)),
                 _ => (names.select(&good), labels),

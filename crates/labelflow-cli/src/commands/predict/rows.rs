@@ -7,6 +7,8 @@ use labelflow_data::parts::{FeatureParts, FeatureRows, TableParts};
 
 use super::args::PredictArgs;
 use crate::inputs::memory_size::MemorySize;
+use crate::inputs::new_rows::NewRows;
+use crate::terminal::output;
 
 /// Fewer rows at a time than this are not worth their trouble.
 const LEAST_ROWS: u64 = 64;
@@ -35,6 +37,18 @@ impl RowCounts {
         if let (None, Some(&first)) = (self.first_lost, lost.first()) {
             self.first_lost = Some(rows.first_row + rows.good[first] as u64);
         }
+    }
+
+    /// Looks at the features of the next rows; after the last ones, warns of what looks wrong in all, before their labels are written.
+    pub(super) fn look_at(&self, rows: &FeatureRows, seen: &mut NewRows<'_>) -> anyhow::Result<()> {
+        if let Some(features) = &rows.features {
+            seen.add(features)?;
+        }
+        if rows.first_row + rows.n_rows as u64 == self.n_rows {
+            seen.warn(self.n_bad);
+            output::refuse_warnings()?;
+        }
+        Ok(())
     }
 }
 
