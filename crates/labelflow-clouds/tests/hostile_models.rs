@@ -234,7 +234,9 @@ fn damaged_label_models() -> usize {
     let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), None).unwrap()).unwrap();
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
-        bounds: Some(Bounds::constant(0.2, &signals).unwrap()), labels: None };
+        bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+        labels: None,
+    };
     let valid: Vec<Vec<u8>> = AnyLabelModel::NAMES
         .iter()
         .map(|name| {

@@ -62,7 +62,9 @@ fn judge(set: &Set) -> Result<Vec<String>, Box<dyn Error>> {
     let majority = MajorityVote::default().fit(signals)?.predict_proba(signals)?;
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::expected(signals, &majority)),
-        bounds: Some(Bounds::expected(signals, &majority)), labels: None };
+        bounds: Some(Bounds::expected(signals, &majority)),
+        labels: None,
+    };
     let accuracy = |labels: &SoftLabels| 100.0 * set.truth.accuracy(&labels.argmax());
     let mut silent = Vec::new();
     for &name in AnyLabelModel::NAMES {

@@ -72,7 +72,9 @@ impl Problem {
         let majority = MajorityVote::default().fit(signals)?.predict_proba(signals)?;
         let known = KnownOfLabelers {
             errors: Some(LabelerErrors::expected(signals, &majority)),
-            bounds: Some(Bounds::expected(signals, &majority)), labels: None };
+            bounds: Some(Bounds::expected(signals, &majority)),
+            labels: None,
+        };
         let fitted = AnyLabelModel::from_name(name)?.fit(signals, &known)?;
         Ok(self.accuracy(&fitted.predict_proba(signals)?))
     }

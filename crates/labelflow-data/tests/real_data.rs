@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
-use labelflow_data::catalog::{SetKind, 
-    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, WeakProblem, catalog, check, find, load, load_rules,
+use labelflow_data::catalog::{
+    BoundsFrom, EvaluatedRows, LoadOptions, RuleProblem, SetKind, WeakProblem, catalog, check, find, load, load_rules,
 };
 use labelflow_data::inputs::{KeyColumn, SignalsOptions, read_labels, read_signals};
 use labelflow_weak::labelers::Bounds;

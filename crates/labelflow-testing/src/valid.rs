@@ -84,7 +84,9 @@ pub(crate) fn label_models() -> Vec<Vec<u8>> {
     let signals = planted.signals;
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::per_labeler(&[0.2; 3], 2).unwrap()),
-        bounds: Some(Bounds::constant(0.2, &signals).unwrap()), labels: None };
+        bounds: Some(Bounds::constant(0.2, &signals).unwrap()),
+        labels: None,
+    };
     let models = AnyLabelModel::NAMES.iter().map(|name| {
         let fitted = AnyLabelModel::from_name(name).unwrap().fit(&signals, &known).unwrap();
         SavedLabelModel::new(fitted, &signals).to_json().unwrap().into_bytes()

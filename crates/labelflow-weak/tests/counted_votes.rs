@@ -32,7 +32,9 @@ fn signals(n_rows: usize, n_classes: usize, seed: u64) -> WeakSignals {
 fn known(signals: &WeakSignals) -> KnownOfLabelers {
     KnownOfLabelers {
         errors: Some(LabelerErrors::per_labeler(&[0.2; 5], signals.n_classes()).unwrap()),
-        bounds: Some(Bounds::constant(0.2, signals).unwrap()), labels: None }
+        bounds: Some(Bounds::constant(0.2, signals).unwrap()),
+        labels: None,
+    }
 }
 
 /// The rows counted in parts of random sizes, and the counters merged in another order.

@@ -32,7 +32,9 @@ fn label(model: &AnyLabelModel, signals: &WeakSignals) -> labelflow_weak::Result
     let majority = MajorityVote::default().fit(signals)?.predict_proba(signals)?;
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::expected(signals, &majority)),
-        bounds: Some(Bounds::expected(signals, &majority)), labels: None };
+        bounds: Some(Bounds::expected(signals, &majority)),
+        labels: None,
+    };
     model.fit(signals, &known)?.predict_proba(signals)
 }
 
@@ -196,7 +198,9 @@ fn other_labelers_or_classes_are_an_error() {
     let signals = votes(problem(6), N_CLASSES);
     let known = KnownOfLabelers {
         errors: Some(LabelerErrors::per_labeler(&[0.3; N_SIGNALS], N_CLASSES).expect("rates")),
-        bounds: Some(Bounds::constant(0.2, &signals).expect("a rate")), labels: None };
+        bounds: Some(Bounds::constant(0.2, &signals).expect("a rate")),
+        labels: None,
+    };
     for Case { name, model } in cases() {
         let fitted = model.fit(&signals, &known).expect("the signals are fit for use");
         assert!(fitted.predict_proba(&fewer).is_err(), "{name}");

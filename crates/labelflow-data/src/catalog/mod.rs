@@ -17,8 +17,8 @@ mod vote_problem;
 
 #[cfg(feature = "catalog")]
 pub use catalog_entry::{
-    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions, SetKind, catalog, check,
-    find, load, load_rules, load_votes,
+    CatalogEntry, CatalogFile, CheckReport, Checksum, Counts, FileCheck, FileState, LoadOptions, SetKind, catalog,
+    check, find, load, load_rules, load_votes,
 };
 #[cfg(feature = "catalog")]
 pub use fetch::fetch;

@@ -47,7 +47,9 @@ impl<'a> LabelRows<'a> {
         check_length("chosen", chosen.len(), self.labels)?;
         let n_classes = self.labels.n_classes();
         let is_class = chosen.iter().flatten().all(|&class| class < n_classes);
-        ensure(is_class, || Error::config("chosen", format!("classes from 0 to {}", n_classes - 1), "a larger number"))?;
+        ensure(is_class, || {
+            Error::config("chosen", format!("classes from 0 to {}", n_classes - 1), "a larger number")
+        })?;
         Ok(chosen.to_vec())
     }
 

@@ -176,7 +176,9 @@ mod tests {
     fn known(signals: &WeakSignals) -> KnownOfLabelers {
         KnownOfLabelers {
             errors: Some(LabelerErrors::per_labeler(&[0.2; 4], 2).unwrap()),
-            bounds: Some(Bounds::constant(0.2, signals).unwrap()), labels: None }
+            bounds: Some(Bounds::constant(0.2, signals).unwrap()),
+            labels: None,
+        }
     }
 
     #[test]

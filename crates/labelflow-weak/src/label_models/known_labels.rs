@@ -32,8 +32,7 @@ impl KnownLabels {
         check_rows("known labels", labels.len(), signals.n_rows(), "the signals")?;
         let shape = SignalShape::of(signals);
         let votes = signals.votes();
-        let mut by_class: Vec<VoteCounter> =
-            (0..shape.n_classes).map(|_| VoteCounter::new(shape.n_signals)).collect();
+        let mut by_class: Vec<VoteCounter> = (0..shape.n_classes).map(|_| VoteCounter::new(shape.n_signals)).collect();
         for (row, &class) in labels.iter().enumerate().filter_map(|(row, class)| Some((row, class.as_ref()?))) {
             check_classes("known labels", &[class], shape.n_classes)?;
             by_class[class].add(votes.row_bytes(row), 1);

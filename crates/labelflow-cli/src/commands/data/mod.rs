@@ -9,7 +9,7 @@ use anyhow::{bail, ensure};
 use labelflow::rows::{SoftLabels, TrueValues, Truth};
 use labelflow::rules::RuleDataset;
 use labelflow_clouds::shapes::{Furniture, FurnitureCategory, FurnitureSizes, ShapeSet, write_furniture};
-use labelflow_data::catalog::{SetKind, CatalogEntry, CheckReport, FileCheck, FileState, catalog, check, fetch, find};
+use labelflow_data::catalog::{CatalogEntry, CheckReport, FileCheck, FileState, SetKind, catalog, check, fetch, find};
 use labelflow_data::inputs::{
     KeyHead, LabelRows, RowNames, RulesFile, ValueLabels, write_features, write_labels, write_rules, write_signals,
     write_value_labels,

@@ -51,7 +51,10 @@ impl Unvoted {
             }
             Self::Class(name) => {
                 let class = classes.iter().position(|class| class == name).with_context(|| {
-                    format!("unvoted: expected empty, balance, majority or one of {}, found '{name}'", classes.join(", "))
+                    format!(
+                        "unvoted: expected empty, balance, majority or one of {}, found '{name}'",
+                        classes.join(", ")
+                    )
                 })?;
                 UnvotedRule::Label(Some(class))
             }

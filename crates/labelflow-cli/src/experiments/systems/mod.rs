@@ -203,7 +203,8 @@ impl System {
 
 /// The harmonic mean of the precision and the recall of class 1; 0 where nothing is right.
 fn f1_of_class_1(labels: &[usize], truth: &[usize]) -> f64 {
-    let count = |of: &dyn Fn((&usize, &usize)) -> bool| labels.iter().zip(truth).filter(|&pair| of(pair)).count() as f64;
+    let count =
+        |of: &dyn Fn((&usize, &usize)) -> bool| labels.iter().zip(truth).filter(|&pair| of(pair)).count() as f64;
     let both = count(&|(label, truth)| *label == 1 && *truth == 1);
     let either = count(&|(label, _)| *label == 1) + count(&|(_, truth)| *truth == 1);
     if either > 0.0 { 2.0 * both / either } else { 0.0 }

@@ -88,7 +88,6 @@ settings! {
             learning_rate_decay: 1.0,
             learning_rate_floor: 1.0,
             betas: [0.5, 0.999],
-            ..StageTraining::default()
         },
     }
 }

@@ -54,7 +54,6 @@ settings! {
             learning_rate_decay: 0.9995,
             learning_rate_floor: 0.2,
             betas: [0.5, 0.999],
-            ..StageTraining::default()
         },
     }
 }

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::catalog::VoteProblem;
 use crate::catalog::catalog_entry::Source;
 use crate::inputs::{
-    Keyed, KeyColumn, SignalsKind, SignalsOptions, TaskVotesOptions, read_labels, read_signals, read_task_votes,
+    KeyColumn, Keyed, SignalsKind, SignalsOptions, TaskVotesOptions, read_labels, read_signals, read_task_votes,
     read_truth_of,
 };
 

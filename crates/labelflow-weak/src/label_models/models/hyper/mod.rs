@@ -88,11 +88,7 @@ impl LabelModel for HyperLabelModel {
             shared = step.shared;
         }
         let [first, second] = NETWORKS.row_layers(&shared);
-        Ok(FittedHyperLabelModel {
-            shape,
-            evidence,
-            row_weights: first.numbers().chain(second.numbers()).collect(),
-        })
+        Ok(FittedHyperLabelModel { shape, evidence, row_weights: first.numbers().chain(second.numbers()).collect() })
     }
 
     fn learns_accuracies(&self) -> bool {
