@@ -122,6 +122,13 @@ macro_rules! label_models {
                 match self { $(Self::$Model(model) => model.class_balance(),)* }
             }
 
+            /// The same with every setting as published whose default departs from the publication to keep some votes
+            /// from misleading the fit.
+            #[must_use]
+            pub fn as_published(self) -> Self {
+                match self { $(Self::$Model(model) => Self::$Model(model.as_published()),)* }
+            }
+
             /// Whether it learns from the votes alone whom to trust.
             pub fn learns_accuracies(&self) -> bool {
                 match self { $(Self::$Model(model) => model.learns_accuracies(),)* }

@@ -26,7 +26,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::one_coin::OneCoinFit;
-use crate::label_models::{DawidSkene, SignalShape};
+use crate::label_models::{DawidSkene, LabelModel, SignalShape};
 use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
 use crate::{Error, Result, ensure};
 
@@ -152,7 +152,7 @@ fn estimate_from_all(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<
 
 /// The class balance of Dawid-Skene and its log-likelihood.
 fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>, f64)> {
-    let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default() };
+    let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default().as_published() };
     let fitted = model.fit_patterns(patterns, shape)?;
     let log_likelihood = fitted.log_likelihoods.last().copied();
     Ok((fitted.class_balance().to_vec(), log_likelihood.unwrap_or(f64::NEG_INFINITY)))
@@ -160,7 +160,14 @@ fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>,
 
 /// The class balance of the one-coin model and its log-likelihood.
 fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
-    let fit = OneCoinFit { patterns, shape, class_balance: None, max_iterations: MAX_ITERATIONS, tolerance: TOLERANCE };
+    let fit = OneCoinFit {
+        patterns,
+        shape,
+        class_balance: None,
+        prior_votes: 0.0,
+        max_iterations: MAX_ITERATIONS,
+        tolerance: TOLERANCE,
+    };
     let (model, log_likelihoods, _) = fit.run();
     (model.class_balance, log_likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY))
 }

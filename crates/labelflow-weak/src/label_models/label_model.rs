@@ -48,6 +48,15 @@ pub trait LabelModel {
         self.fit_with(signals, &())
     }
 
+    /// The same with every setting as published whose default departs from the publication to keep some votes from misleading the fit.
+    #[must_use]
+    fn as_published(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
     /// How common the classes are by the settings, of a label model that must know it before it learns accuracies.
     fn class_balance(&self) -> Option<&ClassBalance> {
         None

@@ -13,6 +13,7 @@ mod known_of_labelers;
 mod label_model;
 pub(crate) mod label_warnings;
 mod models;
+mod one_class_labelers;
 mod one_coin;
 pub(crate) mod overlaps;
 #[cfg(test)]

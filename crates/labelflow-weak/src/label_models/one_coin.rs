@@ -3,6 +3,7 @@
 //! ```text
 //! model    P(Y = c) = π(c),   P(labeler j votes a | it votes, Y = c) = α[j] if a = c, (1 − α[j]) / (k − 1) otherwise
 //! E step   p[i](c) ∝ π(c) exp(sum over j that vote c of ln(α[j] (k − 1) / (1 − α[j])))
+//! start    α[j] = 0.7: better than chance, which is what makes class 0 mean class 0
 //! M step   α[j] = mean over the rows where j votes of p[i](vote of j),   π(c) = mean of p[·](c) unless it is given
 //! ```
 //!
@@ -12,13 +13,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::class_balance::uniform;
+use super::one_class_labelers::{PRIOR_ACCURACY, one_class_accuracies};
 use crate::label_models::SignalShape;
 use crate::numerics::{largest_change, normalize_logs, normalize_weights};
 use crate::stop_reason::{StopReason, until_settled};
 use crate::votes::{VotePatterns, cast_votes};
 
-/// The accuracies of all labelers at the start: better than chance, which is what makes class 0 mean class 0.
-const FIRST_ACCURACY: f64 = 0.7;
 /// A labeler is never held to be right or wrong for certain: its word would outweigh all others.
 const ACCURACIES: (f64, f64) = (0.01, 0.99);
 
@@ -72,6 +72,9 @@ pub(crate) struct OneCoinFit<'a> {
     pub(crate) shape: SignalShape,
     /// π where it is given; learned from the uniform balance otherwise.
     pub(crate) class_balance: Option<&'a [f64]>,
+    /// So many votes of each labeler are right as often as at the start. Unless it is zero, the accuracies of labelers that vote for one class
+    /// only are taken for granted.
+    pub(crate) prior_votes: f64,
     pub(crate) max_iterations: usize,
     /// It stops when no parameter changes by as much.
     pub(crate) tolerance: f64,
@@ -80,12 +83,16 @@ pub(crate) struct OneCoinFit<'a> {
 impl OneCoinFit<'_> {
     /// The model, and the log-likelihood at the beginning of each round.
     pub(crate) fn run(&self) -> (OneCoin, Vec<f64>, StopReason) {
+        let held = match self.prior_votes > 0.0 {
+            true => one_class_accuracies(self.patterns, self.shape),
+            false => vec![None; self.shape.n_signals],
+        };
         let mut model = OneCoin {
             class_balance: self.class_balance.map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
-            accuracies: vec![FIRST_ACCURACY; self.shape.n_signals],
+            accuracies: held.iter().map(|accuracy| accuracy.unwrap_or(PRIOR_ACCURACY)).collect(),
         };
         let (log_likelihoods, stop) = until_settled(self.max_iterations, self.tolerance, || {
-            let (log_likelihood, next) = self.round(&model);
+            let (log_likelihood, next) = self.round(&model, &held);
             let change = largest_change(&next.accuracies, &model.accuracies)
                 .max(largest_change(&next.class_balance, &model.class_balance));
             model = next;
@@ -95,7 +102,7 @@ impl OneCoinFit<'_> {
     }
 
     /// The log-likelihood of a model, and the model after one round.
-    fn round(&self, model: &OneCoin) -> (f64, OneCoin) {
+    fn round(&self, model: &OneCoin, held: &[Option<f64>]) -> (f64, OneCoin) {
         let SignalShape { n_signals, n_classes } = self.shape;
         let weights = model.weights();
         // Expected right votes and votes of each labeler, rows of each class, log-likelihood.
@@ -116,7 +123,10 @@ impl OneCoinFit<'_> {
         let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies);
         let next = OneCoin {
             class_balance: self.next_balance(&rest[..n_classes]),
-            accuracies: accuracies.map(|(sums, &before)| next_accuracy(sums, before)).collect(),
+            accuracies: accuracies
+                .zip(held)
+                .map(|((sums, &before), held)| held.unwrap_or_else(|| self.next_accuracy(sums, before)))
+                .collect(),
         };
         (rest[n_classes], next)
     }
@@ -129,9 +139,11 @@ impl OneCoinFit<'_> {
         normalize_weights(&mut balance);
         balance
     }
-}
 
-/// The share of right votes; a labeler that never votes keeps what it had.
-fn next_accuracy(sums: &[f64], before: f64) -> f64 {
-    if sums[1] > 0.0 { (sums[0] / sums[1]).clamp(ACCURACIES.0, ACCURACIES.1) } else { before }
+    /// The share of right votes; a labeler that never votes keeps what it had.
+    fn next_accuracy(&self, sums: &[f64], before: f64) -> f64 {
+        let prior = self.prior_votes;
+        let share = (sums[0] + prior * PRIOR_ACCURACY) / (sums[1] + prior);
+        if sums[1] > 0.0 { share.clamp(ACCURACIES.0, ACCURACIES.1) } else { before }
+    }
 }

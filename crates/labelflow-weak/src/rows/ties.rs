@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::numerics::scramble;
 use crate::rows::SoftLabels;
+use crate::settings::check_rows;
+use crate::votes::WeakSignals;
+use crate::{Error, Result, ensure};
 
 /// Probabilities that differ by less than this are equal.
 const TOLERANCE: f64 = 1e-5;
@@ -59,6 +62,46 @@ impl SoftLabels {
         }
     }
 
+    /// The most probable class of each row of a label model's labels. Of several the most common one by `class_balance`, `[n_classes]`; of
+    /// several that are as common the one that a hash of the seed and of the row's votes chooses: rows with the same
+    /// votes get the same class, wherever they are, and no class is preferred. Probabilities are tied if they differ by less
+    /// than 1e-5.
+    ///
+    /// ```
+    /// use labelflow_weak::rows::SoftLabels;
+    /// use labelflow_weak::votes::{Votes, WeakSignals};
+    /// use ndarray::array;
+    ///
+    /// let votes = Votes::from_indices(array![[1, 1], [0, 1], [1, 0]].view(), None)?;
+    /// let labels = SoftLabels::new(array![[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]])?;
+    /// let classes = labels.classes_of_votes(&WeakSignals::from_votes(votes)?, &labels.class_shares(), 0)?;
+    /// assert_eq!(classes, [1, 1, 1]);
+    /// # Ok::<(), labelflow_weak::Error>(())
+    /// ```
+    pub fn classes_of_votes(&self, signals: &WeakSignals, class_balance: &[f64], seed: u64) -> Result<Vec<usize>> {
+        check_rows("signals", signals.n_rows(), self.n_rows(), "were labelled")?;
+        ensure(class_balance.len() == self.n_classes(), || {
+            let expected = format!("{} probabilities, one of each class", self.n_classes());
+            Error::config("class_balance", expected, class_balance.len())
+        })?;
+        let votes = signals.votes();
+        let classes = self.untied(|row, tied| {
+            let most = tied.iter().map(|&class| class_balance[class]).fold(f64::NEG_INFINITY, f64::max);
+            let is_common = |class: &&usize| most - class_balance[**class] < TOLERANCE;
+            let common: Vec<usize> = tied.iter().filter(is_common).copied().collect();
+            let hash = votes.row_bytes(row).iter().fold(scramble(seed), |hash, &vote| scramble(hash ^ u64::from(vote)));
+            common.get((hash % common.len().max(1) as u64) as usize).copied()
+        });
+        // Only a balance that is not a number leaves nothing to choose from.
+        Ok(classes.into_iter().zip(self.argmax()).map(|(class, first)| class.unwrap_or(first)).collect())
+    }
+
+    /// The mean probability of each class over the rows, `[n_classes]`: how common the labels hold it to be.
+    pub fn class_shares(&self) -> Vec<f64> {
+        let n_rows = self.n_rows().max(1) as f64;
+        self.values().columns().into_iter().map(|p| p.sum() / n_rows).collect()
+    }
+
     /// The most probable class of each row; where there are several, what `choose(row, classes)` says.
     fn untied(&self, mut choose: impl FnMut(usize, &[usize]) -> Option<usize>) -> Vec<Option<usize>> {
         let mut tied = Vec::with_capacity(self.n_classes());
@@ -80,6 +123,7 @@ mod tests {
     use ndarray::{Array2, array};
 
     use super::*;
+    use crate::votes::Votes;
 
     #[test]
     fn only_ties_are_broken() {
@@ -97,6 +141,36 @@ mod tests {
             assert_eq!((classes[0], classes[2]), (Some(1), Some(0)));
             assert!(matches!(classes[1], Some(0 | 2)) && matches!(classes[3], Some(0 | 1)));
         }
+    }
+
+    #[test]
+    fn ties_of_votes_go_to_the_common_class_and_then_either_way() {
+        let n_rows = 1000;
+        // Ten labelers that vote at random: a thousand different rows.
+        let votes =
+            Array2::from_shape_fn((n_rows, 10), |(row, signal)| (scramble((row * 10 + signal) as u64) % 2) as i64);
+        let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(3)).unwrap()).unwrap();
+        let tied = SoftLabels::new(array![[0.5, 0.5, 0.0]].broadcast((n_rows, 3)).unwrap().to_owned()).unwrap();
+        let common = tied.classes_of_votes(&signals, &[0.3, 0.31, 0.39], 0).unwrap();
+        assert_eq!(common, vec![1; n_rows]);
+        let equal = tied.classes_of_votes(&signals, &[0.3, 0.3, 0.4], 0).unwrap();
+        let n_first = equal.iter().filter(|&&class| class == 0).count();
+        assert!((200..800).contains(&n_first) && equal.iter().all(|&class| class < 2), "{n_first}");
+        // The votes decide, not the place of the row; another seed decides otherwise.
+        let order: Vec<usize> = (0..n_rows).rev().collect();
+        let moved = tied.classes_of_votes(&signals.select_rows(&order), &[0.3, 0.3, 0.4], 0).unwrap();
+        assert_eq!(moved, order.iter().map(|&row| equal[row]).collect::<Vec<_>>());
+        assert_ne!(tied.classes_of_votes(&signals, &[0.3, 0.3, 0.4], 1).unwrap(), equal);
+        let error = tied.classes_of_votes(&signals, &[0.5, 0.5], 0).unwrap_err().to_string();
+        assert!(error.starts_with("class_balance: expected 3 probabilities"), "{error}");
+        let error = tied.classes_of_votes(&signals.select_rows(&[0]), &[0.3, 0.3, 0.4], 0).unwrap_err().to_string();
+        assert!(error.starts_with("signals"), "{error}");
+    }
+
+    #[test]
+    fn shares_are_means() {
+        let labels = SoftLabels::new(array![[0.5, 0.5], [1.0, 0.0]]).unwrap();
+        assert_eq!(labels.class_shares(), [0.75, 0.25]);
     }
 
     #[test]

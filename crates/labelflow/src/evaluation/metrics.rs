@@ -1,8 +1,8 @@
 //! How good probabilities and distributions are, judged by true labels.
 
-use labelflow_weak::Result;
 use labelflow_weak::rows::{SoftLabels, TrueValues, Truth};
 use labelflow_weak::settings::check_rows;
+use labelflow_weak::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::learners::ValueDistribution;
@@ -42,17 +42,31 @@ pub struct SurestRows {
 /// The shares of rows that [`ClassificationMetrics::surest`] keeps.
 const SHARES: [f64; 3] = [0.9, 0.8, 0.5];
 
-/// Judges probabilities.
+/// Judges probabilities; of equally probable classes the lowest is predicted.
 pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<ClassificationMetrics> {
+    classification_metrics_of(labels, &labels.argmax(), truth)
+}
+
+/// Judges probabilities from which these classes were predicted, such as by [`SoftLabels::classes_of_votes`].
+pub fn classification_metrics_of(
+    labels: &SoftLabels,
+    predicted: &[usize],
+    truth: &Truth,
+) -> Result<ClassificationMetrics> {
+    check_rows("classes", predicted.len(), labels.n_rows(), "were predicted")?;
+    let most = predicted.iter().max().copied().unwrap_or(0);
+    if most >= labels.n_classes() {
+        let expected = format!("numbers below {}, the number of classes", labels.n_classes());
+        return Err(Error::data("classes", expected, most));
+    }
     let shape = [labels.n_rows(), labels.n_classes()];
     truth.check_shape("true labels", shape, ["were predicted", ", as the model has"])?;
     let n_rows = labels.n_rows() as f64;
-    let predicted = labels.argmax();
     let mut brier = 0.0;
     let mut log_loss = 0.0;
     // Rows, right rows and summed probabilities of each bin.
     let mut bins = [(0.0, 0.0, 0.0); N_BINS];
-    for (row, (&class, &guess)) in truth.labels().iter().zip(&predicted).enumerate() {
+    for (row, (&class, &guess)) in truth.labels().iter().zip(predicted).enumerate() {
         let values = labels.values();
         let p = values.row(row);
         brier += p.iter().enumerate().map(|(c, p)| (p - indicator(c == class)).powi(2)).sum::<f64>();
@@ -67,11 +81,11 @@ pub fn classification_metrics(labels: &SoftLabels, truth: &Truth) -> Result<Clas
     let gaps = bins.iter().map(|(_, right, confidence)| (right - confidence).abs());
     Ok(ClassificationMetrics {
         n_rows: labels.n_rows(),
-        accuracy: truth.accuracy(&predicted),
+        accuracy: truth.accuracy(predicted),
         brier: brier / n_rows,
         ece: gaps.sum::<f64>() / n_rows,
         log_loss: log_loss / n_rows,
-        surest: surest_rows(labels, truth, &predicted),
+        surest: surest_rows(labels, truth, predicted),
     })
 }
 

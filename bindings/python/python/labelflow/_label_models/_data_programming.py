@@ -14,6 +14,9 @@ class DataProgramming(LabelModel):
     ----------
     coverage : {"separate", "coupled"}, default="separate"
         Whether a labeler's coverage and accuracy have separate parameters or share one.
+    prior_votes : float, default=20.0
+        So many votes of each labeler are taken to be right 7 times in 10, and all votes of labelers of one class;
+        published: 0. Not in the coupled form.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
         The class balance: estimated from the votes alone, the same for all classes, or given.
     max_iterations : int, default=1000

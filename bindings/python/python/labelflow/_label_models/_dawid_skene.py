@@ -18,8 +18,11 @@ class DawidSkene(LabelModel):
         The sum of absolute changes of the parameters below which it stops.
     smoothing : float, default=0.01
         Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible.
-    abstentions : {"automatic", "ignored", "answer"}, default="automatic"
-        Whether abstentions are ignored or count as one more answer.
+    abstentions : {"silence", "automatic", "ignored", "answer"}, default="silence"
+        Whether abstentions say nothing or count as one more answer: "automatic" for labelers of one class only, which
+        "silence" counts as right 7 times in 10.
+    prior_votes : float, default=20.0
+        So many votes of each labeler in each class are taken to be right as often as all of its votes; published: 0.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
         The class balance: estimated from the votes alone, the same for all classes, or given.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"

@@ -13,12 +13,12 @@ class FlyingSquid(LabelModel):
 
     Parameters
     ----------
-    triplets : {"mean", "median"}, default="mean"
-        How the estimates of a labeler's triplets are combined.
+    triplets : {"pooled", "mean", "median"}, default="pooled"
+        How the estimates of a labeler's triplets are combined; published: "mean".
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
         The class balance: estimated from the votes alone, the same for all classes, or given.
-    negative_probabilities : {"absolute", "clamped"}, default="absolute"
-        How negative estimates of probabilities are treated.
+    negative_probabilities : {"bounded", "absolute", "clamped"}, default="bounded"
+        How negative estimates of probabilities are treated; published: "absolute".
     one_versus_rest : {"softmax", "shares"}, default="softmax"
         How classes are combined when there are more than two.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"

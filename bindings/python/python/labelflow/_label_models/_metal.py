@@ -22,8 +22,11 @@ class MeTaL(LabelModel):
         The step size.
     momentum : float, default=0.9
         The momentum of the gradient steps.
-    l2 : float, default=0.0
-        The strength of the regularization towards the initial guess.
+    l2 : float, default=0.3
+        The strength of the regularization towards the initial guess; published: 0.
+    rate_margin : float, default=None
+        The distance that rates keep from 0 and 1. None: a tenth of how often the labeler casts the vote, at most 0.01;
+        published: 0.01.
     init_scale : float, default=None
         The factor on the initial guess. None: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0

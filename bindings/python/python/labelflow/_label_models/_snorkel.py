@@ -35,8 +35,8 @@ class SnorkelLabelModel(LabelModel):
         The initial guess of the accuracy of each labeler's votes.
     rate_margin : float, default=None
         The distance that rates keep from 0 and 1. None: one over the number of rows, rounded down to a power of ten.
-    init_scale : float, default=None
-        The factor on the initial guess. None: drawn between 0 and 1.
+    init_scale : float, default=1.0
+        The factor on the initial guess. None, as in Snorkel: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0
         The seed of random draws.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"

@@ -219,8 +219,8 @@ impl FirstStage {
     }
 }
 
-/// A label model with its defaults but for one setting, if there is one. The paper's tables know a uniform class balance, if a label
-/// model must know one before it learns accuracies. The seed is for those that draw anything.
+/// A label model with its defaults but for one setting, if there is one. The paper's tables know a class balance, a uniform one, if a label
+/// model must know one before it learns accuracies, and with it all settings are as published. The seed is for those that draw anything.
 fn label_model(
     name: &str,
     setting: Option<[&str; 2]>,
@@ -228,6 +228,7 @@ fn label_model(
     class_balance: Option<&str>,
 ) -> anyhow::Result<AnyLabelModel> {
     let model = AnyLabelModel::from_name(name)?;
+    let model = if class_balance.is_some() { model.as_published() } else { model };
     let mut settings = serde_json::to_value(&model)?;
     if let (Some(balance), true) = (class_balance, model.class_balance().is_some()) {
         settings["class_balance"] = balance.into();

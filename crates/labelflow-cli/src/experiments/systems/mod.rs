@@ -18,7 +18,7 @@ use std::path::Path;
 use anyhow::Context;
 use labelflow::LabelFlowClassifier;
 use labelflow::baselines::{EndModel, SupervisedClassifier, TwoStage};
-use labelflow::evaluation::{IntervalMetrics, classification_metrics};
+use labelflow::evaluation::{IntervalMetrics, classification_metrics, classification_metrics_of};
 use labelflow::label_models::FittedLabelModel;
 use labelflow::training::{Observer, Report};
 use labelflow_data::catalog::{VoteProblem, WeakProblem};
@@ -177,12 +177,14 @@ impl System {
         Ok(self)
     }
 
-    /// Fits a label model to votes, with its default settings, and judges its labels of the rows with a vote.
+    /// Fits a label model to votes, with its default settings, and judges its labels of the rows with a vote. Ties go to the class that the
+    /// labels hold more common, then by the row's votes.
     pub(crate) fn evaluate_votes(self, problem: &VoteProblem, seed: u64) -> anyhow::Result<Evaluation> {
         let covered = problem.signals.covered_rows();
         let (signals, truth) = (problem.signals.select_rows(&covered), problem.truth.select_rows(&covered));
         let labels = self.first_stage.fit_votes(&problem.signals, seed)?.predict_proba(&signals)?;
-        let metrics = classification_metrics(&labels, &truth)?;
+        let classes = labels.classes_of_votes(&signals, &labels.class_shares(), seed)?;
+        let metrics = classification_metrics_of(&labels, &classes, &truth)?;
         let mut values = vec![
             (Metric::Accuracy, metrics.accuracy * 100.0),
             (Metric::Ece, metrics.ece * 100.0),
@@ -190,7 +192,7 @@ impl System {
             (Metric::LogLoss, metrics.log_loss),
         ];
         if truth.n_classes() == 2 {
-            values.push((Metric::F1, f1_of_class_1(&labels.argmax(), truth.labels()) * 100.0));
+            values.push((Metric::F1, f1_of_class_1(&classes, truth.labels()) * 100.0));
         }
         Ok(Evaluation { values, ece: Some(metrics.ece * 100.0), ..Evaluation::default() })
     }

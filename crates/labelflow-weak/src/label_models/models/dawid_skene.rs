@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
+use crate::label_models::class_balance::uniform;
+use crate::label_models::one_class_labelers::{PRIOR_ACCURACY, one_class_accuracies};
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
@@ -28,12 +30,16 @@ use crate::{Result, StopReason};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abstentions {
+    /// Nothing. Votes of labelers that only ever vote for one class, which cannot tell how good they are, count as right 7
+    /// times in 10, or not at all if other votes on their rows are no more often for that class than elsewhere. Without
+    /// other labelers the class balance is not learned, but uniform.
+    #[default]
+    Silence,
     /// Nothing, except for labelers that only ever vote for one class. Of those the votes alone say nothing, since
     /// "given that it votes, it votes for class 1" holds whatever the class is; when they keep silent is all that tells
     /// the classes apart. Keyword rules are of this kind.
-    #[default]
     Automatic,
-    /// Nothing: votes are missing at random.
+    /// Nothing: votes are missing at random. Labelers that only ever vote for one class are not heard.
     Ignored,
     /// An abstention is one more answer, for every labeler.
     Answer,
@@ -63,8 +69,11 @@ pub struct DawidSkene {
     /// Added to each count of answers, so that an answer not seen in the fit is unlikely but not impossible. Default:
     /// 0.01.
     pub smoothing: f64,
-    /// What an abstention says. Default: automatic.
+    /// What an abstention says. Default: silence.
     pub abstentions: Abstentions,
+    /// So many votes of each labeler in each class are taken to be right as often as all of its votes, and so many of all its votes to be right 7
+    /// times in 10. Not where abstentions are answers. Default: 20; published: 0.
+    pub prior_votes: f64,
     /// How common each class is. Default: estimated, which here means learned by the model itself, in each M step.
     pub class_balance: ClassBalance,
 }
@@ -76,6 +85,7 @@ impl Default for DawidSkene {
             tolerance: 1e-5,
             smoothing: 0.01,
             abstentions: Abstentions::default(),
+            prior_votes: 20.0,
             class_balance: ClassBalance::default(),
         }
     }
@@ -84,18 +94,27 @@ impl Default for DawidSkene {
 impl DawidSkene {
     fn check(&self, n_classes: usize) -> Result<()> {
         check_at_least_one(&[("max_iterations", self.max_iterations)])?;
-        check_not_negative(&[("tolerance", self.tolerance), ("smoothing", self.smoothing)])?;
+        check_not_negative(&[
+            ("tolerance", self.tolerance),
+            ("smoothing", self.smoothing),
+            ("prior_votes", self.prior_votes),
+        ])?;
         self.class_balance.check(n_classes)
     }
 
-    /// Whether an abstention of each labeler is an answer.
-    fn answering_abstentions(&self, patterns: &VotePatterns, shape: SignalShape) -> Vec<bool> {
+    /// How the answers of each labeler are read.
+    fn readings(&self, patterns: &VotePatterns, shape: SignalShape) -> Vec<Reading> {
         match self.abstentions {
-            Abstentions::Ignored => vec![false; shape.n_signals],
-            Abstentions::Answer => vec![true; shape.n_signals],
+            Abstentions::Ignored => vec![Reading::GivenVote; shape.n_signals],
+            Abstentions::Answer => vec![Reading::AllAnswers; shape.n_signals],
             Abstentions::Automatic => {
                 let voted_for = patterns.n_classes_voted_for(shape.n_classes);
-                voted_for.into_iter().map(|n| n == 1).collect()
+                let reading = |n| if n == 1 { Reading::AllAnswers } else { Reading::GivenVote };
+                voted_for.into_iter().map(reading).collect()
+            }
+            Abstentions::Silence => {
+                let held = one_class_accuracies(patterns, shape).into_iter();
+                held.map(|accuracy| accuracy.map_or(Reading::GivenVote, Reading::Held)).collect()
             }
         }
     }
@@ -103,14 +122,18 @@ impl DawidSkene {
     /// The fit to patterns that have a vote.
     pub(crate) fn fit_patterns(&self, patterns: &VotePatterns, shape: SignalShape) -> Result<FittedDawidSkene> {
         self.check(shape.n_classes)?;
-        let abstention_answers = self.answering_abstentions(patterns, shape);
-        let patterns = match abstention_answers.contains(&true) {
+        let readings = self.readings(patterns, shape);
+        let patterns = match readings.contains(&Reading::AllAnswers) {
             true => Cow::Borrowed(patterns),
             // Rows without votes would only copy the class balance into its own estimate: the fixed point is the same
             // without them, and nearer.
             false => patterns.without_silence(),
         };
-        Ok(Fit { settings: self, shape, abstention_answers, patterns: &patterns }.run())
+        let none_learns = || patterns.n_classes_voted_for(shape.n_classes).into_iter().all(|n| n <= 1);
+        let cannot_tell = self.abstentions == Abstentions::Silence && none_learns();
+        let class_balance =
+            self.class_balance.fixed(shape.n_classes).or_else(|| cannot_tell.then(|| uniform(shape.n_classes)));
+        Ok(Fit { settings: self, shape, readings, class_balance, patterns: &patterns }.run())
     }
 }
 
@@ -121,6 +144,10 @@ impl LabelModel for DawidSkene {
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedDawidSkene> {
         counted.check_any_vote()?;
         self.fit_patterns(&counted.patterns, counted.shape())
+    }
+
+    fn as_published(self) -> Self {
+        Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, ..self }
     }
 
     /// It learns the class balance together with the accuracies.
@@ -224,8 +251,21 @@ impl LogParameters {
 struct Fit<'a> {
     settings: &'a DawidSkene,
     shape: SignalShape,
-    abstention_answers: Vec<bool>,
+    readings: Vec<Reading>,
+    /// π where it is not learned.
+    class_balance: Option<Vec<f64>>,
     patterns: &'a VotePatterns,
+}
+
+/// How the answers of one labeler are read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Reading {
+    /// Its votes, given that it votes.
+    GivenVote,
+    /// Its votes, right so often whatever they are.
+    Held(f64),
+    /// Its votes and abstentions alike.
+    AllAnswers,
 }
 
 impl Fit<'_> {
@@ -249,7 +289,7 @@ impl Fit<'_> {
             shape: self.shape,
             class_balance,
             answers,
-            abstention_answers: self.abstention_answers.clone(),
+            abstention_answers: self.readings.iter().map(|reading| *reading == Reading::AllAnswers).collect(),
             log_likelihoods,
             stop,
         }
@@ -277,22 +317,41 @@ impl Fit<'_> {
     fn maximize(&self, counts: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let SignalShape { n_signals, n_classes } = self.shape;
         let (answers, totals) = counts.split_at(n_signals * (n_classes + 1) * n_classes);
-        let class_balance = self.settings.class_balance.fixed(n_classes).unwrap_or_else(|| {
+        let class_balance = self.class_balance.clone().unwrap_or_else(|| {
             let n_rows: f64 = totals[..n_classes].iter().sum();
             totals[..n_classes].iter().map(|total| total / n_rows).collect()
         });
         let mut probabilities = answers.to_vec();
         let per_signal = probabilities.chunks_exact_mut((n_classes + 1) * n_classes);
-        for (answers, &abstention_answers) in per_signal.zip(&self.abstention_answers) {
-            if !abstention_answers {
-                answers[n_classes * n_classes..].fill(1.0);
-            }
-            let n_answers = n_classes + usize::from(abstention_answers);
-            for class in 0..n_classes {
-                self.normalize_answers(&mut answers[..n_answers * n_classes], class);
+        for (answers, reading) in per_signal.zip(&self.readings) {
+            let (votes, abstentions) = answers.split_at_mut(n_classes * n_classes);
+            match reading {
+                Reading::AllAnswers => (0..n_classes).for_each(|class| self.normalize_answers(answers, class)),
+                Reading::GivenVote => {
+                    self.add_prior_votes(votes);
+                    (0..n_classes).for_each(|class| self.normalize_answers(votes, class));
+                    abstentions.fill(1.0);
+                }
+                Reading::Held(accuracy) => {
+                    let each = votes.iter_mut().enumerate();
+                    let is_right = |place: usize| place / n_classes == place % n_classes;
+                    each.for_each(|(place, p)| *p = share(*accuracy, n_classes, is_right(place)));
+                    abstentions.fill(1.0);
+                }
             }
         }
         (class_balance, probabilities)
+    }
+
+    /// Adds to each class's counts of votes, `[vote, class]`, votes that are right as often as the labeler.
+    fn add_prior_votes(&self, counts: &mut [f64]) {
+        let (n_classes, prior) = (self.shape.n_classes, self.settings.prior_votes);
+        let right: f64 = counts.iter().step_by(n_classes + 1).sum();
+        let total: f64 = counts.iter().sum();
+        let accuracy = if prior > 0.0 { (right + prior * PRIOR_ACCURACY) / (total + prior) } else { 0.0 };
+        for (place, count) in counts.iter_mut().enumerate() {
+            *count += prior * share(accuracy, n_classes, place / n_classes == place % n_classes);
+        }
     }
 
     /// Scales one class's smoothed counts of answers to probabilities; without any count they are equal.
@@ -305,6 +364,11 @@ impl Fit<'_> {
             answers[index] = if total > 0.0 { (answers[index] + smoothing) / total } else { 1.0 / n_answers as f64 };
         }
     }
+}
+
+/// The share of votes for a class that is right, or one that is wrong, of a labeler of this accuracy.
+fn share(accuracy: f64, n_classes: usize, is_right: bool) -> f64 {
+    if is_right { accuracy } else { (1.0 - accuracy) / (n_classes - 1) as f64 }
 }
 
 /// Adds one row's class weights to the counts of the answers it holds.
@@ -337,7 +401,7 @@ mod tests {
 
     #[test]
     fn an_exact_population_is_recovered() {
-        let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default() };
+        let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default().as_published() };
         let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
@@ -351,7 +415,8 @@ mod tests {
 
     #[test]
     fn the_likelihood_never_falls() {
-        let model = DawidSkene { smoothing: 0.0, max_iterations: 100, tolerance: 0.0, ..DawidSkene::default() };
+        let model =
+            DawidSkene { smoothing: 0.0, max_iterations: 100, tolerance: 0.0, ..DawidSkene::default().as_published() };
         for seed in 0..5 {
             let problem = Planted::new(500, 3, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             let fitted = model.fit(&problem.signals).unwrap();
@@ -385,7 +450,7 @@ mod tests {
     #[test]
     fn rows_without_votes_get_the_class_balance() {
         let signals = signals(array![[0, 0], [0, 0], [0, 0], [1, 1], [-1, -1]]);
-        let fitted = DawidSkene::default().fit(&signals).unwrap();
+        let fitted = DawidSkene::default().as_published().fit(&signals).unwrap();
         let labels = fitted.predict_proba(&signals).unwrap();
         assert_abs_diff_eq!(labels.values()[[4, 0]], 0.75, epsilon = 1e-3);
     }
@@ -406,7 +471,7 @@ mod tests {
 
     #[test]
     fn votes_never_seen_in_the_fit_give_no_nan() {
-        let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default() };
+        let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default().as_published() };
         let fitted = model.fit(&signals(array![[0, 0], [1, 1]])).unwrap();
         let labels = fitted.predict_proba(&signals(array![[0, 1]])).unwrap();
         assert_eq!(labels.values(), array![[0.5, 0.5]]);
@@ -422,8 +487,10 @@ mod tests {
             let labels = model.fit(&problem.signals).unwrap().predict_proba(&problem.signals);
             problem.truth.accuracy(&labels.unwrap().argmax())
         };
-        let (automatic, ignored) = (accuracy(Abstentions::Automatic), accuracy(Abstentions::Ignored));
+        let [automatic, silence, ignored] =
+            [Abstentions::Automatic, Abstentions::Silence, Abstentions::Ignored].map(accuracy);
         assert!(automatic > 0.8, "{automatic}");
+        assert!(silence > 0.8, "{silence}");
         assert!(ignored < 0.6, "{ignored}");
     }
 

@@ -10,6 +10,10 @@
 //! P(Y | votes) ∝ ∏ over j of P(v[j], Y) / P(Y)^(m − 1)
 //! ```
 //!
+//! Deviation: this is the published form ([`Triplets::Mean`]). Where labelers seldom vote together most of its triplets are
+//! zero or noise; by default triplets are pooled, and rules of one class, whose products say nothing, are not learned
+//! (`one_class_labelers.rs`).
+//!
 //! The square root leaves the signs open: every labeler is taken to be better than chance. Entries of a table that come
 //! out negative lose their sign, and the table is scaled to one again.
 //!
@@ -24,6 +28,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::label_models::one_class_labelers::one_class_accuracies;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{normalize_logs, normalize_weights};
 use crate::rows::SoftLabels;
@@ -32,12 +37,19 @@ use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, cast_votes}
 /// What a negative probability becomes when it is clamped.
 const SMALLEST: f64 = 1e-8;
 
+/// So many pairs of votes weigh as much as the mean of all labelers.
+const PRIOR_PAIRS: f64 = 20.0;
+
 /// How the estimates of all triplets that hold a labeler become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Triplets {
-    /// Their mean.
+    /// The root of a ratio of sums over all triplets, in which pairs count by how often they vote together; drawn towards the mean of
+    /// all labelers as far as a labeler seldom votes with others. Votes of labelers that vote for one class only, which cannot tell, count
+    /// as right 7 times in 10, or not at all.
     #[default]
+    Pooled,
+    /// Their mean, as published.
     Mean,
     /// Their median, which a few labelers that hardly ever vote together cannot spoil. Triplets with a pair that never
     /// votes together, or agrees no more often than it disagrees, say nothing and are left out.
@@ -48,8 +60,11 @@ pub enum Triplets {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NegativeProbabilities {
-    /// It loses its sign.
+    /// All are moved together until none is negative, and as much towards independence of the class as 1 vote weighs. So the labeler's votes and the
+    /// class keep their frequencies.
     #[default]
+    Bounded,
+    /// It loses its sign, as published.
     Absolute,
     /// It becomes 1e-8.
     Clamped,
@@ -83,11 +98,11 @@ pub enum OneVersusRest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlyingSquid {
-    /// How the estimates of a labeler's triplets become one. Default: their mean.
+    /// How the estimates of a labeler's triplets become one. Default: pooled.
     pub triplets: Triplets,
     /// How common each class is. Default: estimated.
     pub class_balance: ClassBalance,
-    /// What becomes of a probability that comes out negative. Default: it loses its sign.
+    /// What becomes of a probability that comes out negative. Default: it is bounded.
     pub negative_probabilities: NegativeProbabilities,
     /// How classes are combined when there are more than two. Default: softmax.
     pub one_versus_rest: OneVersusRest,
@@ -95,13 +110,21 @@ pub struct FlyingSquid {
 
 impl FlyingSquid {
     /// One class, in the role of Y = 1, against the rest.
-    fn fit_class(&self, moments: &Moments, class: usize, probability: f64) -> ClassModel {
+    fn fit_class(&self, moments: &Moments, class: usize, class_balance: &[f64]) -> ClassModel {
+        let probability = class_balance[class];
         let products = moments.products(class);
-        let correlations: Vec<f64> =
-            (0..moments.shape.n_signals).into_par_iter().map(|signal| self.correlation(&products, signal)).collect();
+        let pooled = matches!(self.triplets, Triplets::Pooled).then(|| Pooled::new(&products, moments));
+        let correlation = |signal| match &pooled {
+            Some(pooled) => pooled.correlation(signal),
+            None => self.correlation(&products, signal),
+        };
+        let correlations: Vec<f64> = (0..moments.shape.n_signals).into_par_iter().map(correlation).collect();
         let tables = correlations.iter().enumerate().map(|(signal, &correlation)| {
             let (votes_for, votes_against) = moments.marginals(signal, class);
-            self.table(correlation, votes_for, votes_against, probability)
+            match moments.only_class(signal).zip(moments.held[signal]).filter(|_| pooled.is_some()) {
+                Some((own, accuracy)) => moments.held_table(own, accuracy, class, class_balance),
+                None => self.table(correlation, votes_for, votes_against, probability, moments.n_rows),
+            }
         });
         ClassModel { tables: tables.collect(), correlations }
     }
@@ -119,7 +142,7 @@ impl FlyingSquid {
             }
         }
         match self.triplets {
-            Triplets::Mean => estimates.iter().sum::<f64>() / estimates.len() as f64,
+            Triplets::Pooled | Triplets::Mean => estimates.iter().sum::<f64>() / estimates.len() as f64,
             Triplets::Median => {
                 estimates.retain(|&estimate| estimate > 0.0);
                 median(&mut estimates)
@@ -128,13 +151,21 @@ impl FlyingSquid {
     }
 
     /// P(v, Y) for votes for and against the class.
-    fn table(&self, correlation: f64, votes_for: f64, votes_against: f64, probability: f64) -> VoteTable {
+    fn table(&self, correlation: f64, votes_for: f64, votes_against: f64, probability: f64, n_rows: f64) -> VoteTable {
         let abstains = 1.0 - votes_for - votes_against;
-        let agrees = 0.5 * (1.0 + correlation - abstains);
+        let mut agrees = 0.5 * (1.0 + correlation - abstains);
         let votes_on_class = probability * (1.0 - abstains);
-        let right_for = 0.5 * (votes_on_class + agrees - votes_against);
+        let mut right_for = 0.5 * (votes_on_class + agrees - votes_against);
+        if self.negative_probabilities == NegativeProbabilities::Bounded {
+            let most = votes_for.min(votes_on_class);
+            right_for = right_for.min(most).max(votes_on_class - votes_against).max(0.0);
+            let of_one_vote = 1.0 / (n_rows * (votes_for + votes_against) + 1.0);
+            right_for += of_one_vote * (probability * votes_for - right_for);
+            agrees = votes_against - votes_on_class + 2.0 * right_for;
+        }
         let cells = [votes_for - right_for, right_for, agrees - right_for, votes_on_class - right_for];
         let cells = cells.map(|p| match self.negative_probabilities {
+            NegativeProbabilities::Bounded => p.max(0.0),
             NegativeProbabilities::Absolute => p.abs(),
             NegativeProbabilities::Clamped if p < 0.0 => SMALLEST,
             NegativeProbabilities::Clamped => p,
@@ -158,13 +189,17 @@ impl LabelModel for FlyingSquid {
         counted.check_any_vote()?;
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let moments = Moments::of(&counted.patterns, shape);
-        let one_class = |class| self.fit_class(&moments, class, class_balance[class]);
+        let one_class = |class| self.fit_class(&moments, class, &class_balance);
         Ok(FittedFlyingSquid {
             shape,
             models: shape.classes_against_rest().map(one_class).collect(),
             class_balance,
             one_versus_rest: self.one_versus_rest,
         })
+    }
+
+    fn as_published(self) -> Self {
+        Self { triplets: Triplets::Mean, negative_probabilities: NegativeProbabilities::Absolute, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -262,9 +297,73 @@ fn median(values: &mut [f64]) -> f64 {
     if values.len() % 2 == 1 { values[middle] } else { 0.5 * (values[middle - 1] + values[middle]) }
 }
 
+/// Pooled triplets of one class against the rest: correlations given that a labeler votes, c, from
+///
+/// ```text
+/// c[j]² = Σ over pairs {l, r} without j of M[j,l] M[j,r] T[l,r]  /  Σ of T[j,l] T[j,r] M[l,r],   T: how often two vote together
+/// mean² = Σ over pairs of M  /  Σ of T
+/// ```
+///
+/// and c[j] drawn towards the mean as far as some votes with others weigh.
+struct Pooled<'a> {
+    products: &'a Array2<f64>,
+    moments: &'a Moments,
+    /// Labelers that vote for several classes.
+    learning: Vec<usize>,
+    mean: f64,
+}
+
+impl<'a> Pooled<'a> {
+    fn new(products: &'a Array2<f64>, moments: &'a Moments) -> Self {
+        let n_signals = moments.shape.n_signals;
+        let learning: Vec<usize> = (0..n_signals).filter(|&signal| moments.only_class(signal).is_none()).collect();
+        let mut pooled = Self { products, moments, learning, mean: 0.0 };
+        let (mut agreement, mut together) = (0.0, 0.0);
+        for (place, &left) in pooled.learning.iter().enumerate() {
+            for &right in &pooled.learning[place + 1..] {
+                agreement += products[[left, right]];
+                together += pooled.together(left, right);
+            }
+        }
+        pooled.mean = if agreement > 0.0 { (agreement / together).sqrt() } else { 0.0 };
+        pooled
+    }
+
+    /// T
+    fn together(&self, left: usize, right: usize) -> f64 {
+        self.moments.together[[left.min(right), left.max(right)]]
+    }
+
+    /// a[j]
+    fn correlation(&self, signal: usize) -> f64 {
+        let own: Vec<(usize, f64, f64)> = self
+            .learning
+            .iter()
+            .filter(|&&other| other != signal)
+            .map(|&other| (other, self.products[[signal, other]], self.together(signal, other)))
+            .filter(|(_, _, together)| *together > 0.0)
+            .collect();
+        let (mut above, mut below) = (0.0, 0.0);
+        for (place, &(left, product, together)) in own.iter().enumerate() {
+            for &(right, other_product, other_together) in &own[place + 1..] {
+                above += product * other_product * self.together(left, right);
+                below += together * other_together * self.products[[left, right]];
+            }
+        }
+        let estimate = if above > 0.0 && below > 0.0 { (above / below).sqrt().min(1.0) } else { 0.0 };
+        let estimate = if below > 0.0 { estimate } else { self.mean };
+        let n_together = self.moments.n_rows * own.iter().map(|(_, _, together)| together).sum::<f64>();
+        let given_vote = (n_together * estimate + PRIOR_PAIRS * self.mean) / (n_together + PRIOR_PAIRS);
+        given_vote * self.moments.votes.row(signal).sum()
+    }
+}
+
 /// How often labelers vote, vote for each class, and vote together, as shares of the rows.
 struct Moments {
     shape: SignalShape,
+    n_rows: f64,
+    /// The accuracies of labelers that vote for one class only, `[n_signals]`.
+    held: Vec<Option<f64>>,
     /// `[n_signals, n_classes]`
     votes: Array2<f64>,
     /// The share of rows on which both vote, `[n_signals, n_signals]`; above the diagonal only.
@@ -308,6 +407,8 @@ impl Moments {
         };
         Self {
             shape,
+            n_rows,
+            held: one_class_accuracies(patterns, shape),
             votes: take(n_signals, n_classes),
             together: take(n_signals, n_signals),
             apart: take(n_classes, n_pairs),
@@ -322,6 +423,26 @@ impl Moments {
             let (left, right) = (left.min(right), left.max(right));
             self.together[[left, right]] - 2.0 * apart[left * n_signals + right]
         })
+    }
+
+    /// The only class that a labeler votes for, if there is one.
+    fn only_class(&self, signal: usize) -> Option<usize> {
+        let votes = self.votes.row(signal);
+        let mut classes = (0..votes.len()).filter(|&class| votes[class] > 0.0);
+        classes.next().filter(|_| classes.next().is_none())
+    }
+
+    /// The table of one class for a labeler of this accuracy that votes for class `own` only.
+    fn held_table(&self, own: usize, accuracy: f64, class: usize, class_balance: &[f64]) -> VoteTable {
+        let wrong = (1.0 - accuracy) / (class_balance.len() - 1) as f64;
+        let joint = |vote: usize, truth: usize| class_balance[truth] * if vote == truth { accuracy } else { wrong };
+        let table = |vote| {
+            let others = (0..class_balance.len()).filter(|&truth| truth != class);
+            [others.map(|truth| joint(vote, truth)).sum(), joint(vote, class)]
+        };
+        // A vote against the class is one for its own, if that is another.
+        let other = if own == class { usize::from(class == 0) } else { own };
+        VoteTable { votes_for: table(class), votes_against: table(other) }
     }
 
     /// How often a labeler votes for a class, and how often for another.
@@ -378,7 +499,7 @@ mod tests {
     use crate::label_models::planted::{Planted, assert_near, signals};
 
     fn uniform() -> FlyingSquid {
-        FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default() }
+        FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default().as_published() }
     }
 
     #[test]
@@ -407,7 +528,7 @@ mod tests {
     fn the_joint_table_has_its_margins() {
         // Accuracy 0.8, coverage 0.5, P(Y = 1) = 0.3: P(1, 1) = 0.3 · 0.5 · 0.8.
         let votes_for = 0.5 * (0.3 * 0.8 + 0.7 * 0.2);
-        let table = uniform().table(0.5 * 0.6, votes_for, 0.5 - votes_for, 0.3);
+        let table = uniform().table(0.5 * 0.6, votes_for, 0.5 - votes_for, 0.3, 1e3);
         assert_abs_diff_eq!(&table.votes_for[..], &[0.07, 0.12][..], epsilon = 1e-12);
         assert_abs_diff_eq!(&table.votes_against[..], &[0.28, 0.03][..], epsilon = 1e-12);
     }
@@ -415,12 +536,44 @@ mod tests {
     #[test]
     fn negative_probabilities_lose_their_sign_or_are_clamped() {
         // A correlation that is too large: P(1, −1) = 0.5 − 0.6 = P(−1, 1).
-        let absolute = uniform().table(1.4, 0.5, 0.5, 0.5);
+        let absolute = uniform().table(1.4, 0.5, 0.5, 0.5, 1e3);
         assert_abs_diff_eq!(absolute.votes_for[0], 0.1 / 1.4, epsilon = 1e-12);
         let clamping = NegativeProbabilities::Clamped;
         let model = FlyingSquid { negative_probabilities: clamping, ..uniform() };
-        let clamped = model.table(1.4, 0.5, 0.5, 0.5);
+        let clamped = model.table(1.4, 0.5, 0.5, 0.5, 1e3);
         assert_abs_diff_eq!(clamped.votes_for[0], 1e-8 / (1.2 + 2e-8), epsilon = 1e-15);
+    }
+
+    #[test]
+    fn pooled_triplets_recover_a_large_population() {
+        let model = FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default() };
+        let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
+        // Drawn towards the mean of √(mean of a[j] a[l]) as by 20 of 8000 · 2 votes with others.
+        let twice = |row: [f64; 3]| array![row, row];
+        assert_near(fitted.correlations().view(), &twice([0.8, 0.5, 0.2]), 1e-3);
+    }
+
+    #[test]
+    fn a_sparse_crowd_is_labelled_better_than_by_majority() {
+        // Each of 60 workers answers one row in fifteen: hardly three of them ever meet.
+        let labelers: Vec<(f64, f64)> = (0..60).map(|j| (1.0 / 15.0, 0.45 + 0.5 * f64::from(j % 10) / 9.0)).collect();
+        let problem = Planted::one_coin(1500, &[0.25; 4], &labelers, 4);
+        let accuracy = |labels: SoftLabels| problem.truth.accuracy(&labels.argmax());
+        let label = |model: FlyingSquid| model.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();
+        let majority = crate::label_models::MajorityVote::default().fit(&problem.signals).unwrap();
+        let majority = accuracy(majority.predict_proba(&problem.signals).unwrap());
+        let found = accuracy(label(FlyingSquid::default()));
+        assert!(found > majority, "{found}, majority {majority}");
+    }
+
+    #[test]
+    fn bounded_probabilities_keep_the_margins() {
+        let model = FlyingSquid::default();
+        let table = model.table(1.4, 0.3, 0.5, 0.6, 99.0 / 0.8);
+        let sums = [table.votes_for.iter().sum::<f64>(), table.votes_against.iter().sum::<f64>()];
+        assert_abs_diff_eq!(&sums[..], &[0.3, 0.5][..], epsilon = 1e-12);
+        // P(1, 1) = 0.3 at most, and a hundredth nearer to 0.6 · 0.3.
+        assert_abs_diff_eq!(table.votes_for[1], 0.3 - 0.01 * 0.12, epsilon = 1e-12);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! fit         μ minimises Σ over pairs of different labelers of (O − μ P μᵀ)² + ‖μ p − diag O‖² + l2² ‖μ − μ₀‖²
 //! with        O from the votes, P = diag(p) the class balance, μ₀ the guess that a vote is right 7 times in 10
 //! descent     full gradients with momentum, from scale · μ₀; of μ and its mirror image the one above chance
-//! prediction  P(Y = y | votes) ∝ p(y) ∏ over the labelers that vote of μ, kept between 0.01 and 0.99
+//! prediction  P(Y = y | votes) ∝ p(y) ∏ over the labelers that vote of μ, kept from 0 and 1 by a margin
+//! margin      a tenth of how often the labeler casts the vote, at most 0.01;   published: 0.01
 //! ```
 //!
 //! With dependencies μ is fitted to Q instead of O, which is what the class explains of O, and all pairs count.
@@ -25,12 +26,14 @@ use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShap
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::rows::SoftLabels;
 use crate::votes::{CountedVotes, WeakSignals};
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 /// How often a vote is guessed to be right.
 const PRECISION: f64 = 0.7;
-/// For prediction no rate is nearer to 0 or 1.
+/// For prediction no rate is nearer to 0 or 1, as published.
 const MARGIN: f64 = 0.01;
+/// Nor is it below this share of how often the labeler casts the vote.
+const MARGIN_SHARE: f64 = 0.1;
 /// How often a learning rate that was too large is halved.
 const MAX_HALVINGS: usize = 20;
 
@@ -61,8 +64,11 @@ pub struct MeTaL {
     pub learning_rate: f64,
     /// How much of its speed a step keeps for the next. Default: 0.9.
     pub momentum: f64,
-    /// The pull towards the guess μ₀. Default: 0.
+    /// The pull towards the guess μ₀, which rules of one class and labelers with few votes need. Default: 0.3; published: 0.
     pub l2: f64,
+    /// Rates are kept so far from 0 and 1 for prediction. Default: a tenth of how often the labeler casts the vote, at most 0.01;
+    /// published: 0.01, which is more than rules that seldom vote are ever wrong.
+    pub rate_margin: Option<f64>,
     /// What the guess is multiplied by to start from; drawn between 0 and 1 when not given. Default: drawn.
     pub init_scale: Option<f64>,
     /// The seed of that draw. Default: 0.
@@ -77,7 +83,8 @@ impl Default for MeTaL {
             n_epochs: 1000,
             learning_rate: 0.01,
             momentum: 0.9,
-            l2: 0.0,
+            l2: 0.3,
+            rate_margin: None,
             init_scale: None,
             seed: 0,
         }
@@ -102,7 +109,11 @@ impl MeTaL {
             let rates = std::iter::repeat_n(rate, self.n_epochs);
             let (rates, loss) = fit.run(target.view(), left_out.view(), rates);
             if loss.is_finite() {
-                return Ok(FittedMeTaL { rates: rates.above_chance().clamped(MARGIN), loss });
+                let rates = match self.rate_margin {
+                    Some(margin) => rates.above_chance().clamped(margin),
+                    None => rates.above_chance().clamped_by_frequency(MARGIN_SHARE, MARGIN),
+                };
+                return Ok(FittedMeTaL { rates, loss });
             }
         }
         Err(diverged(self.learning_rate))
@@ -116,6 +127,8 @@ impl LabelModel for MeTaL {
     fn fit_counts_with(&self, counted: &CountedVotes, (): &()) -> Result<FittedMeTaL> {
         let Self { n_epochs, learning_rate, momentum, l2, init_scale, .. } = *self;
         check_descent(n_epochs, learning_rate, momentum, l2, init_scale)?;
+        let margin = self.rate_margin.unwrap_or(MARGIN);
+        ensure(margin > 0.0 && margin < 0.5, || Error::config("rate_margin", "a number above 0, below 0.5", margin))?;
         let shape = counted.shape();
         shape.check_three_labelers()?;
         shape.check_overlaps()?;
@@ -136,6 +149,10 @@ impl LabelModel for MeTaL {
         }
         let explained = explained_overlaps(&overlaps, &cliques, &fit.guess(), &class_balance)?;
         self.descend(&fit, &explained, &cliques.mapv(|_| false))
+    }
+
+    fn as_published(self) -> Self {
+        Self { l2: 0.0, rate_margin: Some(MARGIN), ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -210,7 +227,7 @@ mod tests {
 
     fn model(n_epochs: usize) -> MeTaL {
         let class_balance = ClassBalance::Given(vec![0.5, 0.5]);
-        MeTaL { class_balance, n_epochs, ..MeTaL::default() }
+        MeTaL { class_balance, n_epochs, ..MeTaL::default().as_published() }
     }
 
     #[track_caller]
@@ -343,7 +360,7 @@ mod tests {
     #[test]
     fn many_labelers_need_shorter_steps() {
         let problem = Planted::new(300, 2, &[0.7; 120], 0.0, 2);
-        let diverging = SnorkelLabelModel { n_epochs: 200, ..SnorkelLabelModel::default() };
+        let diverging = SnorkelLabelModel { n_epochs: 200, ..SnorkelLabelModel::default().as_published() };
         let error = diverging.fit(&problem.signals).unwrap_err().to_string();
         assert!(error.contains("stays finite"), "{error}");
         let fitted = MeTaL::default().fit(&problem.signals).unwrap();

@@ -105,7 +105,8 @@ pub struct SnorkelLabelModel {
     pub precision: Precision,
     /// Rates are kept so far from 0 and 1. Default: 1 / n for n rows, rounded down to a power of ten, at most 0.01.
     pub rate_margin: Option<f64>,
-    /// What the guess is multiplied by to start from; drawn between 0 and 1 when not given. Default: drawn.
+    /// What the guess is multiplied by to start from; in Snorkel drawn between 0 and 1, as it is when this is empty. From small values 100
+    /// epochs may end before the fit has begun. Default: 1.
     pub init_scale: Option<f64>,
     /// The seed of that draw. It is not Snorkel's generator: for its numbers give the scale. Default: 0.
     pub seed: u64,
@@ -124,7 +125,7 @@ impl Default for SnorkelLabelModel {
             l2: 0.0,
             precision: Precision::Same(0.7),
             rate_margin: None,
-            init_scale: None,
+            init_scale: Some(1.0),
             seed: 0,
         }
     }
@@ -172,6 +173,10 @@ impl LabelModel for SnorkelLabelModel {
         let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
         Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
+    }
+
+    fn as_published(self) -> Self {
+        Self { init_scale: None, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {

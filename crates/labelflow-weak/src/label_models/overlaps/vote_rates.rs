@@ -50,6 +50,18 @@ impl VoteRates {
         self
     }
 
+    /// The same rates, none nearer to 0 or 1 than a share of how often the labeler casts the vote, or than `most`. A vote that is
+    /// never cast keeps `most`.
+    pub(crate) fn clamped_by_frequency(mut self, share: f64, most: f64) -> Self {
+        let balance = &self.class_balance;
+        for row in self.rates.chunks_exact_mut(balance.len()) {
+            let frequency: f64 = balance.iter().zip(row.iter()).map(|(p, rate)| p * rate).sum();
+            let margin = if frequency > 0.0 { (share * frequency).clamp(1e-9, most) } else { most };
+            row.iter_mut().for_each(|rate| *rate = rate.clamp(margin, 1.0 - margin));
+        }
+        self
+    }
+
     /// The same rates with column `order[y]` as that of class y.
     pub(crate) fn with_columns(mut self, order: &[usize]) -> Self {
         let mut moved = vec![0.0; order.len()];
