@@ -4,7 +4,7 @@ mod metrics;
 pub(crate) mod scores;
 
 pub use metrics::{
-    ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics, classification_metrics_of, point_metrics,
-    regression_metrics,
+    ClassificationMetrics, IntervalMetrics, RegressionMetrics, SurestRows, classification_metrics,
+    classification_metrics_of, point_metrics, regression_metrics,
 };
 pub(crate) use scores::{n_scores, write_probabilities};
