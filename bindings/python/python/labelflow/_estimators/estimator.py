@@ -120,7 +120,8 @@ class Estimator:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         packed = state.pop("_packed", None)
-        self.__dict__.update(state)
+        # Parameters that are younger than the pickle have their defaults.
+        self.__dict__.update({**self._parameter_defaults(), **state})
         if packed is not None:
             self.model_ = self._unpack(packed)
 

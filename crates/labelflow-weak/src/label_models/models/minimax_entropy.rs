@@ -173,6 +173,7 @@ impl LabelModel for MinimaxEntropy {
 /// A fitted model of minimax conditional entropy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedMinimaxEntropy {
+    #[serde(with = "settings_of_fit")]
     settings: MinimaxEntropy,
     shape: SignalShape,
     model: Confusions,
@@ -180,6 +181,53 @@ pub struct FittedMinimaxEntropy {
     pub objectives: Vec<f64>,
     /// Why the fit ended.
     pub stop: StopReason,
+}
+
+/// The settings in files of fits, which have no prior: labels of new rows do not depend on it, and fits of earlier versions had none.
+mod settings_of_fit {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::MinimaxEntropy;
+    use crate::label_models::ClassBalance;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct SettingsOfFit {
+        labeler_penalty: Option<f64>,
+        row_penalty: Option<f64>,
+        class_balance: ClassBalance,
+        max_iterations: usize,
+        tolerance: f64,
+        inner_iterations: usize,
+        inner_tolerance: f64,
+    }
+
+    pub(super) fn serialize<S: Serializer>(settings: &MinimaxEntropy, serializer: S) -> Result<S::Ok, S::Error> {
+        SettingsOfFit {
+            labeler_penalty: settings.labeler_penalty,
+            row_penalty: settings.row_penalty,
+            class_balance: settings.class_balance.clone(),
+            max_iterations: settings.max_iterations,
+            tolerance: settings.tolerance,
+            inner_iterations: settings.inner_iterations,
+            inner_tolerance: settings.inner_tolerance,
+        }
+        .serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MinimaxEntropy, D::Error> {
+        let settings = SettingsOfFit::deserialize(deserializer)?;
+        Ok(MinimaxEntropy {
+            labeler_penalty: settings.labeler_penalty,
+            row_penalty: settings.row_penalty,
+            prior_accuracy: 0.0,
+            class_balance: settings.class_balance,
+            max_iterations: settings.max_iterations,
+            tolerance: settings.tolerance,
+            inner_iterations: settings.inner_iterations,
+            inner_tolerance: settings.inner_tolerance,
+        })
+    }
 }
 
 impl FittedMinimaxEntropy {
@@ -373,7 +421,8 @@ impl Fit<'_> {
             let change = self.fit_rows(&model, &mut rows, &minimizer);
             (self.objective(&model, &rows), change)
         });
-        let settings = self.settings.clone();
+        // Labels of new rows do not depend on the prior, and files do not hold it.
+        let settings = MinimaxEntropy { prior_accuracy: 0.0, ..self.settings.clone() };
         FittedMinimaxEntropy { settings, shape: self.shape, model, objectives, stop }
     }
 
