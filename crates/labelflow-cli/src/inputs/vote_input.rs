@@ -24,7 +24,6 @@ use labelflow_data::inputs::{
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
 use super::memory_size::MemorySize;
-use crate::commands::label::unvoted::UnvotedRule;
 use crate::flags::{SignalsArgs, WrenchPart};
 use crate::terminal::output;
 
@@ -235,18 +234,17 @@ impl VoteInput {
         }
     }
 
-    /// Writes the labels of all rows in their order, with the keys of the rows, and returns their number.
+    /// Writes the labels of all rows in their order, with the keys of the rows, and returns their number. `label` gives probabilities, the
+    /// class of each row, if it has one, and how many labelers voted on it.
     pub(crate) fn write_labels(
         &self,
         path: &Path,
         classes: &[String],
-        unvoted: UnvotedRule,
-        mut label: impl FnMut(&WeakSignals) -> anyhow::Result<SoftLabels>,
+        mut label: impl FnMut(&WeakSignals) -> anyhow::Result<(SoftLabels, Vec<Option<usize>>, Vec<i64>)>,
     ) -> anyhow::Result<u64> {
         match &self.rows {
             Rows::Memory { signals, keys, .. } => {
-                let labels = label(signals)?;
-                let (chosen, n_votes) = unvoted.choose(signals, &labels);
+                let (labels, chosen, n_votes) = label(signals)?;
                 let (chosen, n_votes) = (Some(&chosen[..]), Some(&n_votes[..]));
                 let rows = LabelRows { rows: Some(keys.names()), chosen, n_votes, ..LabelRows::of(&labels) };
                 write_labels(path, &keys.head(), rows, classes)?;
@@ -258,8 +256,8 @@ impl VoteInput {
                 let mut names = table.names();
                 write_labels_as_they_come(path, classes, &columns, |push| {
                     parts.stream.visit(|signals| {
-                        let (labels, names) = (label(signals)?, names.next_rows(signals.n_rows())?);
-                        let (chosen, n_votes) = unvoted.choose(signals, &labels);
+                        let (labels, chosen, n_votes) = label(signals)?;
+                        let names = names.next_rows(signals.n_rows())?;
                         let (chosen, n_votes) = (Some(&chosen[..]), Some(&n_votes[..]));
                         anyhow::Ok(push(LabelRows { rows: Some(&names), chosen, n_votes, ..LabelRows::of(&labels) })?)
                     })

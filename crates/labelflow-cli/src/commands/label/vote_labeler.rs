@@ -87,7 +87,12 @@ impl VoteLabeler {
             anyhow::Ok(labels)
         };
         let n_written = match out {
-            Some((out, unvoted)) => self.input.write_labels(out, self.fitted.classes(), unvoted, label)?,
+            // Votes of labelers that the fit does not know are none.
+            Some((out, unvoted)) => self.input.write_labels(out, self.fitted.classes(), |signals| {
+                let labels = label(signals)?;
+                let (chosen, n_votes) = unvoted.choose(&self.arrange(signals)?, &labels);
+                Ok((labels, chosen, n_votes))
+            })?,
             None if patterns.is_some() => 0,
             None => self.input.visit(|signals| label(signals).map(|_| ())).map(|()| 0)?,
         };
