@@ -100,6 +100,20 @@ pub struct EpochLog<'a> {
     observer: &'a mut dyn Observer,
 }
 
+/// What is trained, epoch by epoch.
+pub trait Trainee {
+    /// Trains for an epoch.
+    fn epoch(&mut self, epoch: usize) -> Result<EpochRecord>;
+
+    /// What a checkpoint keeps beside the history.
+    fn state(&self) -> TrainingState;
+
+    /// Whether more epochs would change nothing: by default never.
+    fn has_converged(&self, _history: &[EpochRecord]) -> bool {
+        false
+    }
+}
+
 /// What a checkpoint keeps beside the history.
 pub struct TrainingState {
     /// Weights and running statistics.
@@ -121,27 +135,37 @@ impl<'a> EpochLog<'a> {
         self.history.len()
     }
 
-    /// The records of the epochs so far.
-    pub fn history(&self) -> &[EpochRecord] {
-        &self.history
-    }
-
     /// Passes a warning on to the observer.
     pub fn warn(&mut self, warning: &str) {
         self.observer.warn(warning);
     }
 
-    /// Adds an epoch and shows it to the observer, who may end training.
-    pub fn add(
+    /// Trains until there are epochs up to `end`, of so many in all, unless training has converged or the observer ends it before.
+    pub fn run(
         &mut self,
-        record: EpochRecord,
+        trainee: &mut impl Trainee,
+        end: usize,
         max_epochs: usize,
-        state: &dyn Fn() -> TrainingState,
     ) -> Result<ControlFlow<StopReason>> {
-        self.history.push(record);
+        for epoch in self.n_epochs()..end {
+            if trainee.has_converged(&self.history) {
+                return Ok(ControlFlow::Break(StopReason::Converged));
+            }
+            let record = trainee.epoch(epoch)?;
+            self.history.push(record);
+            let flow = self.show_last(max_epochs, trainee)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Shows the last epoch to the observer, who may end training.
+    fn show_last(&mut self, max_epochs: usize, trainee: &impl Trainee) -> Result<ControlFlow<StopReason>> {
         let Self { run, history, observer } = self;
         let snapshot = || {
-            let TrainingState { weights, optimizers, memory } = state();
+            let TrainingState { weights, optimizers, memory } = trainee.state();
             Checkpoint { run: run(), history: history.clone(), state: weights, optimizers, memory }
         };
         let record = history.last().expect("an epoch was added");

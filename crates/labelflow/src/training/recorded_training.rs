@@ -9,12 +9,13 @@ use labelflow_flow::{
     Bijection, Flow, Mode, NOT_RECORDED, Recording, Slot, StatisticsRecorder, flat_batch_statistics, state,
 };
 
-use super::train::{check_finite, clip, numbers_of, select_noise, step_numbers};
+use super::train::{clip, numbers_of, select_noise, step_numbers};
 use super::window_pass::{TRACKED_LABELS, Task, Window, WindowPass};
 use crate::Result;
 use crate::learners::FlowSettings;
 use crate::training::{
-    Batch, FlatModule, Observer, Report, Rows, StepNumbers, Tracker, Trainee, TrainingState, flat_gradient, run_epochs,
+    Batch, EpochRecord, FlatModule, Observer, Report, Rows, StepNumbers, Tracker, Trainee, TrainingState,
+    flat_gradient, run_epochs,
 };
 
 /// Trains a flow from where its course is.
@@ -49,7 +50,8 @@ pub(crate) fn train<B: Bijection>(
         observer.warn(NOT_RECORDED);
     }
     let mut trainee = RecordedSteps { flow, steps, memory, likelihood_weight, task, window, device: inner };
-    let report = run_epochs(&mut trainee, std::mem::take(&mut course.history), run, task.settings.training, observer)?;
+    let (history, config) = (std::mem::take(&mut course.history), task.settings.training);
+    let report = run_epochs(&mut trainee, history, run, config, observer)?;
     Ok((trainee.flow.module(), report))
 }
 
@@ -169,7 +171,7 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
 
         let result = step.repeat();
         let numbers = numbers_of(result.numbers.clone());
-        check_finite(&numbers, &self.window.objective, epoch)?;
+        numbers.check_finite(&self.window.objective.terms(), epoch)?;
         let gradient = result.gradient.clone();
         if let Some(gradient) = clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
             self.flow.step(gradient, config.learning_rate(epoch));
@@ -186,10 +188,11 @@ impl<B: Bijection, F: FnMut() -> StepResult> RecordedSteps<'_, B, F> {
 }
 
 impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F> {
-    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
+    fn epoch(&mut self, epoch: usize) -> Result<EpochRecord> {
         let (task, window, visit) = (self.task, self.window, epoch as u64);
         let noise = task.noise(window, visit);
-        let weight = window.objective.likelihood_weight_at(task.settings.training.progress(epoch));
+        let config = task.settings.training;
+        let weight = window.objective.likelihood_weight_at(config.progress(epoch));
         self.likelihood_weight.write(Tensor::full([1], weight, &self.device));
         if let Some(memory) = &self.memory {
             memory.start_epoch(window);
@@ -198,7 +201,8 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
             let noise = select_noise(&noise, &rows, task.d_labels);
             self.step(epoch, &rows, noise)
         };
-        task.batches(window, visit).into_iter().map(step).collect()
+        let steps = task.batches(window, visit).into_iter().map(step).collect::<Result<Vec<_>>>()?;
+        Ok(EpochRecord::of_steps(epoch, &steps, &window.objective.terms(), config.learning_rate(epoch)))
     }
 
     fn state(&self) -> TrainingState {
@@ -210,8 +214,8 @@ impl<B: Bijection, F: FnMut() -> StepResult> Trainee for RecordedSteps<'_, B, F>
         }
     }
 
-    fn terms(&self) -> Vec<String> {
-        self.window.objective.terms()
+    fn has_converged(&self, history: &[EpochRecord]) -> bool {
+        self.task.settings.training.has_converged(history)
     }
 }
 

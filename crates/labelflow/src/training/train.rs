@@ -107,6 +107,21 @@ pub struct EpochRecord {
     pub gradient_norm: f64,
 }
 
+impl EpochRecord {
+    /// The means over the steps of an epoch, with terms of these names.
+    pub fn of_steps(epoch: usize, steps: &[StepNumbers], names: &[impl AsRef<str>], learning_rate: f64) -> Self {
+        let mean = |number: &dyn Fn(&StepNumbers) -> f64| steps.iter().map(number).sum::<f64>() / steps.len() as f64;
+        let terms = names.iter().enumerate();
+        Self {
+            epoch,
+            loss: mean(&|step| step.loss),
+            terms: terms.map(|(index, name)| (name.as_ref().to_owned(), mean(&|step| step.terms[index]))).collect(),
+            learning_rate,
+            gradient_norm: mean(&|step| step.gradient_norm),
+        }
+    }
+}
+
 /// JSON has no NaN and no infinity: both are written as null.
 fn number_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
@@ -270,7 +285,7 @@ pub(crate) fn step<B: Bijection>(
     let value = objective.evaluate(&labels, log_prob, input.batch, config.progress(epoch));
     let gradient = flat_gradient(&flow, value.loss.backward());
     let numbers = numbers_of(step_numbers(value.loss, value.terms, &gradient));
-    check_finite(&numbers, objective, epoch)?;
+    numbers.check_finite(&objective.terms(), epoch)?;
     let flow = match clip(gradient, numbers.gradient_norm, config.max_gradient_norm) {
         Some(gradient) => adam.step(flow, gradient, config.learning_rate(epoch)),
         None => flow,
@@ -309,10 +324,29 @@ pub(crate) fn batches(seed: u64, index: u64, n_rows: usize, n_batches: usize) ->
 
 /// The numbers of one step, on the host.
 #[derive(Debug)]
-pub(crate) struct StepNumbers {
-    pub(crate) loss: f64,
-    pub(crate) terms: Vec<f64>,
-    pub(crate) gradient_norm: f64,
+pub struct StepNumbers {
+    /// What the step lowers.
+    pub loss: f64,
+    /// Its terms.
+    pub terms: Vec<f64>,
+    /// The length of its gradient, before it is clipped.
+    pub gradient_norm: f64,
+}
+
+impl StepNumbers {
+    /// From the loss, the length of the gradient and the terms, in this order.
+    pub fn of(numbers: &[f64]) -> Self {
+        Self { loss: numbers[0], gradient_norm: numbers[1], terms: numbers[2..].to_vec() }
+    }
+
+    /// Fails when a term or the loss is not a number.
+    pub fn check_finite(&self, names: &[impl AsRef<str>], epoch: usize) -> Result<()> {
+        let named = names.iter().map(AsRef::as_ref).zip(self.terms.iter().copied());
+        match named.chain([("loss", self.loss)]).find(|(_, value)| !value.is_finite()) {
+            Some((term, value)) => Err(Error::NotFinite { term: term.to_owned(), value, epoch }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The numbers of a step in one tensor, so that they are fetched at once: every fetch waits for the device.
@@ -323,18 +357,7 @@ pub(crate) fn step_numbers(loss: Tensor<1>, terms: Tensor<1>, gradient: &Tensor<
 
 /// Fetches the [numbers](step_numbers) of a step.
 pub(crate) fn numbers_of(numbers: Tensor<1>) -> StepNumbers {
-    let numbers: Vec<f64> = numbers.into_data().iter::<f64>().collect();
-    StepNumbers { loss: numbers[0], gradient_norm: numbers[1], terms: numbers[2..].to_vec() }
-}
-
-pub(crate) fn check_finite(numbers: &StepNumbers, objective: &Objective, epoch: usize) -> Result<()> {
-    let bad = numbers.terms.iter().position(|term| !term.is_finite());
-    let (term, value) = match bad {
-        Some(index) => (objective.terms()[index].clone(), numbers.terms[index]),
-        None if numbers.loss.is_finite() => return Ok(()),
-        None => ("loss".to_owned(), numbers.loss),
-    };
-    Err(Error::NotFinite { term, value, epoch })
+    StepNumbers::of(&numbers.into_data().iter::<f64>().collect::<Vec<_>>())
 }
 
 /// The gradient with at most this norm; none when its norm is not a number, and the step must be skipped.
@@ -343,17 +366,6 @@ pub(crate) fn clip(gradient: Tensor<1>, norm: f64, max_norm: f64) -> Option<Tens
         return None;
     }
     Some(if norm > max_norm { gradient * (max_norm / (norm + 1e-6)) } else { gradient })
-}
-
-pub(crate) fn summarize(epoch: usize, steps: &[StepNumbers], names: &[String], learning_rate: f64) -> EpochRecord {
-    let mean = |number: &dyn Fn(&StepNumbers) -> f64| steps.iter().map(number).sum::<f64>() / steps.len() as f64;
-    EpochRecord {
-        epoch,
-        loss: mean(&|step| step.loss),
-        terms: names.iter().enumerate().map(|(index, name)| (name.clone(), mean(&|step| step.terms[index]))).collect(),
-        learning_rate,
-        gradient_norm: mean(&|step| step.gradient_norm),
-    }
 }
 
 #[cfg(test)]

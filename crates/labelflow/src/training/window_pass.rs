@@ -22,8 +22,8 @@ use crate::learners::FlowSettings;
 use crate::sources::{DealtRows, SourceRows, WindowPlan, places};
 use crate::storage::Checkpoint;
 use crate::training::{
-    Batch, Course, Objective, Report, Rows, Start, StepInput, StepNumbers, Tracker, Trainee, TrainingState, no_labels,
-    recorded_training, run_epochs, shrink_weights, step,
+    Batch, Course, EpochRecord, Objective, Report, Rows, Start, StepInput, StepNumbers, Tracker, Trainee,
+    TrainingState, no_labels, recorded_training, run_epochs, shrink_weights, step,
 };
 use crate::{Error, Result};
 
@@ -192,7 +192,6 @@ pub(crate) struct WindowPass<'a, B: Bijection> {
     pub(crate) task: &'a Task<'a>,
     pub(crate) course: Course<B>,
     /// The names of the objective's terms.
-    terms: Vec<String>,
     /// Of one window with several batches: the labels that each row had when it was last visited.
     pub(crate) labels: Option<Tensor<2>>,
     /// Of each block when it was last visited; none before the first epoch.
@@ -216,24 +215,24 @@ pub(crate) fn train<B: Bijection>(flow: Flow<B>, task: &Task<'_>, start: Start<'
 }
 
 impl<B: Bijection> Trainee for WindowPass<'_, B> {
-    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>> {
+    fn epoch(&mut self, epoch: usize) -> Result<EpochRecord> {
         let task = self.task;
         if self.totals.len() < task.windows.n_blocks() {
             self.first_totals()?;
         }
-        let mut steps = Vec::new();
+        let (mut steps, mut terms) = (Vec::new(), Vec::new());
         // Added up anew, so that rounding errors do not pile up and a resumed run sees the same numbers.
         let mut sums = RunningSums::of(&self.totals);
         let windows = task.windows.blocks(task.settings.seed, epoch as u64 + 1);
         for (index, blocks) in windows.iter().enumerate() {
             let window = task.windows.read(blocks)?;
-            self.terms = window.objective.terms();
+            terms = window.objective.terms();
             blocks.iter().for_each(|&block| sums.add(&self.totals[block], -1.0));
             let visit = epoch * windows.len() + index;
             steps.extend(self.visit(epoch, visit as u64, &window, &sums)?);
             blocks.iter().for_each(|&block| sums.add(&self.totals[block], 1.0));
         }
-        Ok(steps)
+        Ok(EpochRecord::of_steps(epoch, &steps, &terms, task.settings.training.learning_rate(epoch)))
     }
 
     fn state(&self) -> TrainingState {
@@ -249,8 +248,8 @@ impl<B: Bijection> Trainee for WindowPass<'_, B> {
         self.course.state(labels.chain((0..n_slots).map(of_slot)).collect())
     }
 
-    fn terms(&self) -> Vec<String> {
-        self.terms.clone()
+    fn has_converged(&self, history: &[EpochRecord]) -> bool {
+        self.task.settings.training.has_converged(history)
     }
 }
 
@@ -264,7 +263,7 @@ impl<'a, B: Bijection> WindowPass<'a, B> {
         };
         let totals = memory.map_or_else(|| Ok(Vec::new()), |memory| totals_of(memory, task.windows.n_blocks()))?;
         let course = Course::new(flow, checkpoint, task.settings.training, &task.device)?;
-        Ok(Self { task, course, terms: Vec::new(), labels, totals })
+        Ok(Self { task, course, labels, totals })
     }
 
     /// Trains on the rows of a window; `outside` are the sums over all other blocks.

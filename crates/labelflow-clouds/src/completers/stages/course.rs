@@ -8,7 +8,9 @@ use std::ops::{ControlFlow, Range};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use labelflow::storage::Checkpoint;
-use labelflow::training::{Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainingState};
+use labelflow::training::{
+    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, Trainee, TrainingState,
+};
 use labelflow::{Error, Result};
 use labelflow_flow::{NOT_RECORDED, Recording, Slot, State, load_state, n_parameters, state};
 
@@ -168,45 +170,21 @@ impl<'a, M: Module> Course<'a, M> {
             return Ok(());
         }
         let inner = self.device.clone().inner();
-        let Schedule { steps_per_epoch, rate } = stage.schedule();
-        let networks = stage.networks();
-        let mut next_step = (self.n_epochs() - epochs.start) * steps_per_epoch;
+        let schedule = stage.schedule();
+        let next_step = (self.n_epochs() - epochs.start) * schedule.steps_per_epoch;
         let batch: Vec<Slot<3>> = stage.draw(next_step, &inner)?.into_iter().map(Slot::new).collect();
-        let mut computation = Recording::new(&self.device, || {
+        let computation = Recording::new(&self.device, || {
             stage.step(batch.iter().map(|slot| Tensor::from_inner(slot.value())).collect())
         });
         if computation.has_failed() && !std::mem::replace(&mut self.has_warned, true) {
             self.log.warn(NOT_RECORDED);
         }
-        for epoch in self.n_epochs()..epochs.end {
-            let mut numbers = Vec::with_capacity(steps_per_epoch);
-            let first = (epoch - epochs.start) * steps_per_epoch;
-            for step in first..first + steps_per_epoch {
-                // The first batch is there already.
-                if step > next_step {
-                    let tensors = stage.draw(step, &inner)?;
-                    batch.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
-                    next_step = step;
-                }
-                networks.iter().for_each(|network| network.prepare(rate(step), &inner));
-                let result = computation.repeat();
-                // A copy: a recording writes those of its next repetition over them.
-                numbers.push(result.numbers.clone() * 1.0);
-                let values = networks.iter().zip(&result.networks);
-                values.for_each(|(network, values)| network.accept(values));
-                stage.end_step(step);
-            }
-            let rate = rate(first + steps_per_epoch - 1);
-            let record = record_of(numbers, stage.terms(), epoch, rate)?;
-            let kept = || TrainingState {
-                weights: state(&stage.model()),
-                optimizers: networks.iter().map(|network| network.adam_state()).collect(),
-                memory: stage.memory(),
-            };
-            if let ControlFlow::Break(reason) = self.log.add(record, max_epochs, &kept)? {
-                self.stop = reason;
-                return Ok(());
-            }
+        let networks = stage.networks();
+        let (first_epoch, batch) = (epochs.start, &batch);
+        let mut stage_epochs =
+            StageEpochs { stage, schedule, networks, first_epoch, batch, next_step, computation, device: inner };
+        if let ControlFlow::Break(reason) = self.log.run(&mut stage_epochs, epochs.end, max_epochs)? {
+            self.stop = reason;
         }
         Ok(())
     }
@@ -217,27 +195,57 @@ impl<'a, M: Module> Course<'a, M> {
     }
 }
 
+/// A stage that repetitions of its step train.
+struct StageEpochs<'a, S, F> {
+    stage: &'a S,
+    schedule: Schedule<'a>,
+    networks: Vec<&'a NetworkSlots>,
+    /// The epoch of the course with which the stage begins.
+    first_epoch: usize,
+    batch: &'a [Slot<3>],
+    /// The step whose batch is there already.
+    next_step: usize,
+    computation: Recording<StepResult, F>,
+    device: Device,
+}
+
+impl<S: Stage, F: FnMut() -> StepResult> Trainee for StageEpochs<'_, S, F> {
+    fn epoch(&mut self, epoch: usize) -> Result<EpochRecord> {
+        let Schedule { steps_per_epoch, rate } = &self.schedule;
+        let first = (epoch - self.first_epoch) * steps_per_epoch;
+        let mut numbers = Vec::with_capacity(*steps_per_epoch);
+        for step in first..first + steps_per_epoch {
+            if step > self.next_step {
+                let tensors = self.stage.draw(step, &self.device)?;
+                self.batch.iter().zip(tensors).for_each(|(slot, tensor)| slot.write(tensor));
+                self.next_step = step;
+            }
+            self.networks.iter().for_each(|network| network.prepare(rate(step), &self.device));
+            let result = self.computation.repeat();
+            // A copy: a recording writes those of its next repetition over them.
+            numbers.push(result.numbers.clone() * 1.0);
+            let values = self.networks.iter().zip(&result.networks);
+            values.for_each(|(network, values)| network.accept(values));
+            self.stage.end_step(step);
+        }
+        record_of(numbers, self.stage.terms(), epoch, rate(first + steps_per_epoch - 1))
+    }
+
+    fn state(&self) -> TrainingState {
+        TrainingState {
+            weights: state(&self.stage.model()),
+            optimizers: self.networks.iter().map(|network| network.adam_state()).collect(),
+            memory: self.stage.memory(),
+        }
+    }
+}
+
 /// Fetches the numbers of the steps of an epoch: their means, and those of terms with these names.
 fn record_of(steps: Vec<Tensor<1>>, names: &[&str], epoch: usize, learning_rate: f64) -> Result<EpochRecord> {
-    let n_steps = steps.len() as f64;
     let numbers: Vec<f64> = Tensor::cat(steps, 0).into_data().iter::<f64>().collect();
-    let mut sums = vec![0.0; 2 + names.len()];
-    for step in numbers.chunks(sums.len()) {
-        let terms = names.iter().zip(&step[2..]);
-        if let Some((term, &value)) = terms.into_iter().find(|(_, value)| !value.is_finite()) {
-            return Err(Error::NotFinite { term: (*term).to_owned(), value, epoch });
-        }
-        sums.iter_mut().zip(step).for_each(|(sum, value)| *sum += value);
-    }
-    let mean = |index: usize| sums[index] / n_steps;
-    let terms = names.iter().enumerate();
-    Ok(EpochRecord {
-        epoch,
-        loss: mean(0),
-        terms: terms.map(|(index, name)| ((*name).to_owned(), mean(2 + index))).collect(),
-        learning_rate,
-        gradient_norm: mean(1),
-    })
+    let steps: Vec<StepNumbers> = numbers.chunks(2 + names.len()).map(StepNumbers::of).collect();
+    steps.iter().try_for_each(|step| step.check_finite(names, epoch))?;
+    Ok(EpochRecord::of_steps(epoch, &steps, names, learning_rate))
 }
 
 /// That a checkpoint holds other tensors than this model.

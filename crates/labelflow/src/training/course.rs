@@ -1,14 +1,11 @@
-//! The epochs of training, wherever the rows are: in memory, or read in parts.
-
-use std::ops::ControlFlow;
+//! What moves from epoch to epoch while a flow is trained, wherever the rows are: in memory, or read in parts.
 
 use burn::tensor::Device;
 use labelflow_flow::{Bijection, Flow, State, load_state, n_parameters, state};
 
 use crate::storage::Checkpoint;
 use crate::training::{
-    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StepNumbers, StopReason, TrainConfig, TrainingState,
-    summarize,
+    Adam, AdamState, EpochLog, EpochRecord, Observer, Report, StopReason, TrainConfig, Trainee, TrainingState,
 };
 use crate::{Error, Result};
 
@@ -70,19 +67,7 @@ pub(crate) struct Start<'a> {
     pub(crate) observer: &'a mut dyn Observer,
 }
 
-/// What is trained, epoch by epoch.
-pub(crate) trait Trainee {
-    /// Visits every row once.
-    fn epoch(&mut self, epoch: usize) -> Result<Vec<StepNumbers>>;
-
-    /// What a checkpoint keeps beside the history.
-    fn state(&self) -> TrainingState;
-
-    /// The names of the objective's terms.
-    fn terms(&self) -> Vec<String>;
-}
-
-/// Trains until it converges, no epoch is left or the observer ends it. `run` gives the digest of settings and data, for checkpoints.
+/// Trains a flow until it converges, no epoch is left or the observer ends it. `run` gives the digest of settings and data, for checkpoints.
 pub(crate) fn run_epochs(
     trainee: &mut impl Trainee,
     history: Vec<EpochRecord>,
@@ -91,15 +76,6 @@ pub(crate) fn run_epochs(
     observer: &mut dyn Observer,
 ) -> Result<Report> {
     let mut log = EpochLog::new(run, history, observer);
-    for epoch in log.n_epochs()..config.max_epochs {
-        if config.has_converged(log.history()) {
-            return Ok(log.report(StopReason::Converged));
-        }
-        let steps = trainee.epoch(epoch)?;
-        let record = summarize(epoch, &steps, &trainee.terms(), config.learning_rate(epoch));
-        if let ControlFlow::Break(stop) = log.add(record, config.max_epochs, &|| trainee.state())? {
-            return Ok(log.report(stop));
-        }
-    }
-    Ok(log.report(StopReason::MaxEpochs))
+    let stop = log.run(trainee, config.max_epochs, config.max_epochs)?.break_value().unwrap_or(StopReason::MaxEpochs);
+    Ok(log.report(stop))
 }
