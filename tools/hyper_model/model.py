@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-N_ROUNDS, HIDDEN, STATE, ROW_HIDDEN = 5, 20, 8, 16
+N_ROUNDS, HIDDEN, STATE, ROW_HIDDEN = 5, 40, 8, 16
 N_CELL, N_SHARED = 15, 9
 
 

@@ -35,8 +35,8 @@ class Problems:
 
 
 def class_balance(B, K, device):
-    """From even to very uneven, no class below half a percent of an even share."""
-    concentration = torch.tensor([0.7, 1.5, 4.0, 20.0], device=device)[choose(B, [1, 2, 4, 4], device)]
+    """From even to very uneven, most often uneven, no class below a share of 0.06 / K."""
+    concentration = torch.tensor([0.7, 1.5, 4.0, 20.0], device=device)[choose(B, [8, 4, 2, 1], device)]
     gamma = torch.distributions.Gamma(concentration[:, None].expand(B, K), torch.ones(B, K, device=device)).sample()
     balance = gamma / gamma.sum(1, keepdim=True)
     floor = 0.06 / K
@@ -64,18 +64,18 @@ def rows(balance, n, device):
     rival = torch.multinomial(confusion.reshape(B * K, K)[index], 1).reshape(B, n)
     # Rows that look like another class to everybody: no votes can tell.
     # In some problems labelers are independent given the class: nothing misleads them together.
-    dependent = (torch.rand(B, 1, 1, device=device) < 0.75).float()
+    dependent = (torch.rand(B, 1, 1, device=device) < 0.5).float()
     strayed = torch.rand(B, n, device=device) < dependent[:, 0] * 0.3 * torch.rand(B, 1, device=device) ** 1.5
     home = torch.where(strayed, rival, classes)
     topics = home * 4 + topic_within
     difficulty = torch.rand(B, n, device=device)
     style = torch.randn(B, n, 3, device=device)
-    return classes, home, topics, rival, difficulty, style, n_topics, dependent
+    return classes, home, topics, rival, difficulty, style, n_topics, dependent, balance
 
 
 def rules(B, n, m, K, row, device):
     """Rules that fire on topics and vote for one class: keywords, patterns, heuristics."""
-    classes, home, topics, rival, difficulty, style, n_topics, dependent = row
+    classes, home, topics, rival, difficulty, style, n_topics, dependent, balance = row
     # Classes of rules: uneven, some classes with no rule at all.
     preference = torch.softmax(uniform((B, 1), 0.0, 1.6, device) * torch.randn(B, K, device=device), 1)
     of_rule = torch.multinomial(preference, m, replacement=True)
@@ -84,6 +84,11 @@ def rules(B, n, m, K, row, device):
     coverage = (per_row * heavy / heavy.sum(1, keepdim=True)).clamp(0.0005, 0.9)
     # Precision-like contrast: how much more a rule fires on its own class.
     contrast = uniform((B, 1), 1.0, 6.0, device) + uniform((B, 1), 0.1, 1.2, device) * torch.randn(B, m, device=device)
+    # Whoever writes a rule sees how often it is right, not how much more often it fires: then rules for rare classes contrast more.
+    share = torch.gather(balance, 1, of_rule)
+    precision = (uniform((B, 1), 0.6, 0.98, device) + uniform((B, 1), 0.02, 0.15, device) * torch.randn(B, m, device=device)).clamp(0.05, 0.99)
+    by_precision = torch.logit(precision) - torch.logit(share.clamp(0.01, 0.99))
+    contrast = torch.where(torch.rand(B, 1, device=device) < 0.8, by_precision.clamp(-1, 8), contrast)
     # Rules for one class may be better than those for another.
     by_class = uniform((B, 1), 0.0, 1.5, device) * torch.randn(B, K, device=device)
     contrast = contrast + torch.gather(by_class, 1, of_rule)
@@ -120,8 +125,8 @@ def quantiles(values, level):
 
 def classifiers(B, n, m, K, row, device):
     """Labelers that know all classes: workers, models, distant supervision. Silent on some rows."""
-    _, classes, topics, rival, difficulty, style, _, dependent = row
-    mean = uniform((B, 1), 0.35, 0.95, device)
+    _, classes, topics, rival, difficulty, style, _, dependent, _ = row
+    mean = uniform((B, 1), 0.45, 0.95, device)
     spread = uniform((B, 1), 0.02, 0.25, device)
     accuracy = (mean + spread * torch.randn(B, m, device=device)).clamp(0.05, 0.99)
     chance = 1.0 / K
@@ -155,13 +160,13 @@ def classifiers(B, n, m, K, row, device):
     picky = torch.where(torch.rand(B, 1, 1, device=device) < 0.5, picky, torch.zeros_like(picky))
     noisy = leaning + picky + logistic((B, n, m), device)
     votes = noisy > quantiles(noisy, 1 - coverage)[:, None, :]
-    full = torch.rand(B, 1, 1, device=device) < 0.15
+    full = torch.rand(B, 1, 1, device=device) < 0.25
     return torch.where(votes | full, answer, ABSTAIN)
 
 
 def thresholds(B, n, m, K, row, device):
     """Each labeler looks at a noisy feature of the row, shared with others in part, and votes where it is sure."""
-    _, classes, _, _, _, style, _, dependent = row
+    _, classes, _, _, _, style, _, dependent, _ = row
     centers = uniform((B, m, 1), 0.3, 2.0, device) * torch.randn(B, m, K, device=device) + uniform((B, m, 1), 0.3, 2.5, device)
     # Feature of class c as labeler j sees it: own value plus what rows share.
     eye = one_hot(classes, K).float()

@@ -95,6 +95,18 @@ impl LabelModel {
         Ok(Numpy(labels.values().to_owned()))
     }
 
+    /// The index of the most probable class of each row.
+    #[pyo3(signature = (signals, n_jobs=None))]
+    fn predict(&self, signals: &RawSignals, n_jobs: Option<usize>) -> PyResult<Vec<usize>> {
+        let (model, signals) = (self.0.clone(), signals.0.clone());
+        background::run(n_jobs, move |_| Ok(model.predict(&signals)?))
+    }
+
+    /// What a user should know of the fit, if anything.
+    fn remark(&self) -> Option<&str> {
+        self.0.remark()
+    }
+
     /// Writes the file that `labelflow label --save` writes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         self.0.save(&path).map_err(data_exception)

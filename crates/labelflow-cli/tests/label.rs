@@ -37,13 +37,21 @@ fn wrench(votes: &str, label: &str) -> String {
 }
 
 #[test]
-fn the_learned_label_model_unless_another_is_named() {
+fn the_label_model_that_the_votes_ask_for_unless_another_is_named() {
     let sandbox = Sandbox::with_problem();
     let ran = sandbox.labelflow(LABEL).succeeded();
-    assert!(ran.stdout.contains("hyper: 60 rows, 0 of them without a vote"), "{ran:?}");
+    assert!(ran.stdout.contains("auto: 60 rows, 0 of them without a vote"), "{ran:?}");
     let by_default = sandbox.read("out.csv");
-    sandbox.labelflow(&format!("{LABEL} --model hyper")).succeeded();
+    // It says what it chose and why.
+    let chosen = ran.stdout.split("auto: ").find_map(|text| text.split_once(" was chosen: ")).expect("a remark").0;
+    sandbox.labelflow(&format!("{LABEL} --model {chosen}")).succeeded();
     assert_eq!(sandbox.read("out.csv"), by_default);
+    sandbox.labelflow(&format!("{LABEL} --json report.json")).succeeded();
+    assert!(
+        sandbox.read("report.json").contains(&format!("\"remark\": \"{chosen} was chosen: ")),
+        "{}",
+        sandbox.read("report.json")
+    );
 }
 
 #[test]
@@ -61,7 +69,7 @@ fn rows_that_nobody_voted_on_have_no_label_unless_one_is_chosen() {
         assert!(rows.iter().enumerate().all(|(row, cells)| row == 2 || !cells[1].is_empty()), "{text}");
         rows[2][1].to_owned()
     };
-    for model in ["hyper", "majority-vote"] {
+    for model in ["auto", "hyper", "majority-vote"] {
         assert_eq!(label_of_silent_row(&format!("--model {model}")), "");
         assert_eq!(label_of_silent_row(&format!("--model {model} --unvoted majority")), "ham");
         assert_eq!(label_of_silent_row(&format!("--model {model} --unvoted spam")), "spam");
@@ -351,7 +359,7 @@ fn settings_that_cannot_be() {
     refuses("--settings nope.toml", &["nope.toml", "No such file"]);
     for (text, parts) in [
         ("model = 3\n", ["model: expected a name", "3"]),
-        ("rounds = 3\n", ["settings.toml: expected settings of hyper (class_balance)", "'rounds'"]),
+        ("rounds = 3\n", ["settings.toml: expected settings of auto (class_balance)", "'rounds'"]),
         ("model = \"average\"\nx = 1\n", ["settings of average (none)", "'x'"]),
         ("model = \"snorkel\"\nn_epochs = \"many\"\n", ["settings.toml", "invalid type"]),
         ("model = \"snorkel\"\nn_epochs = 0\n", ["n_epochs", "at least 1"]),
@@ -457,7 +465,7 @@ fn labelers_and_pairs_described() {
     let csv = sandbox.read("labelers.csv");
     let header = "name,polarity,n_votes,coverage,overlaps,conflicts,learned_accuracy,accuracy\n";
     assert!(csv.starts_with(&format!("{header}rule_a,0 1,60,1.0,1.0,")), "{csv}");
-    let other = sandbox.labelflow(&format!("{analyze} --model dawid-skene --json other.json"));
+    let other = sandbox.labelflow(&format!("{analyze} --model majority-vote --json other.json"));
     other.succeeded();
     let learned = |name: &str| sandbox.json(name)["labelers"][0]["learned_accuracy"].clone();
     assert_ne!(learned("other.json"), learned("all.json"));

@@ -36,6 +36,7 @@ from ._inputs.signals import Signals
 from ._label_models import (
     LABEL_MODELS,
     AdversarialMulticlass,
+    AutoLabelModel,
     AverageSignals,
     ConstrainedLabels,
     DataProgramming,
@@ -94,6 +95,7 @@ __all__ = [
     "LABEL_MODELS",
     "AdversarialLabels",
     "AdversarialMulticlass",
+    "AutoLabelModel",
     "AverageSignals",
     "BadRows",
     "ConfigError",

@@ -197,14 +197,17 @@ class LabelModel(BatchPrediction, Estimator):
         return self.model_.predict_proba(self._read(X)._raw, threads_of(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row; of equally probable ones, the first.
+        """The most probable class of each row.
+
+        Of several that are equally probable, the one that the fit holds for more common; of several as common, the one
+        that a hash of the row's votes chooses.
 
         Returns
         -------
         array (n_rows,)
         """
-        probabilities = self.predict_proba(X)
-        return self.classes_[np.argmax(probabilities, axis=1)]
+        self._check_is_fitted()
+        return self.classes_[self.model_.predict(self._read(X)._raw, threads_of(self.n_jobs))]
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """``fit(X).predict(X)``, reading the signals once.
@@ -252,6 +255,12 @@ class LabelModel(BatchPrediction, Estimator):
         signals = self._read(X)
         labels = self.model_.predict_proba(signals._raw)
         return _labelflow.label_warnings(signals._raw, labels, json.dumps(self._config()))
+
+    @property
+    def remark_(self) -> str | None:
+        """What there is to know of the fit, in a sentence; :class:`AutoLabelModel` says what it chose and why."""
+        self._check_is_fitted()
+        return self.model_.remark()
 
     @property
     def parameters_(self) -> dict[str, Any]:
@@ -344,7 +353,9 @@ class LabelModel(BatchPrediction, Estimator):
             return class_columns(self.classes_, np.empty((0, len(self.classes_))))
         read = RawSignals.from_int8 if values.dtype == np.int8 else RawSignals.from_int64
         raw = read(values, len(self.classes_)).named(self.labelers_, [str(value) for value in self.classes_.tolist()])
-        return class_columns(self.classes_, self.model_.predict_proba(raw, threads_of(self.n_jobs)))
+        n_threads = threads_of(self.n_jobs)
+        chosen = self.model_.predict(raw, n_threads)
+        return class_columns(self.classes_, self.model_.predict_proba(raw, n_threads), chosen)
 
     def _pack(self, model: Any) -> str:
         return model.to_json()

@@ -20,7 +20,7 @@ flag_values! {
         Missing,
         /// 0 or a missing cell; the classes are -1 and 1
         Signed,
-        /// Whichever of minus-one, zero and signed alone fits the numbers
+        /// The first of minus-one, zero and signed that gives every class a vote
         Detect,
     }
 }
@@ -45,7 +45,7 @@ pub(crate) struct SignalsArgs {
     /// File of the WRENCH folder to read
     #[arg(long, value_enum, default_value = "train", conflicts_with_all = ["signals", "task_votes", "counts"])]
     pub(crate) part: WrenchPart,
-    /// How a table of numbers marks that a labeler abstains [default: minus-one]
+    /// How a table of numbers marks that a labeler abstains [default: detect]
     #[arg(long, value_enum, value_name = "CONVENTION", conflicts_with = "wrench")]
     pub(crate) abstain: Option<AbstainName>,
     /// Names of the classes, in order, separated by commas [default: as found in the votes]

@@ -11,15 +11,15 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownOfLabelers};
+use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, KnownLabels, KnownOfLabelers};
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{ABSTAIN, CountedVotes, VoteCounter};
 use labelflow::weak::warnings::LabelerTally;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
     AbstainConvention, Keyed, LabelColumns, LabelRows, RowKeys, SavedLabelModel, SignalsOptions, TaskVotesOptions,
-    convention_doubt, read_counts, read_signals, read_task_votes, read_truth_of, read_wrench, write_labels,
-    write_labels_as_they_come,
+    convention_doubt, read_counts, read_labels, read_signals, read_task_votes, read_truth_of, read_wrench,
+    write_labels, write_labels_as_they_come,
 };
 use labelflow_data::parts::{StreamedPatterns, TableParts, VoteParts, VoteStream};
 
@@ -36,6 +36,8 @@ pub(crate) struct VoteInput {
     pub(crate) path: PathBuf,
     /// True labels, of a folder that has them. For evaluation alone.
     truth: Option<Truth>,
+    /// Whether they were not taken from the votes.
+    classes_are_named: bool,
     rows: Rows,
 }
 
@@ -65,15 +67,16 @@ impl VoteInput {
         };
         let abstain = args.abstain.map(AbstainConvention::from).unwrap_or_default();
         let options = SignalsOptions { classes, abstain, key: args.key.column(), ..Default::default() };
+        let classes_are_named = !options.classes.is_empty();
         let source = &args.source;
-        let input = if let Some(path) = &source.counts {
+        let mut input = if let Some(path) = &source.counts {
             let table = read_counts(path, &options)?;
             let counted = table.counted().with_context(|| format!("{}", path.display()))?;
             let (signals, counted) = (Box::new(table.signals), OnceCell::from(counted));
             let keys = RowKeys::by_place(path, signals.n_rows());
             Self::of(path, Rows::Memory { signals, keys, counted, are_distinct: true })
         } else if let Some(path) = &source.task_votes {
-            let classes = options.classes;
+            let classes = options.classes.clone();
             let (columns, duplicates) = (args.crowd.columns(), args.crowd.duplicates());
             let options = TaskVotesOptions { columns, classes, abstain, duplicates, ..Default::default() };
             Self::in_memory(path, read_task_votes(path, &options)?)
@@ -90,10 +93,11 @@ impl VoteInput {
             }
         };
         let doubt = match &input.rows {
-            Rows::Parts(parts) => parts.stream.convention_doubt(),
-            Rows::Memory { signals, .. } => convention_doubt(signals),
+            Rows::Parts(parts) => parts.stream.convention_doubt().map(str::to_owned),
+            Rows::Memory { signals, .. } => convention_doubt(signals, &options),
         };
         output::warn_if_any(&input.path, "abstain-convention", doubt);
+        input.classes_are_named = classes_are_named;
         Ok(input)
     }
 
@@ -130,6 +134,9 @@ impl VoteInput {
     pub(crate) fn warn_of_labelers(&self, bounds: Option<&Bounds>) -> anyhow::Result<()> {
         let example = self.example()?;
         let mut tally = LabelerTally::new(example.labelers(), example.classes());
+        if self.classes_are_named {
+            tally = tally.with_named_classes();
+        }
         match self.patterns() {
             Some(counted) => tally.add_counted(counted),
             None => self.visit(|signals| {
@@ -142,7 +149,7 @@ impl VoteInput {
     }
 
     fn of(path: &Path, rows: Rows) -> Self {
-        Self { path: path.to_owned(), truth: None, rows }
+        Self { path: path.to_owned(), truth: None, classes_are_named: false, rows }
     }
 
     fn in_memory(path: &Path, Keyed { value, keys }: Keyed<WeakSignals>) -> Self {
@@ -177,6 +184,14 @@ impl VoteInput {
         let Some(path) = labels else { return Ok(self.truth.clone()) };
         let keys = self.keys().context("true labels are for rows in memory")?;
         Ok(Some(read_truth_of(path, keys, self.example()?.classes())?))
+    }
+
+    /// True labels of some of the rows in memory.
+    pub(crate) fn known_labels(&self, path: &Path) -> anyhow::Result<KnownLabels> {
+        let (keys, signals) = (self.keys().context("known labels are for rows in memory")?, self.example()?);
+        let (truth, places) = read_labels(path, signals.classes(), &keys.key_column())?.of_some_of(keys)?;
+        let labels: Vec<Option<usize>> = places.into_iter().map(|place| Some(truth.labels()[place?])).collect();
+        KnownLabels::new(&signals, &labels).with_context(|| path.display().to_string())
     }
 
     /// What the rows are called, if they are in memory.

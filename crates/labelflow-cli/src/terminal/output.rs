@@ -93,9 +93,9 @@ pub(crate) fn warn_text(place: impl Display, kind: &str, text: &str) {
 }
 
 /// As [`warn_text`], of a file, where there is something to warn of.
-pub(crate) fn warn_if_any(file: &Path, kind: &str, text: Option<String>) {
+pub(crate) fn warn_if_any(file: &Path, kind: &str, text: Option<impl AsRef<str>>) {
     if let Some(text) = text {
-        warn_text(file.display(), kind, &text);
+        warn_text(file.display(), kind, text.as_ref());
     }
 }
 

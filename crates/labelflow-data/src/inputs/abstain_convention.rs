@@ -1,10 +1,9 @@
 //! Which numbers in a table of votes are classes, and which mean "no opinion".
 
-use std::path::Path;
-
 use labelflow_weak::votes::{ABSTAIN, SignalValues, WeakSignals};
 use serde::{Deserialize, Serialize};
 
+use crate::inputs::SignalsOptions;
 use crate::{Error, Result, ensure};
 
 /// How a table of numbers says that a labeler abstains, and with it how classes are counted.
@@ -17,7 +16,10 @@ use crate::{Error, Result, ensure};
 /// | `zero` | 1, 2, …, k | 0, missing | tools that count classes from 1 |
 /// | `missing` | 0, 1, …, k − 1 | missing | tables with empty cells, null or NaN |
 /// | `signed` | −1 and 1 | 0, missing | two-class tools: −1 is class 0, 1 is class 1 |
-/// | `detect` | whichever of `minus_one`, `zero` and `signed` alone fits | | |
+/// | `detect` (default) | the first of `minus_one`, `zero` and `signed` that has a place for every number and a vote for every class | | |
+///
+/// Where the classes are named, or where none of the three has both, `detect` is `minus_one`. So numbers from 1 to 4 are classes 1 to 4, and −1 and 1
+/// without a 0 are two classes; [`convention_doubt`] says what was assumed.
 ///
 /// # What a wrong setting shows, and what it does not
 ///
@@ -26,16 +28,11 @@ use crate::{Error, Result, ensure};
 ///
 /// It does not catch −1, 0 and 1 in a table of two classes, nor 0, 1, …, k in a table whose classes are not named: both have
 /// two readings, and nothing in the numbers tells them apart. How often a number occurs is no sign either: abstentions may
-/// be rare or frequent. So `detect` refuses such tables and asks which reading is meant. It chooses on these grounds only:
-///
-/// - a reading must have a place for every number;
-/// - votes for one class alone say nothing about labelers, so a reading must give at least two classes a vote;
-/// - where the classes are named, a reading that gives the last class a vote goes before one that does not.
+/// be rare or frequent. Both are read as `minus_one`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbstainConvention {
     /// −1 or a missing cell abstains; classes count from 0. What this project writes.
-    #[default]
     #[serde(alias = "minus-one")]
     MinusOne,
     /// 0 or a missing cell abstains; classes count from 1.
@@ -44,7 +41,8 @@ pub enum AbstainConvention {
     Missing,
     /// 0 or a missing cell abstains; −1 is class 0 and 1 is class 1.
     Signed,
-    /// `MinusOne`, `Zero` or `Signed` where only one of them fits the numbers; otherwise an error that names the readings.
+    /// The one of `MinusOne`, `Zero` and `Signed` that the numbers look like.
+    #[default]
     Detect,
 }
 
@@ -155,38 +153,18 @@ impl AbstainConvention {
         }
     }
 
-    /// The convention itself, or the one that the numbers of a table tell.
-    pub(crate) fn resolve<'values>(
-        self,
-        path: &Path,
-        values: impl Iterator<Item = &'values f32> + Clone,
-        n_named: usize,
-    ) -> Result<Self> {
+    /// The convention itself, or the one that the numbers of a table look like.
+    pub(crate) fn resolve<'values>(self, values: impl Iterator<Item = &'values f32> + Clone, n_named: usize) -> Self {
         if self != Self::Detect {
-            return Ok(self);
+            return self;
         }
-        let usages =
-            DETECTED.iter().filter_map(|&convention| Some((convention, usage(convention, values.clone(), n_named)?)));
-        let mut fitting = usages.filter(|(_, usage)| usage.n_voted >= 2).collect::<Vec<_>>();
-        if fitting.iter().any(|(_, usage)| usage.last == n_named) {
-            fitting.retain(|(_, usage)| usage.last == n_named);
-        }
-        match fitting[..] {
-            // The error of the usual convention says what is wrong.
-            [] => Ok(Self::MinusOne),
-            [(only, _)] => Ok(only),
-            _ => {
-                let readings = fitting.iter().map(|(convention, usage)| convention.describe(usage));
-                let names = fitting.iter().map(|(convention, _)| convention.name());
-                let hint = names.map(|name| format!("abstain = \"{name}\"")).collect::<Vec<_>>();
-                Err(Error::content(
-                    path,
-                    "votes with one reading",
-                    format!("numbers with several: {}", readings.collect::<Vec<_>>().join("; or ")),
-                )
-                .with_hint(format!("say which is meant: {}", hint.join(" or "))))
-            }
-        }
+        let gives_all_classes_votes = |convention: &Self| {
+            let usage = usage(*convention, values.clone(), n_named);
+            usage.is_some_and(|usage| usage.n_voted >= 2 && usage.n_voted == usage.last)
+        };
+        let found = DETECTED.into_iter().find(|convention| n_named == 0 && gives_all_classes_votes(convention));
+        // The error of the usual convention says what is wrong.
+        found.unwrap_or(Self::MinusOne)
     }
 
     /// Advice when a number has no place here but every number has one elsewhere.
@@ -243,30 +221,39 @@ fn usage<'values>(
     Some(Usage { n_voted, last })
 }
 
-/// A sign that votes read as [`AbstainConvention::MinusOne`] were written otherwise: nobody ever votes for class 0.
+/// A sign that votes may have been written otherwise than they were read with these options: nobody ever votes for class 0, or the classes were
+/// taken from the numbers.
 ///
 /// That may be so, which makes it a doubt and no error; probabilities give none.
 ///
 /// ```
-/// use labelflow_data::inputs::convention_doubt;
+/// use labelflow_data::inputs::{SignalsOptions, convention_doubt};
 /// use labelflow_weak::votes::{Votes, WeakSignals};
 /// use ndarray::array;
 ///
 /// let votes = Votes::from_indices(array![[1, -1], [-1, 1]].view(), None)?;
-/// let doubt = convention_doubt(&WeakSignals::from_votes(votes)?);
+/// let doubt = convention_doubt(&WeakSignals::from_votes(votes)?, &SignalsOptions::default());
 /// assert!(doubt.is_some_and(|doubt| doubt.contains("abstain = \"signed\"")));
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
-pub fn convention_doubt(signals: &WeakSignals) -> Option<String> {
+pub fn convention_doubt(signals: &WeakSignals, options: &SignalsOptions) -> Option<String> {
     let SignalValues::Votes(votes) = signals.values() else { return None };
-    doubt_about(votes.as_slice(), signals.classes())
+    doubt_about(votes.as_slice(), signals.classes(), options)
 }
 
 /// The same from all votes, or from each different one once.
-pub(crate) fn doubt_about(votes: &[u8], classes: &[String]) -> Option<String> {
-    let is_voted = votes.iter().any(|&vote| vote != ABSTAIN);
-    // Numbers that were read as 1 to k, or as -1 and 1, are not in doubt.
-    if !is_voted || votes.contains(&0) || AbstainConvention::of_class_names(classes).is_some() {
+pub(crate) fn doubt_about(votes: &[u8], classes: &[String], options: &SignalsOptions) -> Option<String> {
+    if votes.iter().all(|&vote| vote == ABSTAIN) {
+        return None;
+    }
+    if let Some(found) = AbstainConvention::of_class_names(classes) {
+        let is_assumed = options.abstain == AbstainConvention::Detect && options.classes.is_empty();
+        return is_assumed.then(|| {
+            let (first, last, name) = (&classes[0], &classes[classes.len() - 1], found.name());
+            format!("no number is 0: {first} to {last} are taken for the classes, and nobody abstains but in missing cells; if so, set abstain = \"{name}\"")
+        });
+    }
+    if votes.contains(&0) {
         return None;
     }
     let otherwise = match classes.len() {
@@ -287,20 +274,24 @@ mod tests {
     fn votes_that_never_name_class_0_are_doubted() {
         let doubt = |votes: ndarray::Array2<i64>, n_classes| {
             let votes = Votes::from_indices(votes.view(), Some(n_classes)).unwrap();
-            convention_doubt(&WeakSignals::from_votes(votes).unwrap())
+            convention_doubt(&WeakSignals::from_votes(votes).unwrap(), &SignalsOptions::default())
         };
         assert!(doubt(array![[1, 2], [-1, 1]], 3).unwrap().contains("abstain = \"zero\""));
         assert!(doubt(array![[1, 1], [-1, 1]], 2).unwrap().contains("class '0'"));
         assert_eq!(doubt(array![[1, 0], [-1, 1]], 2), None);
         assert_eq!(doubt(array![[-1, -1]], 2), None);
-        // Numbers that were read as -1 and 1.
+        // Numbers that were read as -1 and 1, because nothing else was said, or because it was.
         let votes = Votes::from_indices(array![[1, -1], [1, 1]].view(), Some(2)).unwrap();
         let signed = WeakSignals::from_votes(votes).unwrap().with_classes(AbstainConvention::Signed.class_names(2));
-        assert_eq!(convention_doubt(&signed.unwrap()), None);
+        let signed = signed.unwrap();
+        let assumed = convention_doubt(&signed, &SignalsOptions::default()).unwrap();
+        assert!(assumed.starts_with("no number is 0: -1 to 1 are taken for the classes"), "{assumed}");
+        let said = SignalsOptions { abstain: AbstainConvention::Signed, ..Default::default() };
+        assert_eq!(convention_doubt(&signed, &said), None);
     }
 
-    fn detect(values: &[f32], n_named: usize) -> Result<AbstainConvention> {
-        AbstainConvention::Detect.resolve(Path::new("votes.csv"), values.iter(), n_named)
+    fn detect(values: &[f32], n_named: usize) -> AbstainConvention {
+        AbstainConvention::Detect.resolve(values.iter(), n_named)
     }
 
     #[test]
@@ -325,40 +316,23 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_one_reading_are_read() {
+    fn numbers_are_read_so_that_every_class_has_a_vote() {
         use AbstainConvention::{MinusOne, Signed, Zero};
         for (values, n_named, expected) in [
             (&[0.0, 1.0][..], 0, MinusOne),
             (&[-1.0, 0.0, 1.0, 2.0], 0, MinusOne),
+            (&[-1.0, 0.0, 1.0], 0, MinusOne),
+            (&[0.0, 1.0, 2.0], 0, MinusOne),
             (&[-1.0, 1.0], 0, Signed),
-            (&[-1.0, 1.0, f32::NAN], 2, Signed),
-            (&[0.0, 1.0, 2.0], 2, Zero),
-            (&[0.0, 1.0, 2.0], 3, MinusOne),
-            (&[1.0, 2.0], 2, Zero),
-            (&[-1.0, 0.0, 1.0, 2.0], 3, MinusOne),
-            // With three classes, −1 and 1 are no pair.
-            (&[-1.0, 0.0, 1.0], 3, MinusOne),
+            (&[1.0, 2.0, 3.0, f32::NAN], 0, Zero),
+            // No reading gives every class a vote.
+            (&[-1.0, 1.0, 2.0], 0, MinusOne),
+            (&[1.0], 0, MinusOne),
+            // Classes that have names are not guessed: other rows of the same table may have other numbers.
+            (&[-1.0, 1.0], 2, MinusOne),
+            (&[1.0, 2.0], 2, MinusOne),
         ] {
-            assert_eq!(detect(values, n_named).unwrap(), expected, "{values:?}, {n_named}");
-        }
-    }
-
-    #[test]
-    fn numbers_with_two_readings_are_refused_with_both() {
-        for (values, n_named, readings) in [
-            (
-                &[-1.0, 0.0, 1.0][..],
-                2,
-                ["-1 abstains and the classes are 0 to 1", "the classes are -1 and 1", "signed"],
-            ),
-            (&[-1.0, 0.0, 1.0], 0, ["0 to 1", "-1 and 1", "abstain = \"minus_one\""]),
-            (&[0.0, 1.0, 2.0], 0, ["the classes are 0 to 2", "the classes are 1 to 2", "zero"]),
-            (&[1.0, 2.0, 3.0], 0, ["0 to 3", "1 to 3", "zero"]),
-        ] {
-            let error = detect(values, n_named).unwrap_err().to_string();
-            for reading in readings {
-                assert!(error.contains(reading), "{error}");
-            }
+            assert_eq!(detect(values, n_named), expected, "{values:?}, {n_named}");
         }
     }
 

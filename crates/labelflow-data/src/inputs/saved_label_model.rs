@@ -173,6 +173,14 @@ impl FittedLabelModel for SavedLabelModel {
     fn predict_proba(&self, signals: &WeakSignals) -> labelflow_weak::Result<SoftLabels> {
         self.fitted.predict_proba(&self.arrange(signals)?)
     }
+
+    fn choose(&self, signals: &WeakSignals, labels: &SoftLabels) -> labelflow_weak::Result<Vec<usize>> {
+        self.fitted.choose(&self.arrange(signals)?, labels)
+    }
+
+    fn remark(&self) -> Option<&str> {
+        self.fitted.remark()
+    }
 }
 
 #[cfg(test)]

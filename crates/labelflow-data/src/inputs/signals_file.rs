@@ -23,7 +23,7 @@ pub struct SignalsOptions {
     pub kind: SignalsKind,
     /// The names of the classes, in order; empty when they are not known beforehand.
     pub classes: Vec<String>,
-    /// How an abstention is written. Default: −1 or a missing cell, classes counted from 0.
+    /// How an abstention is written. Default: as the numbers look, see [`AbstainConvention::Detect`].
     pub abstain: AbstainConvention,
     /// The column that names the rows, which is no labeler.
     pub key: KeyColumn,
@@ -242,7 +242,7 @@ mod tests {
             (
                 "a,b\nham,spam\negg,ham\n",
                 classes(&["ham", "spam"]),
-                "line 3, column 'a': expected one of ham, spam, -1, found 'egg'",
+                "line 3, column 'a': expected one of ham, spam, -1, ABSTAIN, found 'egg'",
             ),
             ("a,b\n-1,\n,-1\n", classes(&[]), "only abstentions"),
             ("a,b\n0,\n0,-1\n", classes(&[]), "only votes for class 0"),
@@ -268,7 +268,6 @@ mod tests {
             ("r1,r2\n1,0\n2,2\n,1\n", AbstainConvention::Zero, ["1", "2"]),
             ("r1,r2\n0,\n1,1\nNaN,0\n", AbstainConvention::Missing, ["0", "1"]),
             ("r1,r2\n-1,0\n1,1\n,-1\n", AbstainConvention::Signed, ["-1", "1"]),
-            ("r1,r2\n-1,\n1,1\n,-1\n", AbstainConvention::Detect, ["-1", "1"]),
         ] {
             for names in [&[][..], &["no", "yes"]] {
                 let signals = read_with(text, &conventions(abstain, names)).unwrap();
@@ -277,6 +276,16 @@ mod tests {
                 assert_eq!(signals.classes(), if names.is_empty() { codes } else { ["no", "yes"] }, "{text}");
             }
         }
+        for (text, codes) in [("r1,r2\n-1,\n1,1\n,-1\n", ["-1", "1"]), ("r1,r2\n1,\n2,2\n,1\n", ["1", "2"])] {
+            let signals = read_with(text, &conventions(AbstainConvention::Detect, &[])).unwrap();
+            assert_eq!(
+                (signals.to_votes().bytes(), signals.classes()),
+                (expected.view(), &codes.map(str::to_owned)[..])
+            );
+        }
+        let named =
+            read_with("a,b\nx,ABSTAIN\ny,y\n,x\n", &conventions(AbstainConvention::Detect, &["x", "y"])).unwrap();
+        assert_eq!(named.to_votes().bytes(), expected);
         let signals = read_with("a,b\nx,0\ny,x\n", &conventions(AbstainConvention::Zero, &[])).unwrap();
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 0]]);
     }
@@ -329,10 +338,14 @@ mod tests {
             ),
             ("a,b\n0,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
             ("a,b\n0,1\n1,2\n", conventions(Signed, &[]), "expected -1, 1, or 0"),
-            ("a,b\n0,1\n1,-1\n", conventions(Detect, &["x", "y"]), "votes with one reading"),
+            (
+                "a,b\n0,1\n1,2\n",
+                conventions(Detect, &["x", "y"]),
+                "found 2 (if 0 abstains and the classes are 1 to 2, set abstain = \"zero\")",
+            ),
             ("a,b\n0,1\n1,-1\n", conventions(Signed, &["x", "y", "z"]), "more than two classes"),
             ("a,b\n0,1\n1,1\n", conventions(Zero, &[]), "only votes for class 1"),
-            ("a,b\nx,y\ny,-1\n", conventions(Missing, &["x", "y"]), "one of x, y, found '-1'"),
+            ("a,b\nx,y\ny,-1\n", conventions(Missing, &["x", "y"]), "one of x, y, ABSTAIN, found '-1'"),
             ("a,b\nx,y\ny,x\n", conventions(Signed, &["x", "y"]), "expected a number"),
             ("a,b\n0.5,1\n1,0\n", conventions(Zero, &[]), "the signals are probabilities"),
             ("a,b\n0.5,1\n1,-1\n", conventions(Missing, &[]), "or nothing for an abstention"),
@@ -350,8 +363,8 @@ mod tests {
         write_atomically(&path, |writer| write_npz(writer, &[("votes", array)])).unwrap();
         let signals = read_signals(&path, &conventions(AbstainConvention::Zero, &[])).unwrap().value;
         assert_eq!(signals.to_votes().bytes(), array![[0, A], [1, 1], [A, 0]]);
-        let error = read_signals(&path, &conventions(AbstainConvention::Detect, &[])).unwrap_err();
-        assert!(error.to_string().contains("votes with one reading"), "{error}");
+        let signals = read_signals(&path, &conventions(AbstainConvention::Detect, &[])).unwrap().value;
+        assert_eq!(signals.to_votes().bytes(), array![[1, 0], [2, 2], [0, 1]]);
     }
 
     proptest! {

@@ -384,8 +384,9 @@ mod tests {
             assert_eq!(votes.value.classes(), ["yes", "no"]);
         }
         let detect = with(&[], AbstainConvention::Detect);
-        let error = read_with("task,worker,label\na,x,1\na,y,0\nb,x,-1\n", &detect).unwrap_err();
-        assert!(error.to_string().contains("votes with one reading"), "{error}");
+        let votes = read_with("task,worker,label\na,x,1\na,y,2\nb,x,3\n", &detect).unwrap().value;
+        assert_eq!(votes.to_votes().bytes(), array![[0, 1], [2, A]]);
+        assert_eq!(votes.classes(), ["1", "2", "3"]);
     }
 
     #[test]
@@ -427,7 +428,7 @@ mod tests {
         assert!(error.contains("at most 3 cells"), "{error}");
         let named = TaskVotesOptions { classes: names(&["p", "q"]), ..few };
         let error = read_with("task,worker,label\na,x,p\na,x,r\n", &named).unwrap_err().to_string();
-        assert!(error.contains("line 3, column 'label': expected one of p, q, -1, found 'r'"), "{error}");
+        assert!(error.contains("line 3, column 'label': expected one of p, q, -1, ABSTAIN, found 'r'"), "{error}");
     }
 
     #[test]

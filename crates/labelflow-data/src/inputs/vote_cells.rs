@@ -42,6 +42,9 @@ pub(crate) fn check_class_names(classes: &[String]) -> Result<()> {
     }
 }
 
+/// What abstains too where the classes are named and this is none of them.
+const SILENT_WORD: &str = "ABSTAIN";
+
 /// Decides what the cells are, and reads them.
 pub(crate) fn read_cells(cells: &impl VoteCells, options: &SignalsOptions) -> Result<CellValues> {
     check_class_names(&options.classes)?;
@@ -84,8 +87,9 @@ fn read_names(cells: &impl VoteCells, known: Option<&[String]>, abstain: Abstain
         None => NameCodes::open(usize::from(ABSTAIN) + 1),
         Some(classes) => {
             // The mark of an abstention may be itself a class.
-            let mark = mark.clone().filter(|mark| !classes.contains(mark));
-            NameCodes::of(&classes.iter().cloned().chain(mark).collect::<Vec<_>>())
+            let silent = mark.clone().into_iter().chain([SILENT_WORD.to_owned()]);
+            let silent = silent.filter(|word| !classes.contains(word));
+            NameCodes::of(&classes.iter().cloned().chain(silent).collect::<Vec<_>>())
         }
     };
     let cell_codes = cells.name_codes(&mut codes).map_err(|error| {
@@ -160,11 +164,11 @@ fn read_numbers(cells: &impl VoteCells, values: Array2<f32>, options: &SignalsOp
             check_zeros(path, &values, &options.classes)?;
             AbstainConvention::Signed
         }
-        (AbstainConvention::MinusOne, Some(_)) => {
+        (AbstainConvention::MinusOne | AbstainConvention::Detect, Some(_)) => {
             check_zeros(path, &values, &options.classes)?;
             AbstainConvention::MinusOne
         }
-        (abstain, _) => abstain.resolve(path, values.iter(), n_named)?,
+        (abstain, _) => abstain.resolve(values.iter(), n_named),
     };
     let n_most = abstain.n_most_classes(n_named);
     let too_many = || Error::config("abstain", "a convention for more than two classes", "signed");

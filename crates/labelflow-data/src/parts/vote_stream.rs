@@ -25,6 +25,8 @@ pub struct VoteStream {
     parts: VoteParts,
     codes: CellCodes,
     reading: VoteReading,
+    /// A doubt about what abstains.
+    doubt: Option<String>,
     patterns: StreamedPatterns,
 }
 
@@ -82,7 +84,8 @@ impl VoteStream {
                 StreamedPatterns::Counted(counted.map_err(Error::in_file(path))?)
             }
         };
-        Ok(Self { parts, codes, reading, patterns })
+        let doubt = doubt_about(&reading.votes, &reading.classes, options);
+        Ok(Self { parts, codes, reading, doubt, patterns })
     }
 
     /// The files.
@@ -101,8 +104,8 @@ impl VoteStream {
     }
 
     /// A doubt about what abstains, see [`convention_doubt`](crate::inputs::convention_doubt).
-    pub fn convention_doubt(&self) -> Option<String> {
-        doubt_about(&self.reading.votes, self.classes())
+    pub fn convention_doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// The distinct rows of votes.

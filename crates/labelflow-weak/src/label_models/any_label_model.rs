@@ -83,6 +83,11 @@ macro_rules! label_models {
                 match self { $(Self::$Model(_) => <$Model as LabelModel>::Known::NEEDS,)* }
             }
 
+            /// Whether it learns from the classes of some rows too, where they are known.
+            pub fn uses_known_labels(&self) -> bool {
+                match self { $(Self::$Model(_) => <$Model as LabelModel>::Known::USES_LABELS,)* }
+            }
+
             /// Learns from the signals, and from what else is known of the labelers if this label model needs it; an
             /// error names what is missing.
             pub fn fit(&self, signals: &WeakSignals, known: &KnownOfLabelers) -> Result<AnyFittedLabelModel> {
@@ -156,6 +161,10 @@ macro_rules! label_models {
             fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
                 match self { $(Self::$Model(fitted) => fitted.predict_proba(signals),)* }
             }
+
+            fn remark(&self) -> Option<&str> {
+                match self { $(Self::$Model(fitted) => fitted.remark(),)* }
+            }
         }
     };
 }
@@ -224,7 +233,7 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let error = AnyLabelModel::from_name("dawid").unwrap_err().to_string();
-        assert!(error.starts_with("model: expected one of majority-vote, hyper, "), "{error}");
+        assert!(error.starts_with("model: expected one of majority-vote, auto, hyper, "), "{error}");
         assert!(error.ends_with("found 'dawid'"), "{error}");
     }
 

@@ -45,6 +45,8 @@ impl fmt::Display for Needs {
 pub trait Knowledge: Sized + 'static {
     /// Which of these it is.
     const NEEDS: Needs;
+    /// Whether it is the classes of some rows.
+    const USES_LABELS: bool = false;
 
     /// It, if it is known.
     fn of(known: &KnownOfLabelers) -> Option<&Self>;
@@ -69,6 +71,7 @@ impl Knowledge for () {
 /// For label models that use the classes of some rows where they are known.
 impl Knowledge for Option<KnownLabels> {
     const NEEDS: Needs = Needs::Signals;
+    const USES_LABELS: bool = true;
 
     fn of(known: &KnownOfLabelers) -> Option<&Self> {
         Some(&known.labels)

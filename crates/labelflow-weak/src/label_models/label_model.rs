@@ -4,10 +4,12 @@
 //! fit: signals → counted votes → fitted label model,   predict_proba: signals → p(label | signals), [n_rows, n_classes]
 //! ```
 
+use ndarray::Array2;
+
 use crate::Result;
 use crate::label_models::{ClassBalance, Knowledge};
 use crate::rows::SoftLabels;
-use crate::votes::{CountedVotes, WeakSignals};
+use crate::votes::{ABSTAIN, CountedVotes, Votes, WeakSignals};
 
 /// The settings of a label model. Fitting gives another type, so nothing can predict before it was fitted.
 pub trait LabelModel {
@@ -81,4 +83,23 @@ pub trait FittedLabelModel {
     /// A row's answer depends on that row's signals only. The signals must come from the same labelers and speak of
     /// the same classes as those of the fit.
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels>;
+
+    /// The most probable class of each row. Of several that are equally probable, the one that the fit holds for more common, by what a row
+    /// without votes gets; and of several as common, the one that a hash of the row's votes chooses. The signals must have the labelers of the
+    /// fit in its order.
+    fn predict(&self, signals: &WeakSignals) -> Result<Vec<usize>> {
+        self.choose(signals, &self.predict_proba(signals)?)
+    }
+
+    /// The same from the probabilities of the rows.
+    fn choose(&self, signals: &WeakSignals, labels: &SoftLabels) -> Result<Vec<usize>> {
+        let silent = Votes::from_bytes(Array2::from_elem((1, signals.n_signals()), ABSTAIN), signals.n_classes())?;
+        let balance = self.predict_proba(&WeakSignals::from_votes(silent)?)?;
+        labels.classes_of_votes(signals, &balance.values().row(0).to_vec(), 0)
+    }
+
+    /// What a user should know of the fit, in a sentence: by default nothing.
+    fn remark(&self) -> Option<&str> {
+        None
+    }
 }

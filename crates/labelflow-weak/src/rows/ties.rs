@@ -74,7 +74,7 @@ impl SoftLabels {
     ///
     /// let votes = Votes::from_indices(array![[1, 1], [0, 1], [1, 0]].view(), None)?;
     /// let labels = SoftLabels::new(array![[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]])?;
-    /// let classes = labels.classes_of_votes(&WeakSignals::from_votes(votes)?, &labels.class_shares(), 0)?;
+    /// let classes = labels.classes_of_votes(&WeakSignals::from_votes(votes)?, &[0.4, 0.6], 0)?;
     /// assert_eq!(classes, [1, 1, 1]);
     /// # Ok::<(), labelflow_weak::Error>(())
     /// ```
@@ -94,12 +94,6 @@ impl SoftLabels {
         });
         // Only a balance that is not a number leaves nothing to choose from.
         Ok(classes.into_iter().zip(self.argmax()).map(|(class, first)| class.unwrap_or(first)).collect())
-    }
-
-    /// The mean probability of each class over the rows, `[n_classes]`: how common the labels hold it to be.
-    pub fn class_shares(&self) -> Vec<f64> {
-        let n_rows = self.n_rows().max(1) as f64;
-        self.values().columns().into_iter().map(|p| p.sum() / n_rows).collect()
     }
 
     /// The most probable class of each row; where there are several, what `choose(row, classes)` says.
@@ -165,12 +159,6 @@ mod tests {
         assert!(error.starts_with("class_balance: expected 3 probabilities"), "{error}");
         let error = tied.classes_of_votes(&signals.select_rows(&[0]), &[0.3, 0.3, 0.4], 0).unwrap_err().to_string();
         assert!(error.starts_with("signals"), "{error}");
-    }
-
-    #[test]
-    fn shares_are_means() {
-        let labels = SoftLabels::new(array![[0.5, 0.5], [1.0, 0.0]]).unwrap();
-        assert_eq!(labels.class_shares(), [0.75, 0.25]);
     }
 
     #[test]

@@ -9,9 +9,11 @@
 //!
 //! The third is so for any labels y, since |q_a − q_b| ≤ |q_a − y| + |y − q_b|.
 
+use std::fmt;
+
 use serde::Serialize;
 
-use super::{are_odd, listed};
+use super::{are_odd, first_of, listed};
 use crate::labelers::Bounds;
 use crate::labelers::labeler_pairs::JointVotes;
 use crate::votes::{ABSTAIN, CountedVotes, SignalView, cast_votes};
@@ -29,6 +31,9 @@ const SLACK: f64 = 0.05;
 const IDENTIFIER_CLASSES: usize = 10;
 /// A class with fewer votes cannot be learned.
 const LEAST_VOTES: u64 = 5;
+/// Names of classes that say that there is none, in lower case.
+const ABSTENTIONS: [&str; 10] =
+    ["abstain", "abstains", "abstained", "abstention", "none", "null", "unknown", "n/a", "?", "-"];
 
 /// What looks wrong in votes or bounds. Shown, it is a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
@@ -83,10 +88,23 @@ pub enum LabelerWarning {
         chance: f64,
     },
     /// Classes with hardly any votes.
-    #[error("hardly a vote (fewer than 5) is for {}: no row may be labelled so; add labelers of it, or leave it out", listed(.classes))]
+    #[error("hardly a vote is for {}: no row may be labelled so; add labelers of it, or, if it is no class, name those that are", first_of(.classes.iter().map(ToString::to_string)))]
     RareClasses {
-        /// Their names.
-        classes: Vec<String>,
+        /// Each with its votes.
+        classes: Vec<RareClass>,
+    },
+    /// A class whose name says that there is none.
+    #[error(
+        "the class '{class}' ({n_votes} votes, first of the labeler '{labeler}') sounds like an abstention, and is taken for a class: leave such cells \
+         empty, or name the classes"
+    )]
+    AbstentionClass {
+        /// Its name.
+        class: String,
+        /// Number of its votes.
+        n_votes: u64,
+        /// The first labeler that votes so.
+        labeler: String,
     },
     /// Bounds that no labels keep.
     #[error(
@@ -121,6 +139,27 @@ pub enum LabelerWarning {
         /// What bounds must be below to say something.
         limit: f64,
     },
+}
+
+/// A class with hardly any votes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RareClass {
+    /// Its name.
+    pub class: String,
+    /// Number of its votes.
+    pub n_votes: u64,
+    /// The first labeler that votes so.
+    pub labeler: Option<String>,
+}
+
+impl fmt::Display for RareClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { class, n_votes, .. } = self;
+        match &self.labeler {
+            None => write!(f, "'{class}'"),
+            Some(labeler) => write!(f, "'{class}' ({n_votes} of '{labeler}')"),
+        }
+    }
 }
 
 fn vote(labelers: &[String]) -> String {
@@ -159,6 +198,8 @@ pub struct LabelerTally {
     joint: Option<Vec<u64>>,
     /// Whether all signals were votes.
     are_votes: bool,
+    /// Whether the classes were named by whoever brings the votes.
+    are_named: bool,
 }
 
 impl LabelerTally {
@@ -172,7 +213,14 @@ impl LabelerTally {
             n_votes: vec![0; n_cells],
             joint: (n_cells <= MOST_CELLS).then(|| vec![0; n_cells * n_cells]),
             are_votes: true,
+            are_named: false,
         }
+    }
+
+    /// The same for classes that were not taken from the votes: whatever they are called, they are classes.
+    #[must_use]
+    pub fn with_named_classes(self) -> Self {
+        Self { are_named: true, ..self }
     }
 
     /// Adds rows.
@@ -228,6 +276,19 @@ impl LabelerTally {
         &self.n_votes[signal * self.classes.len()..][..self.classes.len()]
     }
 
+    fn votes_for(&self, class: usize) -> RareClass {
+        let n_votes = |signal: &usize| self.votes_of(*signal)[class];
+        let labelers = 0..self.labelers.len();
+        RareClass {
+            class: self.classes[class].clone(),
+            n_votes: labelers.clone().map(|signal| n_votes(&signal)).sum(),
+            labeler: labelers
+                .into_iter()
+                .find(|signal| n_votes(signal) > 0)
+                .map(|signal| self.labelers[signal].clone()),
+        }
+    }
+
     fn n_votes_of(&self, signal: usize) -> u64 {
         self.votes_of(signal).iter().sum()
     }
@@ -263,10 +324,15 @@ impl LabelerTally {
                 warnings.push(LabelerWarning::ConstantLabeler { labeler, class });
             }
         }
-        let votes_for =
-            |class: usize| -> u64 { (0..self.labelers.len()).map(|signal| self.votes_of(signal)[class]).sum() };
-        let rare = (0..self.classes.len()).filter(|&class| votes_for(class) < LEAST_VOTES);
-        let classes: Vec<String> = rare.map(|class| self.classes[class].clone()).collect();
+        let classes = (0..self.classes.len()).map(|class| self.votes_for(class));
+        let (abstentions, classes): (Vec<_>, Vec<_>) = classes.partition(|found| {
+            !self.are_named && found.n_votes > 0 && ABSTENTIONS.contains(&&*found.class.to_lowercase())
+        });
+        warnings.extend(abstentions.into_iter().map(|RareClass { class, n_votes, labeler }| {
+            let labeler = labeler.unwrap_or_default();
+            LabelerWarning::AbstentionClass { class, n_votes, labeler }
+        }));
+        let classes: Vec<RareClass> = classes.into_iter().filter(|found| found.n_votes < LEAST_VOTES).collect();
         // Of few rows, every class may have few votes.
         if !classes.is_empty() && self.n_rows >= LEAST_VOTES * LEAST_ROWS {
             warnings.push(LabelerWarning::RareClasses { classes });
@@ -447,9 +513,30 @@ mod tests {
         let expected = [
             "the labeler 'labeler0' votes on no row and cannot help: leave it out",
             "the labeler 'labeler1' votes for '1' on every row, so that it tells no row from another: leave it out",
-            "hardly a vote (fewer than 5) is for '2': no row may be labelled so; add labelers of it, or leave it out",
+            "hardly a vote is for '2': no row may be labelled so; add labelers of it, or, if it is no class, name those that are",
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn cells_that_look_like_no_class_are_named_unless_somebody_named_the_classes() {
+        let classes = ["ABSTAIN", "ham", "spam", "spma"].map(str::to_owned).to_vec();
+        let odd = signals(2, 4, |row, signal| match row {
+            7 if signal == 1 => 3,
+            _ if row % 10 == signal => 0,
+            _ => 1 + ordinary(row, signal),
+        });
+        let odd = odd.with_classes(classes).unwrap();
+        let texts: Vec<String> = warnings(&odd, None).iter().map(ToString::to_string).collect();
+        let expected = [
+            "the class 'ABSTAIN' (40 votes, first of the labeler 'labeler0') sounds like an abstention, and is taken for a class: leave such cells \
+             empty, or name the classes",
+            "hardly a vote is for 'spma' (1 of 'labeler1'): no row may be labelled so; add labelers of it, or, if it is no class, name those that are",
+        ];
+        assert_eq!(texts, expected);
+        let mut named = LabelerTally::new(odd.labelers(), odd.classes()).with_named_classes();
+        named.add(odd.view());
+        assert_eq!(named.warnings(None).len(), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod new_row_warnings;
 use serde::Serialize;
 
 pub use feature_warnings::{FeatureTally, FeatureWarning};
-pub use labeler_warnings::{LabelerTally, LabelerWarning};
+pub use labeler_warnings::{LabelerTally, LabelerWarning, RareClass};
 pub use new_row_warnings::NewRowWarning;
 
 use crate::rules::RuleWarning;
@@ -37,10 +37,12 @@ fn are_odd(n_silent: usize, n_all: usize) -> bool {
 
 /// Names one after the other; of many, some and the number of the others.
 fn listed(names: &[String]) -> String {
+    first_of(names.iter().map(|name| format!("'{name}'")))
+}
+
+fn first_of(texts: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 5;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect();
-    match names.len().checked_sub(SHOWN) {
-        None | Some(0) => shown.join(", "),
-        Some(n_more) => format!("{} and {n_more} more", shown.join(", ")),
-    }
+    let n_more = texts.len().saturating_sub(SHOWN);
+    let shown = texts.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if n_more == 0 { shown } else { format!("{shown} and {n_more} more") }
 }

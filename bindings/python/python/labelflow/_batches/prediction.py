@@ -160,10 +160,10 @@ def class_fields(classes: np.ndarray) -> list[tuple[str, Any]]:
     return [("label", label_values(classes).type), *((f"p_{name}", pa.float64()) for name in classes.tolist())]
 
 
-def class_columns(classes: np.ndarray, probabilities: np.ndarray) -> list[Any]:
-    """The most probable classes, and the probabilities of each."""
+def class_columns(classes: np.ndarray, probabilities: np.ndarray, chosen: Any = None) -> list[Any]:
+    """The chosen classes, by their indices, or the most probable ones; and the probabilities of each."""
     pa = pyarrow()
-    labels = label_values(classes).take(pa.array(np.argmax(probabilities, axis=1)))
+    labels = label_values(classes).take(pa.array(np.argmax(probabilities, axis=1) if chosen is None else chosen))
     return [labels, *(pa.array(column) for column in np.ascontiguousarray(probabilities.T))]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._label_model import REGISTRY, LabelModel, parameters
 from ._adversarial_multiclass import AdversarialMulticlass
+from ._auto import AutoLabelModel
 from ._average import AverageSignals
 from ._constrained_labels import ConstrainedLabels
 from ._data_programming import DataProgramming

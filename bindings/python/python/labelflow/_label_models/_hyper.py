@@ -9,8 +9,7 @@ class HyperLabelModel(LabelModel):
     """A label model that was trained on synthetic votes, and needs no assumption of its own.
 
     It has the two steps of Dawid and Skene's model. In place of the maximum of a likelihood, a small network weighs the
-    answers of each labeler. The default of the command line. An abstention says nothing; a row without a vote gets the
-    class balance.
+    answers of each labeler. An abstention says nothing; a row without a vote gets the class balance.
 
     Parameters
     ----------

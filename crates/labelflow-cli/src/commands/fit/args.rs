@@ -102,7 +102,7 @@ pub(crate) struct FitSettings {
     /// For classification: names of the classes in order, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) classes: Option<Vec<String>>,
-    /// For classification: which number means that a labeler abstains [default: minus-one]
+    /// For classification: which number means that a labeler abstains [default: detect]
     #[arg(
         long,
         value_name = "CONVENTION",

@@ -39,7 +39,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         let signals_path = required(&settings.signals, "signals")?;
         let features = read_features(path, &options.key)?;
         let signals = read_signals(signals_path, &options)?.in_order_of(&features.keys)?;
-        output::warn_if_any(signals_path, "abstain-convention", convention_doubt(&signals));
+        output::warn_if_any(signals_path, "abstain-convention", convention_doubt(&signals, &options));
         let bounds = settings.bounds().resolve(&signals)?;
         dataset = WeakDataset::new(features.value, signals, bounds)
             .with_context(|| format!("{}, {}", path.display(), signals_path.display()))?;

@@ -9,7 +9,7 @@ use super::unvoted::Unvoted;
 use crate::flags::SignalsArgs;
 
 /// The label model for votes of which nothing is known.
-pub(crate) const DEFAULT_LABEL_MODEL: &str = "hyper";
+pub(crate) const DEFAULT_LABEL_MODEL: &str = "auto";
 
 /// The label models that need to be told this of the labelers.
 fn that_need(needs: Needs) -> String {
@@ -63,9 +63,13 @@ pub(crate) struct LabelArgs {
     /// True labels of the rows of --labelled-signals
     #[arg(long, value_name = "FILE", requires = "labelled_signals")]
     pub(crate) labelled_truth: Option<PathBuf>,
+    /// True labels of some of the rows, to learn from as well, for auto and hyper: a file with the key of each row
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known_labels: Option<PathBuf>,
     /// Label with a fitted model that --save wrote, instead of fitting one
     #[arg(long, value_name = "MODEL.json", conflicts_with_all = [
-        "model", "settings", "class_balance", "bounds", "errors", "labelled_signals", "classes", "save",
+        "model", "settings", "class_balance", "bounds", "errors", "labelled_signals", "known_labels", "classes",
+        "save",
     ])]
     pub(crate) load: Option<PathBuf>,
     /// Write the fitted model, to label other rows with --load

@@ -6,9 +6,9 @@ pub(crate) mod vote_labeler;
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use labelflow::evaluation::ClassificationMetrics;
-use labelflow::label_models::{AnyLabelModel, KnownOfLabelers};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow::labelers::LabelerErrors;
 use labelflow::{Bounds, WeakSignals};
 use labelflow_data::inputs::{
@@ -31,6 +31,9 @@ const CLASS_BALANCE: &str = "class_balance";
 #[derive(Serialize)]
 struct Report {
     model: &'static str,
+    /// What a user should know of the fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
     n_rows: usize,
     n_uncovered: usize,
     classes: Vec<ClassReport>,
@@ -52,6 +55,9 @@ struct ClassReport {
 pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     if args.labels_for_eval.is_some() {
         VoteInput::expect_in_memory(&args.signals, "labels-for-eval")?;
+    }
+    if args.known_labels.is_some() {
+        VoteInput::expect_in_memory(&args.signals, "known-labels")?;
     }
     if args.bounds.as_deref() == Some("auto") {
         VoteInput::expect_in_memory(&args.signals, "bounds: 'auto'")?;
@@ -91,7 +97,15 @@ fn fit(args: &LabelArgs) -> anyhow::Result<VoteLabeler> {
     let model = read_model(args)?;
     let input =
         VoteInput::read(&args.signals, &[], |n_signals, n_classes| model.bytes_per_pattern(n_signals, n_classes))?;
-    let known = known_of_labelers(args, &*input.example()?)?;
+    let mut known = known_of_labelers(args, &*input.example()?)?;
+    if let Some(path) = &args.known_labels {
+        ensure!(
+            model.uses_known_labels(),
+            "known-labels: expected a label model that learns from labels too, auto or hyper, found {}",
+            model.name()
+        );
+        known.labels = Some(input.known_labels(path)?);
+    }
     input.warn_of_labelers(known.bounds.as_ref())?;
     VoteLabeler::fit(input, model, &known)
 }
@@ -114,6 +128,7 @@ impl Report {
             |((name, balance), votes): ((&String, f64), f64)| ClassReport { name: name.clone(), balance, votes };
         Self {
             model: labeler.name(),
+            remark: labeler.fitted.fitted().remark().map(str::to_owned),
             n_rows: tally.n_rows(),
             n_uncovered: tally.n_uncovered(),
             classes: classes.zip(tally.vote_shares()).map(class).collect(),
@@ -127,6 +142,9 @@ impl Report {
         output::print(&labeler_report::table(&self.labelers, classes))?;
         let rows = self.classes.iter().map(|class| [class.name.clone(), percent(class.votes), percent(class.balance)]);
         output::print(&output::table(["class", "votes %", "labels %"], rows))?;
+        if let Some(remark) = &self.remark {
+            output::print(&format!("{}: {remark}", self.model))?;
+        }
         output::print(&format!("{}: {} rows, {} of them without a vote", self.model, self.n_rows, self.n_uncovered))?;
         self.metrics.as_ref().map_or(Ok(()), Metrics::print)
     }

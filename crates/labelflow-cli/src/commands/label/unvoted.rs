@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use labelflow::WeakSignals;
-use labelflow::rows::SoftLabels;
 
 /// The label of rows without a vote, by the flag `--unvoted`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,14 +71,14 @@ pub(crate) enum UnvotedRule {
 }
 
 impl UnvotedRule {
-    /// The class of each row, and how many labelers voted on it.
-    pub(crate) fn choose(self, signals: &WeakSignals, labels: &SoftLabels) -> (Vec<Option<usize>>, Vec<i64>) {
+    /// The label of each row, most probably of these classes, and how many labelers voted on it.
+    pub(crate) fn apply(self, signals: &WeakSignals, classes: Vec<usize>) -> (Vec<Option<usize>>, Vec<i64>) {
         let n_votes: Vec<i64> = signals.n_votes_of_rows().into_iter().map(|n_votes| n_votes as i64).collect();
         let choose = |(class, &n_votes): (usize, &i64)| match self {
             Self::Label(label) if n_votes == 0 => label,
             _ => Some(class),
         };
-        let chosen = labels.argmax().into_iter().zip(&n_votes).map(choose).collect();
+        let chosen = classes.into_iter().zip(&n_votes).map(choose).collect();
         (chosen, n_votes)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use labelflow::WeakSignals;
-use labelflow::evaluation::{ClassificationMetrics, classification_metrics};
+use labelflow::evaluation::{ClassificationMetrics, classification_metrics_of};
 use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, LabelWarning};
 use labelflow::rows::{SoftLabels, Truth};
 use labelflow::votes::{VoteCounter, VoteTally};
@@ -71,26 +71,26 @@ impl VoteLabeler {
             None => None,
         };
         let mut label = |signals: &WeakSignals| {
-            if let Some((patterns, labels)) = &patterns
-                && let Some(places) = places(patterns, signals)
-            {
-                return Ok(labels.select_rows(&places));
-            }
-            let signals = self.arrange(signals)?;
-            let labels = self.predict(&signals)?;
+            let arranged = self.arrange(signals)?;
+            let known = patterns.as_ref().and_then(|(patterns, labels)| Some((labels, places(patterns, signals)?)));
+            let labels = match known {
+                Some((labels, places)) => labels.select_rows(&places),
+                None => self.predict(&arranged)?,
+            };
             if patterns.is_none() {
-                tally.add(&signals, &[], &labels, truth.as_ref()).with_context(place)?;
+                tally.add(&arranged, &[], &labels, truth.as_ref()).with_context(place)?;
             }
+            let classes = self.fitted.fitted().choose(&arranged, &labels).with_context(place)?;
             if let Some(truth) = &truth {
-                metrics = Some(classification_metrics(&labels, truth).with_context(place)?);
+                metrics = Some(classification_metrics_of(&labels, &classes, truth).with_context(place)?);
             }
-            anyhow::Ok(labels)
+            anyhow::Ok((arranged, labels, classes))
         };
         let n_written = match out {
             // Votes of labelers that the fit does not know are none.
             Some((out, unvoted)) => self.input.write_labels(out, self.fitted.classes(), |signals| {
-                let labels = label(signals)?;
-                let (chosen, n_votes) = unvoted.choose(&self.arrange(signals)?, &labels);
+                let (arranged, labels, classes) = label(signals)?;
+                let (chosen, n_votes) = unvoted.apply(&arranged, classes);
                 Ok((labels, chosen, n_votes))
             })?,
             None if patterns.is_some() => 0,

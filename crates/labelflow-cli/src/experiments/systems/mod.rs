@@ -177,13 +177,13 @@ impl System {
         Ok(self)
     }
 
-    /// Fits a label model to votes, with its default settings, and judges its labels of the rows with a vote. Ties go to the class that the
-    /// labels hold more common, then by the row's votes.
+    /// Fits a label model to votes, with its default settings, and judges the labels that it chooses for the rows with a vote.
     pub(crate) fn evaluate_votes(self, problem: &VoteProblem, seed: u64) -> anyhow::Result<Evaluation> {
         let covered = problem.signals.covered_rows();
         let (signals, truth) = (problem.signals.select_rows(&covered), problem.truth.select_rows(&covered));
-        let labels = self.first_stage.fit_votes(&problem.signals, seed)?.predict_proba(&signals)?;
-        let classes = labels.classes_of_votes(&signals, &labels.class_shares(), seed)?;
+        let fitted = self.first_stage.fit_votes(&problem.signals, seed)?;
+        let labels = fitted.predict_proba(&signals)?;
+        let classes = fitted.choose(&signals, &labels)?;
         let metrics = classification_metrics_of(&labels, &classes, &truth)?;
         let mut values = vec![
             (Metric::Accuracy, metrics.accuracy * 100.0),

@@ -78,4 +78,10 @@ impl<T: Rows> Keyed<T> {
             None => self.value,
         })
     }
+
+    /// Of some of the rows of others: what it has of each of them. Rows that the others do not have are errors.
+    pub fn of_some_of(self, rows: &RowKeys) -> Result<(T, Vec<Option<usize>>)> {
+        let places = self.keys.some_of(rows)?;
+        Ok((self.value, places))
+    }
 }

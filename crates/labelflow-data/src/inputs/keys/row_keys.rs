@@ -109,46 +109,60 @@ impl RowKeys {
         if self.names == wanted.names {
             return Ok(None);
         }
-        match (self.names.numbers(), wanted.names.numbers()) {
-            (Some(own), Some(names)) => self.join(&own, &names, wanted),
-            _ => self.join(&self.names.texts(), &wanted.names.texts(), wanted),
-        }
-        .map(Some)
-    }
-
-    fn join<K: Eq + Hash>(&self, own: &[K], names: &[K], wanted: &Self) -> Result<Vec<usize>> {
-        let place_of: HashMap<&K, usize> = own.iter().enumerate().map(|(row, name)| (name, row)).collect();
-        let mut is_used = vec![false; own.len()];
+        let (places, surplus) = self.places_of(wanted);
         let mut missing = Listed::default();
-        let mut order = Vec::with_capacity(names.len());
-        for (row, name) in names.iter().enumerate() {
-            match place_of.get(name) {
-                Some(&place) => {
-                    is_used[place] = true;
-                    order.push(place);
-                }
-                None => missing.add(|| wanted.names.shown(row)),
-            }
+        for row in (0..places.len()).filter(|&row| places[row].is_none()) {
+            missing.add(|| wanted.names.shown(row));
         }
-        let mut surplus = Listed::default();
-        for row in (0..own.len()).filter(|&row| !is_used[row]) {
-            surplus.add(|| self.names.shown(row));
-        }
-        if missing.n == 0 && surplus.n == 0 {
-            return Ok(order);
-        }
-        let expected = format!("the rows of {}", wanted.path.display());
         let found = match (missing.n, surplus.n) {
+            (0, 0) => return Ok(Some(places.into_iter().flatten().collect())),
             (0, _) => format!("{surplus} too, which it does not have"),
             (_, 0) => format!("none for {missing}"),
             _ => format!("none for {missing}, and {surplus}, which it does not have"),
         };
+        Err(self.other_rows(wanted, found))
+    }
+
+    /// Where each of the rows `wanted` is among these, which may be a part of them. Rows that are not wanted are errors.
+    pub(super) fn some_of(&self, wanted: &Self) -> Result<Vec<Option<usize>>> {
+        let (n_rows, n_wanted) = (self.names.n_rows(), wanted.names.n_rows());
+        let has_keys = !matches!(self.names, RowNames::Place(_)) || n_rows == n_wanted;
+        let expected = || format!("a column '{}' that says which of the {n_wanted} rows these are", wanted.column);
+        ensure(has_keys, || Error::content(&self.path, expected(), "none"))?;
+        match self.places_of(wanted) {
+            (places, surplus) if surplus.n == 0 => Ok(places),
+            (_, surplus) => Err(self.other_rows(wanted, format!("{surplus} too, which it does not have"))),
+        }
+    }
+
+    /// Where each of the rows `wanted` is among these, and which of these are not wanted.
+    fn places_of(&self, wanted: &Self) -> (Vec<Option<usize>>, Listed) {
+        let places = match (self.names.numbers(), wanted.names.numbers()) {
+            (Some(own), Some(names)) => places_of(&own, &names),
+            _ => places_of(&self.names.texts(), &wanted.names.texts()),
+        };
+        let mut is_used = vec![false; self.names.n_rows()];
+        places.iter().flatten().for_each(|&place| is_used[place] = true);
+        let mut surplus = Listed::default();
+        for row in (0..is_used.len()).filter(|&row| !is_used[row]) {
+            surplus.add(|| self.names.shown(row));
+        }
+        (places, surplus)
+    }
+
+    fn other_rows(&self, wanted: &Self, found: String) -> Error {
+        let expected = format!("the rows of {}", wanted.path.display());
         let error = Error::content(&self.path, expected, found).in_column(&self.column);
-        Err(match wanted.names {
+        match wanted.names {
             RowNames::Place(_) => error.with_hint("its rows are numbered from 0, since it has no such column"),
             _ => error,
-        })
+        }
     }
+}
+
+fn places_of<K: Eq + Hash>(own: &[K], wanted: &[K]) -> Vec<Option<usize>> {
+    let place_of: HashMap<&K, usize> = own.iter().enumerate().map(|(row, name)| (name, row)).collect();
+    wanted.iter().map(|name| place_of.get(name).copied()).collect()
 }
 
 /// The places of the first name that comes again.
@@ -213,6 +227,20 @@ mod tests {
         ] {
             assert_eq!(order(own, wanted).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn some_of_the_rows_are_found_by_name() {
+        let numbers = |numbers: &[i64]| RowNames::Numbers(numbers.to_vec());
+        let some = |own: RowNames, wanted: RowNames| {
+            keys("known.csv", own).some_of(&keys("votes.csv", wanted)).map_err(|error| error.to_string())
+        };
+        assert_eq!(some(numbers(&[9, 4]), numbers(&[4, 7, 9])).unwrap(), [Some(1), None, Some(0)]);
+        assert_eq!(some(RowNames::Place(0..2), RowNames::Place(0..2)).unwrap(), [Some(0), Some(1)]);
+        let error = some(numbers(&[9, 5]), numbers(&[4, 7, 9])).unwrap_err();
+        assert!(error.contains("found 5 too, which it does not have"), "{error}");
+        let error = some(RowNames::Place(0..2), RowNames::Place(0..3)).unwrap_err();
+        assert!(error.contains("expected a column 'row' that says which of the 3 rows these are"), "{error}");
     }
 
     #[test]

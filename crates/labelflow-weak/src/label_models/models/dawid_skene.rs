@@ -194,6 +194,11 @@ impl FittedDawidSkene {
         })
     }
 
+    /// What it says of a row, by the row's votes.
+    pub(crate) fn log_parameters(&self) -> LogParameters {
+        LogParameters::new(&self.class_balance, &self.answers)
+    }
+
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         let check = |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
@@ -205,7 +210,7 @@ impl FittedDawidSkene {
 
 impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        LogParameters::new(&self.class_balance, &self.answers).labels(self.shape, signals)
+        self.log_parameters().labels(self.shape, signals)
     }
 }
 
@@ -229,7 +234,7 @@ impl LogParameters {
     }
 
     /// Writes P(Y | votes) and returns log P(votes).
-    fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
+    pub(crate) fn posterior(&self, votes: &[u8], posterior: &mut [f64]) -> f64 {
         let n_classes = posterior.len();
         posterior.copy_from_slice(&self.class_balance);
         for (&vote, answers) in votes.iter().zip(self.answers.chunks_exact((n_classes + 1) * n_classes)) {

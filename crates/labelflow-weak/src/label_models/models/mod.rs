@@ -7,6 +7,7 @@ use super::any_label_model::label_models;
 
 label_models! {
     majority_vote: MajorityVote = "majority-vote";
+    auto: AutoLabelModel = "auto";
     hyper: HyperLabelModel = "hyper";
     average_signals: AverageSignals = "average";
     dawid_skene: DawidSkene = "dawid-skene";

@@ -3,9 +3,12 @@
 //! Each triple of a labeler, an answer and a class is described by numbers, a network makes hidden features of them, and a second one
 //! sees these beside those of the same answer, the same class and the same labeler. All labelers and all classes are treated alike.
 
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView3, Axis};
 use rayon::prelude::*;
 
-use super::network::{HIDDEN, N_CELL, N_OUT, N_SHARED, NETWORKS, STATE, silu};
+use super::network::{HIDDEN, N_CELL, N_SHARED, NETWORKS, STATE, silu};
 use super::sums::{Evidence, ExpectedSums, VoteSums};
 use crate::label_models::SignalShape;
 
@@ -22,6 +25,29 @@ pub(super) struct Step<'a> {
     of_all_labelers: Vec<f64>,
     /// What is known of all votes together.
     pub(super) shared: [f64; N_SHARED],
+}
+
+/// Labelers with about so many triples are computed together.
+const TRIPLES: usize = 4096;
+
+/// What is known of a labeler, beside its answers.
+struct LabelerFacts {
+    /// How many of its votes are expected on rows of each class.
+    of_class: Vec<f64>,
+    /// By answer: votes for the same class on its rows, against what independent labelers would give.
+    crowded: Vec<f64>,
+    /// By answer: how many of its rows are known.
+    n_known: Vec<f64>,
+    /// How much more often it is right than by chance.
+    above_chance: f64,
+}
+
+/// What a step gives labelers.
+struct Moved {
+    weights: Vec<f64>,
+    state: Vec<f64>,
+    /// The last hidden features of their answers for their own classes, `[labelers × n_classes, HIDDEN]`.
+    own: Array2<f64>,
 }
 
 impl<'a> Step<'a> {
@@ -44,129 +70,133 @@ impl<'a> Step<'a> {
     }
 
     /// The new evidence. `state` is what each triple remembers, `[n_signals, n_classes, n_classes, STATE]`.
-    pub(super) fn maximize(&self, state: &mut [f64]) -> Evidence {
+    pub(super) fn maximize(&self, state: &mut Vec<f64>) -> Evidence {
         let SignalShape { n_signals, n_classes } = self.shape;
-        let n_cells = n_classes * n_classes;
-        let labelers = || 0..n_signals;
+        let n_together = (TRIPLES / (n_classes * n_classes)).max(1);
+        let parts: Vec<Range<usize>> =
+            (0..n_signals).step_by(n_together).map(|first| first..(first + n_together).min(n_signals)).collect();
         // Of each labeler the answers for their own classes, averaged by the votes.
-        let own: Vec<Vec<f64>> = labelers()
-            .into_par_iter()
-            .map(|signal| {
-                let state = &state[signal * n_cells * STATE..][..n_cells * STATE];
-                (0..n_classes).flat_map(|class| self.hidden(signal, class, class, state)).collect()
-            })
-            .collect();
-        let of_all = self.by_votes(&own);
-        let mut weights = vec![0.0; n_signals * n_cells];
-        let own: Vec<Vec<f64>> = weights
-            .par_chunks_mut(n_cells)
-            .zip(state.par_chunks_mut(n_cells * STATE))
-            .enumerate()
-            .map(|(signal, (weights, state))| self.labeler(signal, &of_all, weights, state))
-            .collect();
+        let own = parts.par_iter().map(|labelers| {
+            let own = labelers.clone().flat_map(|signal| (0..n_classes).map(move |class| [signal, class, class]));
+            self.hidden(labelers, own, state)
+        });
+        let of_all = self.by_votes(&own.collect::<Vec<_>>());
+        let moved: Vec<Moved> = parts.par_iter().map(|labelers| self.labelers(labelers, &of_all, state)).collect();
         let log_balance = match self.given {
             Some(balance) => balance.iter().map(|p| p.ln()).collect(),
-            None => self.log_balance(&self.by_votes(&own)),
+            None => {
+                let own: Vec<Array2<f64>> = moved.iter().map(|moved| moved.own.clone()).collect();
+                self.log_balance(&self.by_votes(&own))
+            }
         };
+        *state = moved.iter().flat_map(|moved| &moved.state).copied().collect();
+        let weights = moved.into_iter().flat_map(|moved| moved.weights).collect();
         Evidence { weights, log_balance }
     }
 
-    /// The weights and the state of one labeler. Returns the last hidden features of its answers for their own classes.
-    fn labeler(&self, signal: usize, of_all: &[f64], weights: &mut [f64], state: &mut [f64]) -> Vec<f64> {
+    /// The weights and the state of some labelers.
+    fn labelers(&self, labelers: &Range<usize>, of_all: &Array2<f64>, state: &[f64]) -> Moved {
         let n_classes = self.shape.n_classes;
-        let hidden: Vec<f64> = (0..n_classes)
-            .flat_map(|answer| (0..n_classes).map(move |class| (answer, class)))
-            .flat_map(|(answer, class)| self.hidden(signal, answer, class, state))
-            .collect();
-        let of = |answer: usize, class: usize| &hidden[(answer * n_classes + class) * HIDDEN..][..HIDDEN];
-        let mean = |of: &dyn Fn(usize) -> usize| -> Vec<f64> {
-            let sum = (0..n_classes).fold(vec![0.0; HIDDEN], |mut sum, other| {
-                sum.iter_mut().zip(&hidden[of(other) * HIDDEN..]).for_each(|(sum, value)| *sum += value);
-                sum
-            });
-            sum.into_iter().map(|sum| sum / n_classes as f64).collect()
-        };
+        let n_pairs = labelers.len() * n_classes;
         let [of_cell, of_answer, of_class, own_answer, own_class, of_everyone] = &NETWORKS.contexts[..] else {
             unreachable!("six contexts are read")
         };
+        let triples = || {
+            let pairs = labelers.clone().flat_map(|signal| (0..n_classes).map(move |answer| [signal, answer]));
+            pairs.flat_map(|[signal, answer]| (0..n_classes).map(move |class| [signal, answer, class]))
+        };
+        let hidden = self.hidden(labelers, triples(), state);
+        let table = hidden.to_shape((labelers.len(), n_classes, n_classes, HIDDEN)).expect("a row of each triple");
+        let pairs =
+            |table: ArrayView3<'_, f64>| table.to_shape((n_pairs, HIDDEN)).expect("a row of each pair").into_owned();
+        let mean = |axis: usize| table.sum_axis(Axis(axis)) / n_classes as f64;
+        let of_own = |row: usize| (row * n_classes + row % n_classes, row);
+        let mut own = Array2::zeros((n_pairs, HIDDEN));
+        (0..n_pairs).map(of_own).for_each(|(triple, row)| own.row_mut(row).assign(&hidden.row(triple)));
         // What does not depend on the class, with the bias, and what does not depend on the answer.
-        let by_answer: Vec<[f64; HIDDEN]> = (0..n_classes)
-            .map(|answer| {
-                let mut sums = [0.0; HIDDEN];
-                sums.copy_from_slice(of_cell.bias());
-                of_answer.add_to(&mean(&|class| answer * n_classes + class), &mut sums);
-                own_answer.add_to(of(answer, answer), &mut sums);
-                sums
-            })
-            .collect();
-        let by_class: Vec<[f64; HIDDEN]> = (0..n_classes)
-            .map(|class| {
-                let mut sums = [0.0; HIDDEN];
-                of_class.add_to(&mean(&|answer| answer * n_classes + class), &mut sums);
-                own_class.add_to(of(class, class), &mut sums);
-                of_everyone.add_to(&of_all[class * HIDDEN..][..HIDDEN], &mut sums);
-                sums
-            })
-            .collect();
-        let mut own = Vec::with_capacity(n_classes * HIDDEN);
-        for (cell, (weight, state)) in weights.iter_mut().zip(state.chunks_exact_mut(STATE)).enumerate() {
-            let (answer, class) = (cell / n_classes, cell % n_classes);
-            let mut sums = by_answer[answer];
-            sums.iter_mut().zip(&by_class[class]).for_each(|(sum, value)| *sum += value);
-            of_cell.add_to(of(answer, class), &mut sums);
-            silu(&mut sums);
-            let (mut last, mut out) = ([0.0; HIDDEN], [0.0; N_OUT]);
-            NETWORKS.context.activate(&sums, &mut last);
-            NETWORKS.weight.apply(&last, &mut out);
-            *weight = out[0] * self.lift(signal, answer, class, &self.expected.by_others)
-                + out[1] * self.given_vote(signal, answer, class)
-                + 2.0 * out[2];
-            state.iter_mut().zip(&out[3..]).for_each(|(state, out)| *state = out.tanh());
-            if answer == class {
-                own.extend(last);
-            }
+        let by_answer = of_answer.product(&pairs(mean(2).view())) + own_answer.of_rows(&own);
+        let by_class = of_class.product(&pairs(mean(1).view())) + own_class.product(&own);
+        let of_everyone = of_everyone.product(of_all);
+        let mut sums = of_cell.product(&hidden);
+        for ((mut sums, [signal, answer, class]), row) in sums.rows_mut().into_iter().zip(triples()).zip(0..) {
+            let first = (signal - labelers.start) * n_classes;
+            debug_assert_eq!(row, (first + answer) * n_classes + class);
+            sums += &by_answer.row(first + answer);
+            sums += &by_class.row(first + class);
+            sums += &of_everyone.row(class);
         }
-        own
+        silu(sums.as_slice_mut().expect("rows lie side by side"));
+        let last = NETWORKS.context.activate_rows(&sums);
+        let out = NETWORKS.weight.of_rows(&last);
+        let mut moved = Moved {
+            weights: Vec::with_capacity(out.nrows()),
+            state: Vec::with_capacity(out.nrows() * STATE),
+            own: Array2::zeros((n_pairs, HIDDEN)),
+        };
+        (0..n_pairs).map(of_own).for_each(|(triple, row)| moved.own.row_mut(row).assign(&last.row(triple)));
+        let facts: Vec<LabelerFacts> = labelers.clone().map(|signal| self.facts(signal)).collect();
+        for (out, [signal, answer, class]) in out.rows().into_iter().zip(triples()) {
+            let weight = out[0] * self.lift(signal, answer, class, &self.expected.by_others)
+                + out[1] * self.given_vote(&facts[signal - labelers.start], [signal, answer, class])
+                + 2.0 * out[2];
+            moved.weights.push(weight);
+            moved.state.extend(out.iter().skip(3).map(|out| out.tanh()));
+        }
+        moved
     }
 
-    /// Hidden features of a triple.
-    fn hidden(&self, signal: usize, answer: usize, class: usize, state: &[f64]) -> [f64; HIDDEN] {
+    /// Hidden features of triples of these labelers, a row each.
+    fn hidden(&self, labelers: &Range<usize>, triples: impl Iterator<Item = [usize; 3]>, state: &[f64]) -> Array2<f64> {
         let n_classes = self.shape.n_classes;
-        let mut input = [0.0; N_CELL + N_SHARED + STATE];
-        input[..N_CELL].copy_from_slice(&self.of_triple(signal, answer, class));
-        input[N_CELL..][..N_SHARED].copy_from_slice(&self.shared);
-        input[N_CELL + N_SHARED..].copy_from_slice(&state[(answer * n_classes + class) * STATE..][..STATE]);
+        let facts: Vec<LabelerFacts> = labelers.clone().map(|signal| self.facts(signal)).collect();
+        let mut input = Vec::new();
+        for triple in triples {
+            let [signal, answer, class] = triple;
+            input.extend(self.of_triple(&facts[signal - labelers.start], triple));
+            input.extend(self.shared);
+            input.extend(&state[((signal * n_classes + answer) * n_classes + class) * STATE..][..STATE]);
+        }
+        let n_inputs = N_CELL + N_SHARED + STATE;
+        let input = Array2::from_shape_vec((input.len() / n_inputs, n_inputs), input).expect("whole rows");
         let [first, second] = &NETWORKS.cell;
-        let (mut half, mut hidden) = ([0.0; HIDDEN], [0.0; HIDDEN]);
-        first.activate(&input, &mut half);
-        second.apply(&half, &mut hidden);
-        hidden
+        second.of_rows(&first.activate_rows(&input))
     }
 
     /// What is known of a labeler's answer and a class.
-    fn of_triple(&self, signal: usize, answer: usize, class: usize) -> [f64; N_CELL] {
+    fn of_triple(&self, facts: &LabelerFacts, [signal, answer, class]: [usize; 3]) -> [f64; N_CELL] {
         let ExpectedSums { by_others, by_all, .. } = self.expected;
         let of_answer = self.of_answer(signal, answer);
         let of_labeler = self.votes.of_labeler[signal];
-        let of_class = self.of_class(signal, class);
-        let n_known: f64 = self.classes_of(&self.votes.of_known, signal, answer).iter().sum();
+        let n_known = facts.n_known[answer];
         [
             f64::from(u8::from(answer == class)),
             self.lift(signal, answer, class, by_others),
             self.lift(signal, answer, class, by_all),
-            self.given_vote(signal, answer, class),
+            self.given_vote(facts, [signal, answer, class]),
             of_answer.ln_1p() / 5.0,
             self.classes_of(by_others, signal, answer)[class].ln_1p() / 5.0,
-            of_class.ln_1p() / 5.0,
+            facts.of_class[class].ln_1p() / 5.0,
             self.prior[class].ln(),
             self.prior[answer].ln(),
-            self.crowded(signal, answer),
+            facts.crowded[answer],
             of_answer / of_labeler.max(1.0),
             of_labeler / self.votes.n_voted.max(1.0),
-            self.agreement(signal) - self.chance(signal),
+            facts.above_chance,
             n_known.ln_1p() / 3.0,
             lift(self.classes_of(&self.votes.of_known, signal, answer)[class], n_known, self.prior[class]),
         ]
+    }
+
+    /// What is known of a labeler.
+    fn facts(&self, signal: usize) -> LabelerFacts {
+        let classes = || 0..self.shape.n_classes;
+        let known_of = |answer: usize| self.classes_of(&self.votes.of_known, signal, answer).iter().sum();
+        LabelerFacts {
+            of_class: classes().map(|class| self.of_class(signal, class)).collect(),
+            crowded: classes().map(|answer| self.crowded(signal, answer)).collect(),
+            n_known: classes().map(known_of).collect(),
+            above_chance: self.agreement(signal) - self.chance(signal),
+        }
     }
 
     /// What is known of all votes together.
@@ -196,7 +226,7 @@ impl<'a> Step<'a> {
     }
 
     /// How common the classes are, as a logarithm up to a constant, from hidden features `[n_classes, HIDDEN]`.
-    fn log_balance(&self, hidden: &[f64]) -> Vec<f64> {
+    fn log_balance(&self, hidden: &Array2<f64>) -> Vec<f64> {
         let n_classes = self.shape.n_classes;
         let share = 1.0 / n_classes as f64;
         let [first, second] = &NETWORKS.balance;
@@ -206,7 +236,7 @@ impl<'a> Step<'a> {
             let row_share = (self.votes.row_shares[class] + share) / (self.votes.n_voted + 1.0);
             let mut input = vec![self.prior[class].ln(), vote_share.ln(), row_share.ln()];
             input.extend(self.shared);
-            input.extend(&hidden[class * HIDDEN..][..HIDDEN]);
+            input.extend(hidden.row(class));
             let (mut half, mut out) = ([0.0; HIDDEN], [0.0; 2]);
             first.activate(&input, &mut half);
             second.apply(&half, &mut out);
@@ -215,12 +245,12 @@ impl<'a> Step<'a> {
         (0..n_classes).map(of_class).collect()
     }
 
-    /// The mean over labelers of something they have for each class, weighted by their votes.
-    fn by_votes(&self, of_labelers: &[Vec<f64>]) -> Vec<f64> {
-        let n_votes = self.votes.n_votes().max(1.0);
-        let mut sums = vec![0.0; self.shape.n_classes * HIDDEN];
-        for (values, of_labeler) in of_labelers.iter().zip(&self.votes.of_labeler) {
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * of_labeler / n_votes);
+    /// The mean over labelers, weighted by their votes, of what they have for each class, `[labelers × n_classes, HIDDEN]` in parts.
+    fn by_votes(&self, parts: &[Array2<f64>]) -> Array2<f64> {
+        let (n_classes, n_votes) = (self.shape.n_classes, self.votes.n_votes().max(1.0));
+        let mut sums = Array2::zeros((n_classes, HIDDEN));
+        for (row, values) in parts.iter().flat_map(|part| part.rows()).enumerate() {
+            sums.row_mut(row % n_classes).scaled_add(self.votes.of_labeler[row / n_classes] / n_votes, &values);
         }
         sums
     }
@@ -246,11 +276,11 @@ impl<'a> Step<'a> {
     }
 
     /// log p(answer | class, it votes) / p(answer | it votes).
-    fn given_vote(&self, signal: usize, answer: usize, class: usize) -> f64 {
+    fn given_vote(&self, facts: &LabelerFacts, [signal, answer, class]: [usize; 3]) -> f64 {
         let n_classes = self.shape.n_classes as f64;
         let rate = (self.of_answer(signal, answer) + 1.0 / n_classes) / (self.votes.of_labeler[signal] + 1.0);
         let expected = self.classes_of(&self.expected.by_others, signal, answer)[class];
-        ((expected + rate) / (self.of_class(signal, class) + 1.0) / rate).ln()
+        ((expected + rate) / (facts.of_class[class] + 1.0) / rate).ln()
     }
 
     /// Votes for the same class on the rows of an answer, against what independent labelers would give.

@@ -4,6 +4,8 @@
 
 use std::sync::LazyLock;
 
+use ndarray::{Array2, ArrayView1, ArrayView2};
+
 /// What is known of each pair of an answer and a class, of all votes together, and what a pair remembers from round to round.
 pub(super) const N_CELL: usize = 15;
 pub(super) const N_SHARED: usize = 9;
@@ -12,12 +14,12 @@ pub(super) const STATE: usize = 8;
 const N_CLASS: usize = 3;
 /// What is known of a row.
 pub(super) const N_ROW: usize = 5;
-pub(super) const HIDDEN: usize = 20;
+pub(super) const HIDDEN: usize = 40;
 pub(super) const ROW_HIDDEN: usize = 16;
 /// A pair of an answer and a class, its neighbours in four ways, and the class over all labelers.
 const N_CONTEXTS: usize = 6;
 /// Three numbers make a weight, the rest is remembered.
-pub(super) const N_OUT: usize = 3 + STATE;
+const N_OUT: usize = 3 + STATE;
 
 /// Trained weights, four bytes each, the lowest first: `start`, then the weights `[outputs, inputs]` and biases of each layer of
 /// [`Networks`].
@@ -119,8 +121,22 @@ impl Dense {
         first
     }
 
-    pub(super) fn bias(&self) -> &[f64] {
-        &self.bias
+    /// The outputs for many inputs, a row each, without the bias.
+    pub(super) fn product(&self, input: &Array2<f64>) -> Array2<f64> {
+        let weights = ArrayView2::from_shape((self.weights.len() / self.bias.len(), self.bias.len()), &self.weights);
+        input.dot(&weights.expect("as many weights as inputs times outputs"))
+    }
+
+    /// The outputs for many inputs, a row each.
+    pub(super) fn of_rows(&self, input: &Array2<f64>) -> Array2<f64> {
+        self.product(input) + &ArrayView1::from(&self.bias)
+    }
+
+    /// The outputs for many inputs after SiLU.
+    pub(super) fn activate_rows(&self, input: &Array2<f64>) -> Array2<f64> {
+        let mut output = self.of_rows(input);
+        silu(output.as_slice_mut().expect("rows lie side by side"));
+        output
     }
 
     /// The layers of a row from their numbers.
