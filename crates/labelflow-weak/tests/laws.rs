@@ -151,6 +151,46 @@ fn permuting_classes_permutes_the_columns() {
     });
 }
 
+/// Thirty rules, fifteen for each class, that find a twentieth of the rows of their class and, of those for class 1, one row of class 0 in a
+/// hundred. One row in ten is of class 1. Rows without a vote are left out.
+fn rules_of_a_rare_class(seed: u64) -> (Array2<u8>, Vec<usize>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut bytes, mut truth) = (Vec::new(), Vec::new());
+    for _ in 0..1500 {
+        let class = usize::from(rng.random_bool(0.1));
+        let row: Vec<u8> = (0..30)
+            .map(|rule| {
+                let own = rule % 2;
+                let rate = if own == class { 0.05 } else { [0.02, 0.005][own] };
+                if rng.random_bool(rate) { own as u8 } else { ABSTAIN }
+            })
+            .collect();
+        if row.iter().any(|&vote| vote != ABSTAIN) {
+            bytes.extend(row);
+            truth.push(class);
+        }
+    }
+    (Array2::from_shape_vec((truth.len(), 30), bytes).expect("thirty votes a row"), truth)
+}
+
+#[test]
+fn a_rare_class_misleads_no_model_that_learns_from_votes() {
+    for seed in 0..3 {
+        let (bytes, truth) = rules_of_a_rare_class(seed);
+        let signals = votes(bytes, 2);
+        let accuracy = |name: &str| {
+            let model = AnyLabelModel::from_name(name).expect("a name of the registry");
+            let classes = label(&model, &signals).expect("the signals are fit for use").argmax();
+            let n_right = classes.iter().zip(&truth).filter(|(found, class)| found == class).count();
+            n_right as f64 / truth.len() as f64
+        };
+        let majority = accuracy("majority-vote");
+        for name in ["dawid-skene", "data-programming", "flying-squid", "minimax-entropy", "metal", "snorkel"] {
+            assert!(accuracy(name) > majority - 0.02, "{name}, seed {seed}: {}, {majority}", accuracy(name));
+        }
+    }
+}
+
 #[test]
 fn unanimous_votes_give_that_label() {
     let truth: Vec<usize> = (0..60).map(|row| row * row % 7 % N_CLASSES).collect();

@@ -16,8 +16,8 @@ use std::borrow::Cow;
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::class_balance::uniform;
-use crate::label_models::one_class_labelers::{PRIOR_ACCURACY, one_class_accuracies};
+use crate::label_models::class_balance::balance_of_rules;
+use crate::label_models::one_class_labelers::{OneClassLabeler, PRIOR_ACCURACY, one_class_labelers};
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
@@ -32,7 +32,7 @@ use crate::{Result, StopReason};
 pub enum Abstentions {
     /// Nothing. Votes of labelers that only ever vote for one class, which cannot tell how good they are, count as right 7
     /// times in 10, or not at all if other votes on their rows are no more often for that class than elsewhere. Without
-    /// other labelers the class balance is not learned, but uniform.
+    /// other labelers the class balance is not learned, but estimated as said at [`ClassBalance`].
     #[default]
     Silence,
     /// Nothing, except for labelers that only ever vote for one class. Of those the votes alone say nothing, since
@@ -113,8 +113,8 @@ impl DawidSkene {
                 voted_for.into_iter().map(reading).collect()
             }
             Abstentions::Silence => {
-                let held = one_class_accuracies(patterns, shape).into_iter();
-                held.map(|accuracy| accuracy.map_or(Reading::GivenVote, Reading::Held)).collect()
+                let of_one_class = one_class_labelers(patterns, shape).into_iter();
+                of_one_class.map(|labeler| labeler.map_or(Reading::GivenVote, Reading::OneClass)).collect()
             }
         }
     }
@@ -130,9 +130,9 @@ impl DawidSkene {
             false => patterns.without_silence(),
         };
         let none_learns = || patterns.n_classes_voted_for(shape.n_classes).into_iter().all(|n| n <= 1);
-        let cannot_tell = self.abstentions == Abstentions::Silence && none_learns();
-        let class_balance =
-            self.class_balance.fixed(shape.n_classes).or_else(|| cannot_tell.then(|| uniform(shape.n_classes)));
+        let cannot_learn = self.abstentions == Abstentions::Silence && none_learns();
+        let given = self.class_balance.fixed(shape.n_classes);
+        let class_balance = given.or_else(|| cannot_learn.then(|| balance_of_rules(&patterns, shape)));
         Ok(Fit { settings: self, shape, readings, class_balance, patterns: &patterns }.run())
     }
 }
@@ -262,8 +262,8 @@ struct Fit<'a> {
 enum Reading {
     /// Its votes, given that it votes.
     GivenVote,
-    /// Its votes, right so often whatever they are.
-    Held(f64),
+    /// Its votes, which are taken to be right as often as those of labelers of one class are.
+    OneClass(OneClassLabeler),
     /// Its votes and abstentions alike.
     AllAnswers,
 }
@@ -332,10 +332,11 @@ impl Fit<'_> {
                     (0..n_classes).for_each(|class| self.normalize_answers(votes, class));
                     abstentions.fill(1.0);
                 }
-                Reading::Held(accuracy) => {
+                Reading::OneClass(labeler) => {
+                    let accuracy = labeler.accuracy(&class_balance);
                     let each = votes.iter_mut().enumerate();
                     let is_right = |place: usize| place / n_classes == place % n_classes;
-                    each.for_each(|(place, p)| *p = share(*accuracy, n_classes, is_right(place)));
+                    each.for_each(|(place, p)| *p = share(accuracy, n_classes, is_right(place)));
                     abstentions.fill(1.0);
                 }
             }

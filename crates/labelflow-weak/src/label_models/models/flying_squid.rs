@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::one_class_labelers::one_class_accuracies;
+use crate::label_models::one_class_labelers::{OneClassLabeler, one_class_labelers};
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{normalize_logs, normalize_weights};
 use crate::rows::SoftLabels;
@@ -121,8 +121,11 @@ impl FlyingSquid {
         let correlations: Vec<f64> = (0..moments.shape.n_signals).into_par_iter().map(correlation).collect();
         let tables = correlations.iter().enumerate().map(|(signal, &correlation)| {
             let (votes_for, votes_against) = moments.marginals(signal, class);
-            match moments.only_class(signal).zip(moments.held[signal]).filter(|_| pooled.is_some()) {
-                Some((own, accuracy)) => moments.held_table(own, accuracy, class, class_balance),
+            match moments.only_class(signal).zip(moments.one_class[signal]).filter(|_| pooled.is_some()) {
+                Some((own, labeler)) => {
+                    let accuracy = labeler.accuracy(class_balance);
+                    moments.held_table(own, accuracy, class, class_balance)
+                }
                 None => self.table(correlation, votes_for, votes_against, probability, moments.n_rows),
             }
         });
@@ -362,8 +365,8 @@ impl<'a> Pooled<'a> {
 struct Moments {
     shape: SignalShape,
     n_rows: f64,
-    /// The accuracies of labelers that vote for one class only, `[n_signals]`.
-    held: Vec<Option<f64>>,
+    /// Labelers that vote for one class only, `[n_signals]`.
+    one_class: Vec<Option<OneClassLabeler>>,
     /// `[n_signals, n_classes]`
     votes: Array2<f64>,
     /// The share of rows on which both vote, `[n_signals, n_signals]`; above the diagonal only.
@@ -408,7 +411,7 @@ impl Moments {
         Self {
             shape,
             n_rows,
-            held: one_class_accuracies(patterns, shape),
+            one_class: one_class_labelers(patterns, shape),
             votes: take(n_signals, n_classes),
             together: take(n_signals, n_signals),
             apart: take(n_classes, n_pairs),

@@ -30,7 +30,7 @@ use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::one_class_labelers::one_class_accuracies;
+use crate::label_models::one_class_labelers::{OneClassLabeler, one_class_labelers};
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
@@ -140,11 +140,12 @@ impl LabelModel for MinimaxEntropy {
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
         let held = match self.prior_accuracy > 0.0 {
-            true => one_class_accuracies(&patterns, shape),
+            true => one_class_labelers(&patterns, shape),
             false => vec![None; shape.n_signals],
         };
         let prior = if self.prior_accuracy > 0.0 { self.prior_accuracy } else { 1.0 / shape.n_classes as f64 };
-        let first = held.iter().map(|held| Self::first_labeler(held.unwrap_or(prior), shape.n_classes));
+        let accuracy = |held: &Option<OneClassLabeler>| held.map_or(prior, |held| held.accuracy(&class_balance));
+        let first = held.iter().map(|held| Self::first_labeler(accuracy(held), shape.n_classes));
         let first: Vec<Vec<f64>> = first.collect();
         let model = Confusions {
             log_balance: class_balance.iter().map(|p| p.ln()).collect(),
