@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Label models with other settings than their defaults, for which the laws must hold as well.
-const VARIANTS: [&str; 10] = [
+const VARIANTS: [&str; 11] = [
     r#"{"model": "majority-vote", "share": "winners"}"#,
     r#"{"model": "dawid-skene", "abstentions": "answer"}"#,
     r#"{"model": "dawid-skene", "abstentions": "automatic", "prior_votes": 0}"#,
@@ -21,6 +21,7 @@ const VARIANTS: [&str; 10] = [
     r#"{"model": "metal", "l2": 0, "rate_margin": 0.01}"#,
     r#"{"model": "data-programming", "coverage": "coupled"}"#,
     r#"{"model": "flying-squid", "triplets": "median"}"#,
+    r#"{"model": "flying-squid", "one_versus_rest": "softmax", "tempered": false}"#,
     r#"{"model": "performance-guaranteed-vote", "min_size": 3}"#,
 ];
 
@@ -149,6 +150,27 @@ fn permuting_classes_permutes_the_columns() {
         let columns = [1, 2, 0];
         assert_close(name, &model.label(&permuted), model.label(&signals).values().select(Axis(1), &columns));
     });
+}
+
+#[test]
+fn tempering_changes_no_class() {
+    // Labelers repeat each other: the second and third say what the first says.
+    let mut bytes = problem(7);
+    let first = bytes.column(0).to_owned();
+    (1..3).for_each(|copy| bytes.column_mut(copy).assign(&first));
+    let signals = votes(bytes, N_CLASSES);
+    let mut n_changed = 0;
+    for model in AnyLabelModel::NAMES.iter().filter_map(|name| AnyLabelModel::from_name(name).ok()) {
+        let mut settings = serde_json::to_value(&model).expect("settings can be written");
+        let Some(tempered) = settings.get_mut("tempered") else { continue };
+        *tempered = false.into();
+        let untempered: AnyLabelModel = serde_json::from_value(settings).expect("settings of a label model");
+        let labels = |model: &AnyLabelModel| label(model, &signals).expect("the signals are fit for use");
+        let (with, without) = (labels(&model), labels(&untempered));
+        assert_eq!(with.argmax(), without.argmax(), "{}", model.name());
+        n_changed += usize::from(with != without);
+    }
+    assert!(n_changed >= 5, "{n_changed}");
 }
 
 /// Thirty rules, fifteen for each class, that find a twentieth of the rows of their class and, of those for class 1, one row of class 0 in a

@@ -245,7 +245,7 @@ fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
 }
 
 /// The balance with one row more in each class.
-fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
+pub(crate) fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
     let n_classes = balance.len() as f64;
     balance.into_iter().map(|p| (n_rows * p + 1.0) / (n_rows + n_classes)).collect()
 }

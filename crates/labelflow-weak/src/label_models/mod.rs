@@ -19,6 +19,7 @@ pub(crate) mod overlaps;
 #[cfg(test)]
 pub(crate) mod planted;
 pub(crate) mod signal_shape;
+mod tempering;
 
 pub use class_balance::ClassBalance;
 pub use known_labels::KnownLabels;

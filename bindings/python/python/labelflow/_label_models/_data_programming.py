@@ -25,6 +25,8 @@ class DataProgramming(LabelModel):
         It stops when no parameter changes by more, or no entry of the gradient is larger.
     regularization : float, default=0.1
         The strength of the regularization of the weights towards one, in the coupled form only.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

@@ -29,6 +29,8 @@ class MinimaxEntropy(LabelModel):
         The largest number of L-BFGS steps for one labeler or row, in each round.
     inner_tolerance : float, default=1e-3
         The largest entry of the gradient at which L-BFGS stops.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

@@ -31,6 +31,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::one_coin::{OneCoin, OneCoinFit};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
@@ -89,6 +90,8 @@ pub struct DataProgramming {
     pub tolerance: f64,
     /// The pull of the weights towards one, in the coupled form only. Default: 0.1.
     pub regularization: f64,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for DataProgramming {
@@ -100,6 +103,7 @@ impl Default for DataProgramming {
             max_iterations: 1000,
             tolerance: 1e-8,
             regularization: 0.1,
+            tempered: true,
         }
     }
 }
@@ -152,11 +156,16 @@ impl LabelModel for DataProgramming {
             }
             Coverage::Coupled => self.fit_coupled(patterns, shape, balance),
         };
-        Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
+        let weights = model.weights();
+        let label = |_: usize, votes: &[u8], posterior: &mut [f64]| {
+            weights.posterior(votes, posterior);
+        };
+        let tempering = if self.tempered { Tempering::learned(patterns, shape, label) } else { Tempering::default() };
+        Ok(FittedDataProgramming { shape, model, tempering, coverages, log_likelihoods, stop })
     }
 
     fn as_published(self) -> Self {
-        Self { prior_votes: 0.0, ..self }
+        Self { prior_votes: 0.0, tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -169,6 +178,8 @@ impl LabelModel for DataProgramming {
 pub struct FittedDataProgramming {
     shape: SignalShape,
     model: OneCoin,
+    #[serde(default)]
+    tempering: Tempering,
     /// How often each labeler votes, `[n_signals]`.
     pub coverages: Vec<f64>,
     /// The log-likelihood at the beginning of each round: of the votes, given who votes. With coupled coverage: one value,
@@ -191,6 +202,7 @@ impl FittedDataProgramming {
 
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
+        self.tempering.check()?;
         self.shape.check_list("class_balance", self.model.class_balance.len(), &[n_classes])?;
         self.shape.check_list("accuracies", self.model.accuracies.len(), &[n_signals])?;
         self.shape.check_list("coverages", self.coverages.len(), &[n_signals])
@@ -202,6 +214,7 @@ impl FittedLabelModel for FittedDataProgramming {
         let weights = self.model.weights();
         self.shape.label_votes(signals, |votes, posterior| {
             weights.posterior(votes, posterior);
+            self.tempering.apply(votes, posterior);
         })
     }
 }

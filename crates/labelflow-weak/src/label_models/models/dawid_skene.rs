@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::label_models::class_balance::balance_of_rules;
 use crate::label_models::one_class_labelers::{OneClassLabeler, PRIOR_ACCURACY, one_class_labelers};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
@@ -76,6 +77,8 @@ pub struct DawidSkene {
     pub prior_votes: f64,
     /// How common each class is. Default: estimated, which here means learned by the model itself, in each M step.
     pub class_balance: ClassBalance,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for DawidSkene {
@@ -87,6 +90,7 @@ impl Default for DawidSkene {
             abstentions: Abstentions::default(),
             prior_votes: 20.0,
             class_balance: ClassBalance::default(),
+            tempered: true,
         }
     }
 }
@@ -147,7 +151,7 @@ impl LabelModel for DawidSkene {
     }
 
     fn as_published(self) -> Self {
-        Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, ..self }
+        Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, tempered: false, ..self }
     }
 
     /// It learns the class balance together with the accuracies.
@@ -167,6 +171,8 @@ pub struct FittedDawidSkene {
     answers: Vec<f64>,
     /// Whether an abstention of each labeler is an answer, `[n_signals]`.
     abstention_answers: Vec<bool>,
+    #[serde(default)]
+    tempering: Tempering,
     /// The log-likelihood of the votes at the beginning of each round.
     pub log_likelihoods: Vec<f64>,
     /// Why the fit ended.
@@ -199,13 +205,14 @@ impl FittedDawidSkene {
         let check = |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
         check("class_balance", self.class_balance.len(), &[n_classes])?;
         check("answers", self.answers.len(), &[n_signals, n_classes + 1, n_classes])?;
+        self.tempering.check()?;
         check("abstention_answers", self.abstention_answers.len(), &[n_signals])
     }
 }
 
 impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        LogParameters::new(&self.class_balance, &self.answers).labels(self.shape, signals)
+        LogParameters::new(&self.class_balance, &self.answers).labels(self.shape, self.tempering, signals)
     }
 }
 
@@ -221,9 +228,17 @@ impl LogParameters {
         Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
-    /// P(Y | votes) of each row.
-    pub(crate) fn labels(&self, shape: SignalShape, signals: &WeakSignals) -> Result<SoftLabels> {
+    /// P(Y | votes) of each row, tempered.
+    pub(crate) fn labels(&self, shape: SignalShape, tempering: Tempering, signals: &WeakSignals) -> Result<SoftLabels> {
         shape.label_votes(signals, |votes, posterior| {
+            self.posterior(votes, posterior);
+            tempering.apply(votes, posterior);
+        })
+    }
+
+    /// What the votes of a fit show of errors that labelers have in common.
+    pub(crate) fn tempering(&self, patterns: &VotePatterns, shape: SignalShape) -> Tempering {
+        Tempering::learned(patterns, shape, |_, votes, posterior| {
             self.posterior(votes, posterior);
         })
     }
@@ -285,10 +300,14 @@ impl Fit<'_> {
             (class_balance, answers) = (new_balance, new_answers);
             (counts[counts.len() - 1], change)
         });
+        let logs = LogParameters::new(&class_balance, &answers);
+        let tempering =
+            if self.settings.tempered { logs.tempering(self.patterns, self.shape) } else { Tempering::default() };
         FittedDawidSkene {
             shape: self.shape,
             class_balance,
             answers,
+            tempering,
             abstention_answers: self.readings.iter().map(|reading| *reading == Reading::AllAnswers).collect(),
             log_likelihoods,
             stop,

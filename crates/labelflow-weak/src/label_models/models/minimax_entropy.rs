@@ -31,6 +31,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::one_class_labelers::{OneClassLabeler, one_class_labelers};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
@@ -74,6 +75,8 @@ pub struct MinimaxEntropy {
     pub inner_iterations: usize,
     /// The largest entry of the gradient with which L-BFGS is content. Default: 1e-3.
     pub inner_tolerance: f64,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for MinimaxEntropy {
@@ -87,6 +90,7 @@ impl Default for MinimaxEntropy {
             tolerance: 5e-3,
             inner_iterations: 25,
             inner_tolerance: 1e-3,
+            tempered: true,
         }
     }
 }
@@ -158,7 +162,7 @@ impl LabelModel for MinimaxEntropy {
     }
 
     fn as_published(self) -> Self {
-        Self { prior_accuracy: 0.0, ..self }
+        Self { prior_accuracy: 0.0, tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -178,13 +182,15 @@ pub struct FittedMinimaxEntropy {
     settings: MinimaxEntropy,
     shape: SignalShape,
     model: Confusions,
+    #[serde(default)]
+    tempering: Tempering,
     /// The penalised log-likelihood of the votes, with the classes summed out, after each round.
     pub objectives: Vec<f64>,
     /// Why the fit ended.
     pub stop: StopReason,
 }
 
-/// The settings in files of fits, which have no prior: labels of new rows do not depend on it, and fits of earlier versions had none.
+/// The settings in files of fits, without those on which labels of new rows do not depend and which fits of earlier versions do not have.
 mod settings_of_fit {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -227,6 +233,7 @@ mod settings_of_fit {
             tolerance: settings.tolerance,
             inner_iterations: settings.inner_iterations,
             inner_tolerance: settings.inner_tolerance,
+            tempered: false,
         })
     }
 }
@@ -267,6 +274,7 @@ impl FittedMinimaxEntropy {
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.settings.check(n_classes)?;
+        self.tempering.check()?;
         let Confusions { log_balance, labelers, .. } = &self.model;
         self.shape.check_list("log_balance", log_balance.len(), &[n_classes])?;
         self.shape.check_list("labelers", labelers.len(), &[n_signals, n_classes, n_classes])
@@ -279,8 +287,12 @@ impl FittedLabelModel for FittedMinimaxEntropy {
         let votes = signals.votes();
         let patterns = VotePatterns::of(&votes);
         // The same votes have the same labels: each pattern is worked out once, and by itself, since it takes long.
-        let labels: Vec<f64> =
-            (0..patterns.len()).into_par_iter().flat_map_iter(|pattern| self.label(patterns.row(pattern))).collect();
+        let label = |pattern: usize| {
+            let mut labels = self.label(patterns.row(pattern));
+            self.tempering.apply(patterns.row(pattern), &mut labels);
+            labels
+        };
+        let labels: Vec<f64> = (0..patterns.len()).into_par_iter().flat_map_iter(label).collect();
         let labels = Array2::from_shape_vec((patterns.len(), self.shape.n_classes), labels)
             .expect("each pattern has a label for each class");
         SoftLabels::try_normalized(patterns.spread(&votes, labels.view()))
@@ -422,9 +434,12 @@ impl Fit<'_> {
             let change = self.fit_rows(&model, &mut rows, &minimizer);
             (self.objective(&model, &rows), change)
         });
-        // Labels of new rows do not depend on the prior, and files do not hold it.
-        let settings = MinimaxEntropy { prior_accuracy: 0.0, ..self.settings.clone() };
-        FittedMinimaxEntropy { settings, shape: self.shape, model, objectives, stop }
+        let label = |pattern: usize, _: &[u8], p: &mut [f64]| p.copy_from_slice(&rows[pattern].labels);
+        let learned = || Tempering::learned(self.patterns, self.shape, label);
+        let tempering = if self.settings.tempered { learned() } else { Tempering::default() };
+        // Labels of new rows do not depend on these, and files do not hold them.
+        let settings = MinimaxEntropy { prior_accuracy: 0.0, tempered: false, ..self.settings.clone() };
+        FittedMinimaxEntropy { settings, shape: self.shape, model, tempering, objectives, stop }
     }
 
     /// The patterns in which each labeler votes.
@@ -520,6 +535,7 @@ mod tests {
             tolerance: 1e-9,
             inner_iterations: 200,
             inner_tolerance: 1e-9,
+            tempered: false,
         }
     }
 
