@@ -11,12 +11,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Label models with other settings than their defaults, for which the laws must hold as well.
-const VARIANTS: [&str; 11] = [
+const VARIANTS: [&str; 12] = [
     r#"{"model": "majority-vote", "share": "winners"}"#,
     r#"{"model": "dawid-skene", "abstentions": "answer"}"#,
     r#"{"model": "dawid-skene", "abstentions": "automatic", "prior_votes": 0}"#,
     r#"{"model": "data-programming", "prior_votes": 0}"#,
     r#"{"model": "minimax-entropy", "prior_accuracy": 0}"#,
+    r#"{"model": "minimax-entropy", "abstentions": "answer"}"#,
     r#"{"model": "flying-squid", "triplets": "mean", "negative_probabilities": "absolute"}"#,
     r#"{"model": "metal", "l2": 0, "rate_margin": 0.01}"#,
     r#"{"model": "data-programming", "coverage": "coupled"}"#,
