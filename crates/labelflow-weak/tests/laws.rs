@@ -11,11 +11,12 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Label models with other settings than their defaults, for which the laws must hold as well.
-const VARIANTS: [&str; 12] = [
+const VARIANTS: [&str; 13] = [
     r#"{"model": "majority-vote", "share": "winners"}"#,
     r#"{"model": "dawid-skene", "abstentions": "answer"}"#,
     r#"{"model": "dawid-skene", "abstentions": "automatic", "prior_votes": 0}"#,
     r#"{"model": "data-programming", "prior_votes": 0}"#,
+    r#"{"model": "data-programming", "accuracies": "per-class"}"#,
     r#"{"model": "minimax-entropy", "prior_accuracy": 0}"#,
     r#"{"model": "minimax-entropy", "abstentions": "answer"}"#,
     r#"{"model": "flying-squid", "triplets": "mean", "negative_probabilities": "absolute"}"#,

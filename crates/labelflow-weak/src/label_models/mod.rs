@@ -8,6 +8,7 @@
 
 mod any_label_model;
 pub(crate) mod class_balance;
+mod class_coins;
 mod known_labels;
 mod known_of_labelers;
 mod label_model;

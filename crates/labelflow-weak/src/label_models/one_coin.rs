@@ -20,7 +20,7 @@ use crate::stop_reason::{StopReason, until_settled};
 use crate::votes::{VotePatterns, cast_votes};
 
 /// A labeler is never held to be right or wrong for certain: its word would outweigh all others.
-const ACCURACIES: (f64, f64) = (0.01, 0.99);
+pub(crate) const ACCURACIES: (f64, f64) = (0.01, 0.99);
 
 /// Class balance π and accuracies α.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

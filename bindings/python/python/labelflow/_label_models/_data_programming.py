@@ -14,6 +14,8 @@ class DataProgramming(LabelModel):
     ----------
     coverage : {"separate", "coupled"}, default="separate"
         Whether a labeler's coverage and accuracy have separate parameters or share one.
+    accuracies : {"chosen", "per-labeler", "per-class"}, default="chosen"
+        One accuracy for each labeler, or one for each class too; "chosen": by the votes. Published: "per-labeler".
     prior_votes : float, default=20.0
         So many votes of each labeler are taken to be right 7 times in 10, and all votes of labelers of one class;
         published: 0. Not in the coupled form.
