@@ -7,15 +7,17 @@
 //! ```text
 //! z[j](c, a)   what a vote of labeler j for a says for class c: ln P(a | c) − ln P(a | not c), less its mean given c
 //! s²[j](c)     its variance given c
-//! ρ            Σ over rows i, classes c of p[i](c) Σ over pairs of different votes of z z  /  Σ over i, c of p[i](c) (m[i] − 1) Σ over votes of s²
+//! q[i](c)      P(c | votes on row i) if votes are independent given the class
+//! ρ            Σ over rows i, classes c of q[i](c) Σ over pairs of different votes of z z  /  Σ over i, c of q[i](c) (m[i] − 1) Σ over votes of s²
 //! T[i]         1 + 6 max(0, ρ − 2 standard errors) (m[i] − 1), at most 10,    m[i]: votes on row i
 //! p'[i](c)  ∝  p[i](c)^(1 / T[i])
 //! ```
 //!
-//! P(a | c) is counted from the votes under the labels p themselves. With independent errors ρ is zero, and labels stay as they are. A row with one vote
+//! P(a | c) is counted from the votes under the labels p themselves; a model whose p is too cautious is not taken for one whose labelers err together,
+//! since q is not. With independent errors ρ is zero, and labels stay as they are. A row with one vote
 //! keeps its labels, and no row gets another class.
 //!
-//! Why 6: labels p are those of a model that has taken part of what errors have in common for the class, so that ρ shows but some of it. On simulated
+//! Why 6: a model takes part of what errors have in common for the class, so that ρ shows but some of it. On simulated
 //! crowds with hard rows, with first impressions that many share and with groups of labelers that follow one of them, the probabilities were closest to
 //! the truth when T grew about six times as fast as ρ alone would say.
 //!
@@ -27,7 +29,7 @@ use super::class_balance::never_zero;
 use super::one_class_labelers::PRIOR_ACCURACY;
 use crate::Result;
 use crate::label_models::SignalShape;
-use crate::numerics::{RowChunks, normalize_weights};
+use crate::numerics::{RowChunks, normalize_logs, normalize_weights};
 use crate::settings::check_not_negative;
 use crate::votes::{VotePatterns, cast_votes};
 
@@ -55,7 +57,7 @@ impl Tempering {
         label: impl Fn(usize, &[u8], &mut [f64]) + Sync,
     ) -> Self {
         let evidence = Evidence::of(patterns, shape, &label);
-        let [products, variances, squares] = evidence.sums(patterns, shape, &label);
+        let [products, variances, squares] = evidence.sums(patterns, shape);
         if variances <= 0.0 {
             return Self::default();
         }
@@ -85,6 +87,10 @@ struct Evidence {
     votes: Vec<f64>,
     /// s², `[n_signals, n_classes]`.
     variances: Vec<f64>,
+    /// ln P(a | c), `[n_signals, n_classes voted for, n_classes]`.
+    log_rates: Vec<f64>,
+    /// ln P(c), `[n_classes]`.
+    log_balance: Vec<f64>,
 }
 
 impl Evidence {
@@ -102,27 +108,45 @@ impl Evidence {
         let mut balance = rows.to_vec();
         normalize_weights(&mut balance);
         let balance = never_zero(balance, patterns.n_rows());
-        let mut evidence = Self { votes: of_labelers.to_vec(), variances: vec![0.0; n_signals * n_classes] };
+        let mut evidence = Self {
+            votes: of_labelers.to_vec(),
+            variances: vec![0.0; n_signals * n_classes],
+            log_rates: vec![0.0; n_votes],
+            log_balance: balance.iter().map(|p| p.ln()).collect(),
+        };
         let labelers = evidence.votes.chunks_exact_mut(n_classes * n_classes);
-        for (votes, variances) in labelers.zip(evidence.variances.chunks_exact_mut(n_classes)) {
+        let labelers = labelers.zip(evidence.log_rates.chunks_exact_mut(n_classes * n_classes));
+        for ((votes, log_rates), variances) in labelers.zip(evidence.variances.chunks_exact_mut(n_classes)) {
             let n_classes_voted_for = votes.chunks_exact(n_classes).filter(|n| n.iter().sum::<f64>() > 0.0).count();
-            match n_classes_voted_for {
-                0 | 1 => votes.fill(0.0),
-                _ => weigh(votes, variances, &balance),
+            if n_classes_voted_for > 1 {
+                let rates = weigh(votes, variances, &balance);
+                log_rates.iter_mut().zip(rates).for_each(|(log, rate)| *log = rate.ln());
+            } else {
+                // What a vote of such a labeler says is how often it is cast in each class.
+                let places = log_rates.iter_mut().zip(votes.iter()).enumerate();
+                places.for_each(|(place, (log, n))| *log = ((n + 1.0) / (rows[place % n_classes] + 1.0)).ln());
+                votes.fill(0.0);
             }
         }
         evidence
     }
 
+    /// P(c | votes).
+    fn posterior(&self, votes: &[u8], p: &mut [f64]) {
+        p.copy_from_slice(&self.log_balance);
+        let n_classes = p.len();
+        for (signal, vote) in cast_votes(votes) {
+            let of_vote = &self.log_rates[(signal * n_classes + vote) * n_classes..][..n_classes];
+            p.iter_mut().zip(of_vote).for_each(|(sum, log)| *sum += log);
+        }
+        normalize_logs(p);
+    }
+
     /// Sums of products of different votes on a row, of what their squares would be if they went together, and of squared products.
-    fn sums(
-        &self,
-        patterns: &VotePatterns,
-        shape: SignalShape,
-        label: &(impl Fn(usize, &[u8], &mut [f64]) + Sync),
-    ) -> [f64; 3] {
+    fn sums(&self, patterns: &VotePatterns, shape: SignalShape) -> [f64; 3] {
         let n_classes = shape.n_classes;
-        let sums = sum_labelled(patterns, shape, 3, label, |votes, count, p, sums| {
+        let label = |_: usize, votes: &[u8], p: &mut [f64]| self.posterior(votes, p);
+        let sums = sum_labelled(patterns, shape, 3, &label, |votes, count, p, sums| {
             let further_votes = cast_votes(votes).count().saturating_sub(1) as f64;
             let (mut products, mut variances) = (0.0, 0.0);
             for (class, p) in p.iter().enumerate() {
@@ -144,8 +168,8 @@ impl Evidence {
     }
 }
 
-/// Turns expected counts of one labeler's votes, `[vote, class]`, into what they say for each class, and writes the variances.
-fn weigh(votes: &mut [f64], variances: &mut [f64], balance: &[f64]) {
+/// Turns expected counts of one labeler's votes, `[vote, class]`, into what they say for each class, and writes the variances. Returns P(vote | class).
+fn weigh(votes: &mut [f64], variances: &mut [f64], balance: &[f64]) -> Vec<f64> {
     let n_classes = balance.len();
     let right: f64 = votes.iter().step_by(n_classes + 1).sum();
     let accuracy = (right + PRIOR_VOTES * PRIOR_ACCURACY) / (votes.iter().sum::<f64>() + PRIOR_VOTES);
@@ -173,6 +197,7 @@ fn weigh(votes: &mut [f64], variances: &mut [f64], balance: &[f64]) {
         places().for_each(|place| votes[place] -= mean);
         *variance = places().map(|place| rates[place] * votes[place] * votes[place]).sum();
     }
+    rates
 }
 
 /// Sums of what `add` adds for each pattern: it is given the votes, their count and the probabilities of the classes.

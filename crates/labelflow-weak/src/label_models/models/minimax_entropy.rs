@@ -9,7 +9,8 @@
 //! ```
 //!
 //! It stops when no p[i](c) changes by as much as the tolerance. Each round raises (never lowers) the penalised
-//! log-likelihood with Y summed out. Abstentions are missing votes; or one more answer l, with [`MissingVotes::Answer`]. For fixed p the problem falls apart into one concave
+//! log-likelihood with Y summed out. Abstentions are missing votes, or one more answer l with [`MissingVotes::Answer`]. For fixed p the problem falls
+//! apart into one concave
 //! problem for each labeler and class, and one for each row and class: all of them are solved side by side.
 //!
 //! Rows with the same votes begin alike and get the same updates, so they keep the same τ and p for ever. The fit works on
