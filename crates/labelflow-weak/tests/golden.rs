@@ -61,7 +61,8 @@ fn snorkel_gives_the_same_label_model() {
     }
     for case in cases::<Case>(include_str!("golden/snorkel_label_model.json")) {
         let signals = signals(&case.votes, case.n_classes);
-        let fitted = case.settings.fit(&signals).expect("the settings are fit for use");
+        let model = SnorkelLabelModel { tempered: false, ..case.settings };
+        let fitted = model.fit(&signals).expect("the settings are fit for use");
         let labels = fitted.predict_proba(&signals).expect("the signals are those of the fit");
         assert_same_labels(&case.name, &labels, &case.probabilities);
         assert_near(&case.name, fitted.labeler_weights(), &case.labeler_weights);

@@ -11,16 +11,19 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Label models with other settings than their defaults, for which the laws must hold as well.
-const VARIANTS: [&str; 10] = [
+const VARIANTS: [&str; 13] = [
     r#"{"model": "majority-vote", "share": "winners"}"#,
     r#"{"model": "dawid-skene", "abstentions": "answer"}"#,
     r#"{"model": "dawid-skene", "abstentions": "automatic", "prior_votes": 0}"#,
     r#"{"model": "data-programming", "prior_votes": 0}"#,
+    r#"{"model": "data-programming", "accuracies": "per-class"}"#,
     r#"{"model": "minimax-entropy", "prior_accuracy": 0}"#,
+    r#"{"model": "minimax-entropy", "abstentions": "answer"}"#,
     r#"{"model": "flying-squid", "triplets": "mean", "negative_probabilities": "absolute"}"#,
     r#"{"model": "metal", "l2": 0, "rate_margin": 0.01}"#,
     r#"{"model": "data-programming", "coverage": "coupled"}"#,
     r#"{"model": "flying-squid", "triplets": "median"}"#,
+    r#"{"model": "flying-squid", "one_versus_rest": "softmax", "tempered": false}"#,
     r#"{"model": "performance-guaranteed-vote", "min_size": 3}"#,
 ];
 
@@ -149,6 +152,67 @@ fn permuting_classes_permutes_the_columns() {
         let columns = [1, 2, 0];
         assert_close(name, &model.label(&permuted), model.label(&signals).values().select(Axis(1), &columns));
     });
+}
+
+#[test]
+fn tempering_changes_no_class() {
+    // Labelers repeat each other: the second and third say what the first says.
+    let mut bytes = problem(7);
+    let first = bytes.column(0).to_owned();
+    (1..3).for_each(|copy| bytes.column_mut(copy).assign(&first));
+    let signals = votes(bytes, N_CLASSES);
+    let mut n_changed = 0;
+    for model in AnyLabelModel::NAMES.iter().filter_map(|name| AnyLabelModel::from_name(name).ok()) {
+        let mut settings = serde_json::to_value(&model).expect("settings can be written");
+        let Some(tempered) = settings.get_mut("tempered") else { continue };
+        *tempered = false.into();
+        let untempered: AnyLabelModel = serde_json::from_value(settings).expect("settings of a label model");
+        let labels = |model: &AnyLabelModel| label(model, &signals).expect("the signals are fit for use");
+        let (with, without) = (labels(&model), labels(&untempered));
+        assert_eq!(with.argmax(), without.argmax(), "{}", model.name());
+        n_changed += usize::from(with != without);
+    }
+    assert!(n_changed >= 5, "{n_changed}");
+}
+
+/// Thirty rules, fifteen for each class, that find a twentieth of the rows of their class and, of those for class 1, one row of class 0 in a
+/// hundred. One row in ten is of class 1. Rows without a vote are left out.
+fn rules_of_a_rare_class(seed: u64) -> (Array2<u8>, Vec<usize>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut bytes, mut truth) = (Vec::new(), Vec::new());
+    for _ in 0..1500 {
+        let class = usize::from(rng.random_bool(0.1));
+        let row: Vec<u8> = (0..30)
+            .map(|rule| {
+                let own = rule % 2;
+                let rate = if own == class { 0.05 } else { [0.02, 0.005][own] };
+                if rng.random_bool(rate) { own as u8 } else { ABSTAIN }
+            })
+            .collect();
+        if row.iter().any(|&vote| vote != ABSTAIN) {
+            bytes.extend(row);
+            truth.push(class);
+        }
+    }
+    (Array2::from_shape_vec((truth.len(), 30), bytes).expect("thirty votes a row"), truth)
+}
+
+#[test]
+fn a_rare_class_misleads_no_model_that_learns_from_votes() {
+    for seed in 0..3 {
+        let (bytes, truth) = rules_of_a_rare_class(seed);
+        let signals = votes(bytes, 2);
+        let accuracy = |name: &str| {
+            let model = AnyLabelModel::from_name(name).expect("a name of the registry");
+            let classes = label(&model, &signals).expect("the signals are fit for use").argmax();
+            let n_right = classes.iter().zip(&truth).filter(|(found, class)| found == class).count();
+            n_right as f64 / truth.len() as f64
+        };
+        let majority = accuracy("majority-vote");
+        for name in ["dawid-skene", "data-programming", "flying-squid", "minimax-entropy", "metal", "snorkel"] {
+            assert!(accuracy(name) > majority - 0.02, "{name}, seed {seed}: {}, {majority}", accuracy(name));
+        }
+    }
 }
 
 #[test]

@@ -13,13 +13,22 @@
 //! for, once it knows how often votes are wrong; it needs few rows, and misleads where labelers err more often in one
 //! class. Dawid-Skene needs more rows and does not. The criterion asks the votes which one to believe.
 //!
-//! Two rules for votes that cannot tell:
+//! Labelers that vote for one class only, as keyword rules do, are left out. Their votes are the same whatever the balance, and their
+//! silence is no safe guide: Dawid-Skene reads it well where labelers are independent, but takes the rows on which no rule fires for
+//! the class whose rules fire less often.
 //!
-//! - Labelers that vote for one class only, as keyword rules do, are left out. Their votes are the same whatever the
-//!   balance, and their silence is no safe guide: Dawid-Skene reads it well where labelers are independent, but takes the
-//!   rows on which no rule fires for the class whose rules fire less often.
-//! - If no row has votes of three of the other labelers, the balance is uniform. Two labelers agree as often on a rare
-//!   class when they are good as on equal classes when they are less so.
+//! If no row has votes of three of the other labelers, these cannot tell: two labelers agree as often on a rare class when they are good as
+//! on equal classes when they are less so. Then those of one class are asked after all. The rarer their class is, the more often they vote
+//! together:
+//!
+//! ```text
+//! balance   π(c) ∝ (expected(c) + 5 r) / (together(c) + 5),   r = Σ expected / Σ together
+//! with      together(c)  pairs of votes by labelers of class c on the same row
+//!           expected(c)  as many as there would be if they voted on rows of any class
+//! ```
+//!
+//! Where they vote on rows of their class alone this is exact: together(c) is expected(c) / π(c). Rows without votes change nothing, nor does
+//! what makes labelers of all classes vote together alike. Unless two classes have such pairs, the balance is uniform.
 //!
 //! G. Schwarz, *Estimating the dimension of a model*, 1978.
 
@@ -27,7 +36,8 @@ use serde::{Deserialize, Serialize};
 
 use super::one_coin::OneCoinFit;
 use crate::label_models::{DawidSkene, LabelModel, SignalShape};
-use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals};
+use crate::numerics::normalize_weights;
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, cast_votes};
 use crate::{Error, Result, ensure};
 
 /// Rounds after which an estimate is good enough to be used inside another model.
@@ -35,14 +45,16 @@ const MAX_ITERATIONS: usize = 1000;
 const TOLERANCE: f64 = 1e-6;
 /// Fewer labelers leave open whether they agree because they are good or because one class is common.
 const MIN_VOTES: usize = 3;
+/// So many pairs of votes of each class are taken to be as frequent as those of all classes are.
+const PRIOR_PAIRS: f64 = 5.0;
 
 /// How common each class is. In files: `"estimated"`, `"uniform"`, or a list of probabilities.
 ///
 /// The estimate is the class balance of the one-coin model (each labeler has one accuracy) or of [`DawidSkene`] (each has
 /// a confusion matrix), whichever Schwarz's criterion prefers, with one row added to each class so that none is zero.
-/// Labelers that vote for one class only, as keyword rules do, say nothing of it and are left out. Where no row has votes
-/// of three of the others, the votes cannot tell, and the balance is uniform. [`DawidSkene`] itself needs no such estimate:
-/// it learns the balance with everything else.
+/// Labelers that vote for one class only, as keyword rules do, are left out. Where no row has votes of three of the others, those of one class tell the
+/// balance instead: the rarer their class is, the more often they vote together. If they never do, the balance is uniform.
+/// [`DawidSkene`] itself needs no such estimate: it learns the balance with everything else.
 ///
 /// ```
 /// use labelflow_weak::label_models::ClassBalance;
@@ -113,9 +125,13 @@ pub(crate) fn uniform(n_classes: usize) -> Vec<f64> {
     vec![1.0 / n_classes as f64; n_classes]
 }
 
-/// Whether the votes say how common the classes are: some row has votes of three labelers that vote for several classes.
-/// The estimate is uniform otherwise.
-pub(crate) fn votes_tell_balance(patterns: &VotePatterns, n_classes: usize) -> bool {
+/// Whether the votes say how common the classes are. The estimate is uniform otherwise.
+pub(crate) fn votes_tell_balance(patterns: &VotePatterns, shape: SignalShape) -> bool {
+    votes_of_three(patterns, shape.n_classes) || RulePairs::of(patterns, shape).tell_balance()
+}
+
+/// Whether some row has votes of three labelers that vote for several classes.
+fn votes_of_three(patterns: &VotePatterns, n_classes: usize) -> bool {
     let n_classes_voted_for = patterns.n_classes_voted_for(n_classes);
     let n_votes = |votes: &[u8]| {
         let votes = votes.iter().zip(&n_classes_voted_for);
@@ -124,9 +140,65 @@ pub(crate) fn votes_tell_balance(patterns: &VotePatterns, n_classes: usize) -> b
     patterns.iter().any(|(votes, _)| n_votes(votes) >= MIN_VOTES)
 }
 
+/// The balance from labelers that vote for one class only.
+pub(crate) fn balance_of_rules(patterns: &VotePatterns, shape: SignalShape) -> Vec<f64> {
+    let pairs = RulePairs::of(patterns, shape);
+    match pairs.tell_balance() {
+        true => never_zero(pairs.balance(), patterns.n_rows()),
+        false => uniform(shape.n_classes),
+    }
+}
+
+/// Pairs of votes on the same row by labelers of one class, for each class.
+struct RulePairs {
+    together: Vec<f64>,
+    expected: Vec<f64>,
+}
+
+impl RulePairs {
+    fn of(patterns: &VotePatterns, shape: SignalShape) -> Self {
+        let SignalShape { n_signals, n_classes } = shape;
+        let n_classes_voted_for = patterns.n_classes_voted_for(n_classes);
+        let is_rule = |signal: usize| n_classes_voted_for[signal] == 1;
+        // Votes of each labeler for each class, then pairs of each class.
+        let n_votes = n_signals * n_classes;
+        let sums = patterns.sum(n_votes + n_classes, |patterns, sums| {
+            let mut on_row = vec![0.0; n_classes];
+            for (votes, count) in patterns {
+                on_row.fill(0.0);
+                for (signal, class) in cast_votes(votes).filter(|(signal, _)| is_rule(*signal)) {
+                    sums[signal * n_classes + class] += count;
+                    sums[n_votes + class] += count * on_row[class];
+                    on_row[class] += 1.0;
+                }
+            }
+        });
+        let (of_labelers, together) = sums.split_at(n_votes);
+        let expected = |class: usize| {
+            let votes = || of_labelers[class..].iter().step_by(n_classes);
+            let (sum, squares) = (votes().sum::<f64>(), votes().map(|n| n * n).sum::<f64>());
+            (sum * sum - squares) / (2.0 * patterns.n_rows())
+        };
+        Self { together: together.to_vec(), expected: (0..n_classes).map(expected).collect() }
+    }
+
+    fn tell_balance(&self) -> bool {
+        self.together.iter().filter(|&&pairs| pairs > 0.0).count() > 1
+    }
+
+    fn balance(&self) -> Vec<f64> {
+        let ratio = self.expected.iter().sum::<f64>() / self.together.iter().sum::<f64>();
+        let classes = self.expected.iter().zip(&self.together);
+        let mut balance: Vec<f64> =
+            classes.map(|(expected, together)| (expected + PRIOR_PAIRS * ratio) / (together + PRIOR_PAIRS)).collect();
+        normalize_weights(&mut balance);
+        balance
+    }
+}
+
 fn estimate(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<f64>> {
-    if !votes_tell_balance(patterns, shape.n_classes) {
-        return Ok(uniform(shape.n_classes));
+    if !votes_of_three(patterns, shape.n_classes) {
+        return Ok(balance_of_rules(patterns, shape));
     }
     let n_classes_voted_for = patterns.n_classes_voted_for(shape.n_classes);
     let chosen: Vec<usize> = (0..shape.n_signals).filter(|&signal| n_classes_voted_for[signal] > 1).collect();
@@ -173,7 +245,7 @@ fn one_coin(patterns: &VotePatterns, shape: SignalShape) -> (Vec<f64>, f64) {
 }
 
 /// The balance with one row more in each class.
-fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
+pub(crate) fn never_zero(balance: Vec<f64>, n_rows: f64) -> Vec<f64> {
     let n_classes = balance.len() as f64;
     balance.into_iter().map(|p| (n_rows * p + 1.0) / (n_rows + n_classes)).collect()
 }
@@ -214,7 +286,6 @@ mod tests {
     #[test]
     fn keyword_rules_are_left_out() {
         let rules = Planted::keywords(2000, &[0, 0, 1, 1], 0.5, 0.05, 3);
-        assert_eq!(ClassBalance::Estimated.resolve(&rules.signals).unwrap(), [0.5, 0.5]);
         // Beside labelers that vote for both classes they change nothing.
         let problem = Planted::unequal(2000, &[0.8, 0.2], 4);
         let (votes, rules) = (problem.signals.votes(), rules.signals.votes());
@@ -223,6 +294,29 @@ mod tests {
         let expected = ClassBalance::Estimated.resolve(&problem.signals).unwrap();
         assert_abs_diff_eq!(expected[0], 0.8, epsilon = 0.04);
         assert_eq!(ClassBalance::Estimated.resolve(&both).unwrap(), expected);
+    }
+
+    #[test]
+    fn rules_of_a_rare_class_vote_together_more_often() {
+        // Each finds a third of its class; one vote in twenty of those for class 1 is wrong.
+        let problem = Planted::rules(20_000, &[0.9, 0.1], &[0, 0, 0, 1, 1, 1], &[0.002, 0.002], 1);
+        let balance = ClassBalance::Estimated.resolve(&problem.signals).unwrap();
+        assert_abs_diff_eq!(balance[1], 0.1, epsilon = 0.02);
+        // Rows without votes change nothing but the row that is added to each class.
+        let votes = problem.signals.votes();
+        let spoken: Vec<usize> =
+            (0..votes.n_rows()).filter(|&row| votes.row_bytes(row).iter().any(|&vote| vote != ABSTAIN)).collect();
+        assert!(spoken.len() < votes.n_rows());
+        let spoken = Votes::from_bytes(votes.bytes().select(Axis(0), &spoken), 2).unwrap();
+        let of_spoken = ClassBalance::Estimated.resolve(&WeakSignals::from_votes(spoken).unwrap()).unwrap();
+        assert_abs_diff_eq!(&of_spoken[..], &balance[..], epsilon = 1e-3);
+    }
+
+    #[test]
+    fn rules_that_never_vote_together_tell_nothing() {
+        // Those of class 0 do, those of class 1 do not.
+        let votes = array![[0, 0, -1, -1], [0, -1, 1, -1], [-1, 0, -1, 1], [0, 0, -1, -1]];
+        assert_eq!(ClassBalance::Estimated.resolve(&signals(votes, 2)).unwrap(), [0.5, 0.5]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod any_label_model;
 pub(crate) mod class_balance;
+mod class_coins;
 mod known_labels;
 mod known_of_labelers;
 mod label_model;
@@ -19,6 +20,7 @@ pub(crate) mod overlaps;
 #[cfg(test)]
 pub(crate) mod planted;
 pub(crate) mod signal_shape;
+mod tempering;
 
 pub use class_balance::ClassBalance;
 pub use known_labels::KnownLabels;

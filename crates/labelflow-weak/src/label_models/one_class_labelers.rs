@@ -7,20 +7,51 @@
 //! ```text
 //! agreement   share of their votes on its rows that are for its class, the votes of a row sharing one, over n rows
 //! chance      share of all their votes that are for its class
-//! accuracy    0.7 unless  agreement + 2 standard errors < chance + 0.1 (1 − chance);   then 1 / k: it is not heard
+//! heard       unless  agreement + 2 standard errors < chance + 0.1 (1 − chance)
+//! right       the larger of 0.55 and p + g (1 − p) if it is heard, else p,   p: how common its class is,  g = (0.7 − 1/k) / (1 − 1/k)
 //! ```
+//!
+//! So a vote of one that is heard is right 7 times in 10 where classes are equally common, more often for a common class and less often for a rare
+//! one, but more often than not: alone it makes its class the most probable one, whatever the class balance.
 
 use crate::label_models::SignalShape;
 use crate::votes::{VotePatterns, cast_votes};
 
 /// How often votes are right of labelers of whom nothing is known.
 pub(crate) const PRIOR_ACCURACY: f64 = 0.7;
+/// A vote for a class is right at least this often, however rare the class.
+const LEAST_RIGHT: f64 = 0.55;
 /// Less of what lies between chance and certainty is no agreement.
 const LEAST_AGREEMENT: f64 = 0.1;
 const STANDARD_ERRORS: f64 = 2.0;
+/// No class is taken to be rarer, lest a vote for it count without end.
+const RAREST: f64 = 1e-6;
 
-/// The accuracy that is taken for granted of each labeler that votes for one class only; nothing for the others, `[n_signals]`.
-pub(crate) fn one_class_accuracies(patterns: &VotePatterns, shape: SignalShape) -> Vec<Option<f64>> {
+/// A labeler that votes for one class only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct OneClassLabeler {
+    class: usize,
+    is_heard: bool,
+}
+
+impl OneClassLabeler {
+    /// The accuracy α for which its vote is right as often as said above: it votes for a class with probability α if that is the true one, and with
+    /// (1 − α) / (k − 1) otherwise.
+    pub(crate) fn accuracy(self, class_balance: &[f64]) -> f64 {
+        let n_classes = class_balance.len() as f64;
+        if !self.is_heard {
+            return 1.0 / n_classes;
+        }
+        let p = class_balance[self.class].clamp(RAREST, 1.0 - RAREST);
+        let gain = (PRIOR_ACCURACY - 1.0 / n_classes) / (1.0 - 1.0 / n_classes);
+        let right = LEAST_RIGHT.max(p + gain * (1.0 - p));
+        let odds = right / (1.0 - right) * (1.0 - p) / (p * (n_classes - 1.0));
+        odds / (1.0 + odds)
+    }
+}
+
+/// Each labeler that votes for one class only; nothing for the others, `[n_signals]`.
+pub(crate) fn one_class_labelers(patterns: &VotePatterns, shape: SignalShape) -> Vec<Option<OneClassLabeler>> {
     let SignalShape { n_signals, n_classes } = shape;
     let n_classes_voted_for = patterns.n_classes_voted_for(n_classes);
     if !n_classes_voted_for.contains(&1) {
@@ -51,7 +82,7 @@ pub(crate) fn one_class_accuracies(patterns: &VotePatterns, shape: SignalShape) 
     let n_votes: f64 = votes_for.iter().sum();
     let coverages = patterns.coverages();
     let n_rows = patterns.n_rows();
-    let accuracy = |signal: usize| {
+    let labeler = |signal: usize| {
         let sums = &of_labelers[3 * signal..3 * signal + 3];
         let class = (sums[0] / (coverages[signal] * n_rows)).round() as usize;
         let chance = if n_votes > 0.0 { votes_for[class] / n_votes } else { 0.0 };
@@ -59,28 +90,49 @@ pub(crate) fn one_class_accuracies(patterns: &VotePatterns, shape: SignalShape) 
         let agreement = if n > 0.0 { sums[2] / n } else { 1.0 };
         let error = STANDARD_ERRORS * (0.25 / n.max(1.0)).sqrt();
         let is_heard = agreement + error >= chance + LEAST_AGREEMENT * (1.0 - chance);
-        if is_heard { PRIOR_ACCURACY } else { 1.0 / n_classes as f64 }
+        OneClassLabeler { class, is_heard }
     };
     let of_one_class = n_classes_voted_for.iter().enumerate();
-    of_one_class.map(|(signal, n)| (*n == 1).then(|| accuracy(signal))).collect()
+    of_one_class.map(|(signal, n)| (*n == 1).then(|| labeler(signal))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use ndarray::{Axis, concatenate};
 
+    use approx::assert_abs_diff_eq;
+
     use super::*;
+    use crate::label_models::class_balance::uniform;
     use crate::label_models::planted::Planted;
     use crate::votes::{Votes, WeakSignals};
 
     fn accuracies(signals: &WeakSignals) -> Vec<Option<f64>> {
-        one_class_accuracies(&VotePatterns::of(&signals.votes()), SignalShape::of(signals))
+        let labelers = one_class_labelers(&VotePatterns::of(&signals.votes()), SignalShape::of(signals));
+        let balance = uniform(signals.n_classes());
+        labelers.into_iter().map(|labeler| labeler.map(|labeler| labeler.accuracy(&balance))).collect()
     }
 
     #[test]
     fn rules_that_others_confirm_are_heard() {
         let rules = Planted::keywords(2000, &[0, 0, 1, 1], 0.5, 0.05, 3);
-        assert_eq!(accuracies(&rules.signals), [Some(PRIOR_ACCURACY); 4]);
+        for accuracy in accuracies(&rules.signals) {
+            assert_abs_diff_eq!(accuracy.unwrap(), PRIOR_ACCURACY, epsilon = 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_vote_for_a_rare_class_is_right_more_often_than_not() {
+        let balance = [0.949, 0.05, 0.001];
+        let probability = |class: usize| {
+            let accuracy = OneClassLabeler { class, is_heard: true }.accuracy(&balance);
+            let [own, others] = [balance[class] * accuracy, (1.0 - balance[class]) * (1.0 - accuracy) / 2.0];
+            own / (own + others)
+        };
+        assert_abs_diff_eq!(probability(2), 0.55045, epsilon = 1e-12);
+        // 0.55 of the way from chance to certainty.
+        assert_abs_diff_eq!(probability(0), 0.949 + 0.55 * 0.051, epsilon = 1e-12);
+        assert_eq!(OneClassLabeler { class: 0, is_heard: false }.accuracy(&balance), 1.0 / 3.0);
     }
 
     #[test]
@@ -96,6 +148,8 @@ mod tests {
     #[test]
     fn a_rule_that_votes_alone_is_heard_and_one_that_never_votes_is_none() {
         let alone = crate::label_models::planted::signals(ndarray::array![[0, -1, 1], [0, -1, 0]], 2);
-        assert_eq!(accuracies(&alone), [Some(PRIOR_ACCURACY), None, None]);
+        let found = accuracies(&alone);
+        assert_abs_diff_eq!(found[0].unwrap(), PRIOR_ACCURACY, epsilon = 1e-12);
+        assert_eq!(found[1..], [None, None]);
     }
 }

@@ -13,14 +13,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::class_balance::uniform;
-use super::one_class_labelers::{PRIOR_ACCURACY, one_class_accuracies};
+use super::one_class_labelers::{OneClassLabeler, PRIOR_ACCURACY, one_class_labelers};
 use crate::label_models::SignalShape;
 use crate::numerics::{largest_change, normalize_logs, normalize_weights};
 use crate::stop_reason::{StopReason, until_settled};
 use crate::votes::{VotePatterns, cast_votes};
 
 /// A labeler is never held to be right or wrong for certain: its word would outweigh all others.
-const ACCURACIES: (f64, f64) = (0.01, 0.99);
+pub(crate) const ACCURACIES: (f64, f64) = (0.01, 0.99);
 
 /// Class balance π and accuracies α.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,13 +84,12 @@ impl OneCoinFit<'_> {
     /// The model, and the log-likelihood at the beginning of each round.
     pub(crate) fn run(&self) -> (OneCoin, Vec<f64>, StopReason) {
         let held = match self.prior_votes > 0.0 {
-            true => one_class_accuracies(self.patterns, self.shape),
+            true => one_class_labelers(self.patterns, self.shape),
             false => vec![None; self.shape.n_signals],
         };
-        let mut model = OneCoin {
-            class_balance: self.class_balance.map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec),
-            accuracies: held.iter().map(|accuracy| accuracy.unwrap_or(PRIOR_ACCURACY)).collect(),
-        };
+        let class_balance = self.class_balance.map_or_else(|| uniform(self.shape.n_classes), <[f64]>::to_vec);
+        let first = |held: &Option<OneClassLabeler>| held.map_or(PRIOR_ACCURACY, |held| held.accuracy(&class_balance));
+        let mut model = OneCoin { accuracies: held.iter().map(first).collect(), class_balance };
         let (log_likelihoods, stop) = until_settled(self.max_iterations, self.tolerance, || {
             let (log_likelihood, next) = self.round(&model, &held);
             let change = largest_change(&next.accuracies, &model.accuracies)
@@ -102,7 +101,7 @@ impl OneCoinFit<'_> {
     }
 
     /// The log-likelihood of a model, and the model after one round.
-    fn round(&self, model: &OneCoin, held: &[Option<f64>]) -> (f64, OneCoin) {
+    fn round(&self, model: &OneCoin, held: &[Option<OneClassLabeler>]) -> (f64, OneCoin) {
         let SignalShape { n_signals, n_classes } = self.shape;
         let weights = model.weights();
         // Expected right votes and votes of each labeler, rows of each class, log-likelihood.
@@ -120,13 +119,16 @@ impl OneCoinFit<'_> {
             }
         });
         let (of_labelers, rest) = sums.split_at(2 * n_signals);
-        let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies);
+        let class_balance = self.next_balance(&rest[..n_classes]);
+        let accuracies = of_labelers.chunks_exact(2).zip(&model.accuracies).zip(held);
         let next = OneCoin {
-            class_balance: self.next_balance(&rest[..n_classes]),
             accuracies: accuracies
-                .zip(held)
-                .map(|((sums, &before), held)| held.unwrap_or_else(|| self.next_accuracy(sums, before)))
+                .map(|((sums, &before), held)| match held {
+                    Some(held) => held.accuracy(&class_balance),
+                    None => self.next_accuracy(sums, before),
+                })
                 .collect(),
+            class_balance,
         };
         (rest[n_classes], next)
     }

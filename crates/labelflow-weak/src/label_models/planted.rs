@@ -63,6 +63,15 @@ impl Planted {
         })
     }
 
+    /// Rules that speak for one class each, on a third of its rows and on so large a share of the others, `miss[class]`.
+    pub(crate) fn rules(n_rows: usize, balance: &[f64], speaks_for: &[u8], miss: &[f64], seed: u64) -> Self {
+        Self::generate(n_rows, balance, speaks_for.len(), seed, |truth, signal, rng| {
+            let class = speaks_for[signal];
+            let rate = if truth == class { 1.0 / 3.0 } else { miss[usize::from(class)] };
+            if rng.random_bool(rate) { class } else { ABSTAIN }
+        })
+    }
+
     /// Ten labelers with coverages from 0.3 to 0.7 and accuracies from 0.55 to 0.85 in no common order, whose errors are
     /// spread evenly over the wrong classes; classes as common as `balance` says.
     pub(crate) fn unequal(n_rows: usize, balance: &[f64], seed: u64) -> Self {

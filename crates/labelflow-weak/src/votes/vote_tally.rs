@@ -128,7 +128,7 @@ impl VoteTally {
         let accuracies: Vec<f64> = self.learned_accuracies().into_iter().flatten().collect();
         warnings.extend(worse_than_chance(&accuracies, self.classes.len()));
         if let Some((model, counted)) = fitted {
-            let tells_balance = || votes_tell_balance(&counted.patterns, counted.n_classes());
+            let tells_balance = || votes_tell_balance(&counted.patterns, counted.shape());
             warnings.extend(doubts_of_fit(model, accuracies.len(), tells_balance));
         }
         warnings

@@ -14,6 +14,8 @@ class DataProgramming(LabelModel):
     ----------
     coverage : {"separate", "coupled"}, default="separate"
         Whether a labeler's coverage and accuracy have separate parameters or share one.
+    accuracies : {"chosen", "per-labeler", "per-class"}, default="chosen"
+        One accuracy for each labeler, or one for each class too; "chosen": by the votes. Published: "per-labeler".
     prior_votes : float, default=20.0
         So many votes of each labeler are taken to be right 7 times in 10, and all votes of labelers of one class;
         published: 0. Not in the coupled form.
@@ -25,6 +27,8 @@ class DataProgramming(LabelModel):
         It stops when no parameter changes by more, or no entry of the gradient is larger.
     regularization : float, default=0.1
         The strength of the regularization of the weights towards one, in the coupled form only.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

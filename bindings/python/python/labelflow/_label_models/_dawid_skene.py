@@ -25,6 +25,8 @@ class DawidSkene(LabelModel):
         So many votes of each labeler in each class are taken to be right as often as all of its votes; published: 0.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
         The class balance: estimated from the votes alone, the same for all classes, or given.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

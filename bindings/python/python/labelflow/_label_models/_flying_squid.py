@@ -19,8 +19,10 @@ class FlyingSquid(LabelModel):
         The class balance: estimated from the votes alone, the same for all classes, or given.
     negative_probabilities : {"bounded", "absolute", "clamped"}, default="bounded"
         How negative estimates of probabilities are treated; published: "absolute".
-    one_versus_rest : {"softmax", "shares"}, default="softmax"
-        How classes are combined when there are more than two.
+    one_versus_rest : {"shares", "softmax"}, default="shares"
+        How classes are combined when there are more than two; published: "softmax".
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

@@ -27,6 +27,8 @@ class MeTaL(LabelModel):
     rate_margin : float, default=None
         The distance that rates keep from 0 and 1. None: a tenth of how often the labeler casts the vote, at most 0.01;
         published: 0.01.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     init_scale : float, default=None
         The factor on the initial guess. None: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0

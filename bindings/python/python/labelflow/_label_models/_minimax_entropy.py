@@ -19,6 +19,8 @@ class MinimaxEntropy(LabelModel):
         over the mean number of votes per row.
     prior_accuracy : float, default=0.7
         How often votes are right before anything is learned, and those of labelers of one class; published: 0, for chance.
+    abstentions : {"silence", "answer"}, default="silence"
+        Whether abstentions say nothing or are one more answer, for every labeler.
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
         The class balance: estimated from the votes alone, the same for all classes, or given.
     max_iterations : int, default=50
@@ -29,6 +31,8 @@ class MinimaxEntropy(LabelModel):
         The largest number of L-BFGS steps for one labeler or row, in each round.
     inner_tolerance : float, default=1e-3
         The largest entry of the gradient at which L-BFGS stops.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

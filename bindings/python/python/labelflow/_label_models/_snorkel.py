@@ -35,6 +35,8 @@ class SnorkelLabelModel(LabelModel):
         The initial guess of the accuracy of each labeler's votes.
     rate_margin : float, default=None
         The distance that rates keep from 0 and 1. None: one over the number of rows, rounded down to a power of ten.
+    tempered : bool, default=True
+        Whether labels are made less sure where the votes show that labelers err together; published: False.
     init_scale : float, default=1.0
         The factor on the initial guess. None, as in Snorkel: drawn between 0 and 1.
     random_state : int, generator of numpy or None, default=0

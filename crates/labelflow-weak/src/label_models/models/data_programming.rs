@@ -20,7 +20,8 @@
 //! That tool followed sampled gradients; here they are exact. With two classes a labeler's coverage is then at least two
 //! thirds, which misfits rules that seldom speak.
 //!
-//! Both forms hold that a labeler errs alike in all classes, and that abstentions say nothing of the class. Rules that
+//! Both forms hold that a labeler errs alike in all classes, and that abstentions say nothing of the class. By default the first form has an
+//! accuracy for each class (`class_coins.rs`) where the votes say that labelers do not. Rules that
 //! vote for one class only break this: their votes fit best if all rows are of one class, and the accuracies may run there.
 //!
 //! Deviation: by default accuracies of such rules are not learned (`one_class_labelers.rs`), and those of the others are drawn towards 0.7 as by 20
@@ -28,9 +29,12 @@
 //!
 //! A. Ratner, C. De Sa, S. Wu, D. Selsam and C. Ré, *Data programming: creating large training sets, quickly*, 2016.
 
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::one_coin::{OneCoin, OneCoinFit};
+use crate::label_models::class_coins::{ClassCoins, ClassCoinsFit, ClassWeights};
+use crate::label_models::one_coin::{OneCoin, OneCoinFit, VoteWeights};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, normalize_logs};
 use crate::rows::SoftLabels;
@@ -55,6 +59,19 @@ pub enum Coverage {
     Coupled,
 }
 
+/// Whether labelers are right as often in every class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accuracies {
+    /// One accuracy for each labeler; or one for each class, if these explain the votes so much better that Schwarz's criterion prefers them.
+    #[default]
+    Chosen,
+    /// One accuracy for each labeler, as published.
+    PerLabeler,
+    /// One accuracy for each labeler and class.
+    PerClass,
+}
+
 /// Data programming with labelers that are independent given the class. Probabilities are rounded to votes first.
 ///
 /// ```
@@ -74,6 +91,8 @@ pub enum Coverage {
 pub struct DataProgramming {
     /// How coverage enters the model. Default: separate.
     pub coverage: Coverage,
+    /// Whether labelers are right as often in every class. Not in the coupled form. Default: chosen by the votes; published: per labeler.
+    pub accuracies: Accuracies,
     /// So many votes of each labeler are taken to be right 7 times in 10, and all votes of labelers that vote for one class only. With 0, as
     /// published, these learn as the others do, and may draw all rows to their class. Not in the coupled form. Default: 20.
     pub prior_votes: f64,
@@ -89,17 +108,21 @@ pub struct DataProgramming {
     pub tolerance: f64,
     /// The pull of the weights towards one, in the coupled form only. Default: 0.1.
     pub regularization: f64,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for DataProgramming {
     fn default() -> Self {
         Self {
             coverage: Coverage::default(),
+            accuracies: Accuracies::default(),
             prior_votes: 20.0,
             class_balance: ClassBalance::default(),
             max_iterations: 1000,
             tolerance: 1e-8,
             regularization: 0.1,
+            tempered: true,
         }
     }
 }
@@ -110,6 +133,26 @@ impl DataProgramming {
         check_not_negative(&[("tolerance", self.tolerance), ("regularization", self.regularization)])?;
         check_not_negative(&[("prior_votes", self.prior_votes)])?;
         self.class_balance.check(n_classes)
+    }
+
+    /// The accuracies of each class, if they are wanted: always, or where they are worth it.
+    fn fit_classes(
+        &self,
+        patterns: &VotePatterns,
+        shape: SignalShape,
+        start: &OneCoin,
+        log_likelihood: f64,
+    ) -> Option<(ClassCoins, Vec<f64>, StopReason)> {
+        if self.coverage == Coverage::Coupled || self.accuracies == Accuracies::PerLabeler {
+            return None;
+        }
+        let n_classes_voted_for = patterns.n_classes_voted_for(shape.n_classes);
+        let learns: Vec<bool> = n_classes_voted_for.iter().map(|&n| n > 1 || self.prior_votes == 0.0).collect();
+        let Self { prior_votes, max_iterations, tolerance, .. } = *self;
+        let fit = ClassCoinsFit { patterns, shape, start, learns: &learns, prior_votes, max_iterations, tolerance };
+        let fitted = fit.run();
+        let gain = fitted.1.last().copied().unwrap_or(log_likelihood) - log_likelihood;
+        (self.accuracies == Accuracies::PerClass || fit.is_worth(gain)).then_some(fitted)
     }
 
     fn fit_coupled(
@@ -144,7 +187,7 @@ impl LabelModel for DataProgramming {
         counted.check_any_vote()?;
         let balance = self.class_balance.resolve_counts(counted)?;
         let coverages = patterns.coverages();
-        let (model, log_likelihoods, stop) = match self.coverage {
+        let (model, mut log_likelihoods, mut stop) = match self.coverage {
             Coverage::Separate => {
                 let Self { prior_votes, max_iterations, tolerance, .. } = *self;
                 let class_balance = Some(&balance[..]);
@@ -152,11 +195,20 @@ impl LabelModel for DataProgramming {
             }
             Coverage::Coupled => self.fit_coupled(patterns, shape, balance),
         };
-        Ok(FittedDataProgramming { shape, model, coverages, log_likelihoods, stop })
+        let last = log_likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let of_classes = self.fit_classes(patterns, shape, &model, last).map(|(of_classes, rounds, end)| {
+            log_likelihoods.extend(rounds);
+            stop = end;
+            of_classes
+        });
+        let weights = Weights::of(&model, of_classes.as_ref());
+        let label = |_: usize, votes: &[u8], posterior: &mut [f64]| weights.posterior(votes, posterior);
+        let tempering = if self.tempered { Tempering::learned(patterns, shape, label) } else { Tempering::default() };
+        Ok(FittedDataProgramming { shape, model, of_classes, tempering, coverages, log_likelihoods, stop })
     }
 
     fn as_published(self) -> Self {
-        Self { prior_votes: 0.0, ..self }
+        Self { accuracies: Accuracies::PerLabeler, prior_votes: 0.0, tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -169,6 +221,11 @@ impl LabelModel for DataProgramming {
 pub struct FittedDataProgramming {
     shape: SignalShape,
     model: OneCoin,
+    /// Accuracies for each class, if they were chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_classes: Option<ClassCoins>,
+    #[serde(default)]
+    tempering: Tempering,
     /// How often each labeler votes, `[n_signals]`.
     pub coverages: Vec<f64>,
     /// The log-likelihood at the beginning of each round: of the votes, given who votes. With coupled coverage: one value,
@@ -184,25 +241,60 @@ impl FittedDataProgramming {
         &self.model.class_balance
     }
 
-    /// How often each labeler is right where it votes, `[n_signals]`.
+    /// How often each labeler is right where it votes, `[n_signals]`, whatever the class.
     pub fn accuracies(&self) -> &[f64] {
         &self.model.accuracies
     }
 
+    /// How often each labeler is right in each class where it votes, `[n_signals, n_classes]`, if that was learned.
+    pub fn accuracies_in_classes(&self) -> Option<ArrayView2<'_, f64>> {
+        let SignalShape { n_signals, n_classes } = self.shape;
+        let of_classes = self.of_classes.as_ref()?;
+        ArrayView2::from_shape((n_signals, n_classes), &of_classes.accuracies).ok()
+    }
+
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
+        self.tempering.check()?;
         self.shape.check_list("class_balance", self.model.class_balance.len(), &[n_classes])?;
         self.shape.check_list("accuracies", self.model.accuracies.len(), &[n_signals])?;
+        if let Some(of_classes) = &self.of_classes {
+            self.shape.check_list("of_classes", of_classes.accuracies.len(), &[n_signals, n_classes])?;
+        }
         self.shape.check_list("coverages", self.coverages.len(), &[n_signals])
     }
 }
 
 impl FittedLabelModel for FittedDataProgramming {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        let weights = self.model.weights();
+        let weights = Weights::of(&self.model, self.of_classes.as_ref());
         self.shape.label_votes(signals, |votes, posterior| {
             weights.posterior(votes, posterior);
+            self.tempering.apply(votes, posterior);
         })
+    }
+}
+
+/// With one accuracy for each labeler, or one for each class too.
+enum Weights {
+    Alike(VoteWeights),
+    OfClasses(ClassWeights),
+}
+
+impl Weights {
+    fn of(model: &OneCoin, of_classes: Option<&ClassCoins>) -> Self {
+        match of_classes {
+            Some(of_classes) => Self::OfClasses(of_classes.weights(&model.class_balance)),
+            None => Self::Alike(model.weights()),
+        }
+    }
+
+    /// Writes P(Y | votes).
+    fn posterior(&self, votes: &[u8], posterior: &mut [f64]) {
+        match self {
+            Self::Alike(weights) => weights.posterior(votes, posterior),
+            Self::OfClasses(weights) => weights.posterior(votes, posterior),
+        };
     }
 }
 
@@ -326,6 +418,37 @@ mod tests {
     }
 
     #[test]
+    fn labelers_that_lean_to_a_class_get_accuracies_of_classes() {
+        // Some lean to class 0, others to class 1.
+        let leaning =
+            |class: usize, seed| Planted::asymmetric(2000, &[0.5, 0.5], &[[0.95, 0.5], [0.5, 0.95]][class], 4, seed);
+        let problem = leaning(0, 1);
+        let fitted = DataProgramming::default().fit(&problem.signals).unwrap();
+        let found = fitted.accuracies_in_classes().unwrap();
+        found
+            .rows()
+            .into_iter()
+            .for_each(|row| assert_abs_diff_eq!(&row.to_vec()[..], &[0.95, 0.5][..], epsilon = 0.08));
+        let alike = DataProgramming { accuracies: Accuracies::PerLabeler, ..DataProgramming::default() };
+        assert!(accuracy(&DataProgramming::default(), &problem) > accuracy(&alike, &problem) + 0.01);
+        let other = leaning(1, 2);
+        assert!(accuracy(&DataProgramming::default(), &other) > accuracy(&alike, &other) + 0.01);
+        assert!(alike.fit(&problem.signals).unwrap().accuracies_in_classes().is_none());
+        let saved = serde_json::to_string(&fitted).unwrap();
+        assert_eq!(serde_json::from_str::<FittedDataProgramming>(&saved).unwrap(), fitted);
+    }
+
+    #[test]
+    fn labelers_that_err_alike_keep_one_accuracy() {
+        for seed in 0..5 {
+            let problem = Planted::unequal(1000, &[0.65, 0.35], seed);
+            assert!(DataProgramming::default().fit(&problem.signals).unwrap().accuracies_in_classes().is_none());
+            let always = DataProgramming { accuracies: Accuracies::PerClass, ..DataProgramming::default() };
+            assert!(always.fit(&problem.signals).unwrap().accuracies_in_classes().is_some());
+        }
+    }
+
+    #[test]
     fn rules_of_one_class_do_not_end_in_one_class() {
         let problem = Planted::keywords(2000, &[0, 0, 0, 1, 1], 0.4, 0.1, 5);
         let published = DataProgramming::default().as_published();
@@ -334,7 +457,7 @@ mod tests {
         let covered = problem.signals.covered_rows();
         let (signals, truth) = (problem.signals.select_rows(&covered), problem.truth.select_rows(&covered));
         let fitted = DataProgramming::default().fit(&signals).unwrap();
-        assert_eq!(fitted.accuracies(), [0.7; 5]);
+        assert_abs_diff_eq!(fitted.accuracies(), &[0.7; 5][..], epsilon = 0.01);
         let found = truth.accuracy(&fitted.predict_proba(&signals).unwrap().argmax());
         assert!(found > 0.7, "{found}");
     }

@@ -16,8 +16,9 @@ use std::borrow::Cow;
 use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::class_balance::uniform;
-use crate::label_models::one_class_labelers::{PRIOR_ACCURACY, one_class_accuracies};
+use crate::label_models::class_balance::balance_of_rules;
+use crate::label_models::one_class_labelers::{OneClassLabeler, PRIOR_ACCURACY, one_class_labelers};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::normalize_logs;
 use crate::rows::SoftLabels;
@@ -32,7 +33,7 @@ use crate::{Result, StopReason};
 pub enum Abstentions {
     /// Nothing. Votes of labelers that only ever vote for one class, which cannot tell how good they are, count as right 7
     /// times in 10, or not at all if other votes on their rows are no more often for that class than elsewhere. Without
-    /// other labelers the class balance is not learned, but uniform.
+    /// other labelers the class balance is not learned, but estimated as said at [`ClassBalance`].
     #[default]
     Silence,
     /// Nothing, except for labelers that only ever vote for one class. Of those the votes alone say nothing, since
@@ -76,6 +77,8 @@ pub struct DawidSkene {
     pub prior_votes: f64,
     /// How common each class is. Default: estimated, which here means learned by the model itself, in each M step.
     pub class_balance: ClassBalance,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for DawidSkene {
@@ -87,6 +90,7 @@ impl Default for DawidSkene {
             abstentions: Abstentions::default(),
             prior_votes: 20.0,
             class_balance: ClassBalance::default(),
+            tempered: true,
         }
     }
 }
@@ -113,8 +117,8 @@ impl DawidSkene {
                 voted_for.into_iter().map(reading).collect()
             }
             Abstentions::Silence => {
-                let held = one_class_accuracies(patterns, shape).into_iter();
-                held.map(|accuracy| accuracy.map_or(Reading::GivenVote, Reading::Held)).collect()
+                let of_one_class = one_class_labelers(patterns, shape).into_iter();
+                of_one_class.map(|labeler| labeler.map_or(Reading::GivenVote, Reading::OneClass)).collect()
             }
         }
     }
@@ -130,9 +134,9 @@ impl DawidSkene {
             false => patterns.without_silence(),
         };
         let none_learns = || patterns.n_classes_voted_for(shape.n_classes).into_iter().all(|n| n <= 1);
-        let cannot_tell = self.abstentions == Abstentions::Silence && none_learns();
-        let class_balance =
-            self.class_balance.fixed(shape.n_classes).or_else(|| cannot_tell.then(|| uniform(shape.n_classes)));
+        let cannot_learn = self.abstentions == Abstentions::Silence && none_learns();
+        let given = self.class_balance.fixed(shape.n_classes);
+        let class_balance = given.or_else(|| cannot_learn.then(|| balance_of_rules(&patterns, shape)));
         Ok(Fit { settings: self, shape, readings, class_balance, patterns: &patterns }.run())
     }
 }
@@ -147,7 +151,7 @@ impl LabelModel for DawidSkene {
     }
 
     fn as_published(self) -> Self {
-        Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, ..self }
+        Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, tempered: false, ..self }
     }
 
     /// It learns the class balance together with the accuracies.
@@ -167,6 +171,8 @@ pub struct FittedDawidSkene {
     answers: Vec<f64>,
     /// Whether an abstention of each labeler is an answer, `[n_signals]`.
     abstention_answers: Vec<bool>,
+    #[serde(default)]
+    tempering: Tempering,
     /// The log-likelihood of the votes at the beginning of each round.
     pub log_likelihoods: Vec<f64>,
     /// Why the fit ended.
@@ -204,13 +210,14 @@ impl FittedDawidSkene {
         let check = |list, found, dimensions: &[usize]| self.shape.check_list(list, found, dimensions);
         check("class_balance", self.class_balance.len(), &[n_classes])?;
         check("answers", self.answers.len(), &[n_signals, n_classes + 1, n_classes])?;
+        self.tempering.check()?;
         check("abstention_answers", self.abstention_answers.len(), &[n_signals])
     }
 }
 
 impl FittedLabelModel for FittedDawidSkene {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.log_parameters().labels(self.shape, signals)
+        self.log_parameters().labels(self.shape, self.tempering, signals)
     }
 }
 
@@ -226,9 +233,17 @@ impl LogParameters {
         Self { class_balance: log(class_balance), answers: log(answers) }
     }
 
-    /// P(Y | votes) of each row.
-    pub(crate) fn labels(&self, shape: SignalShape, signals: &WeakSignals) -> Result<SoftLabels> {
+    /// P(Y | votes) of each row, tempered.
+    pub(crate) fn labels(&self, shape: SignalShape, tempering: Tempering, signals: &WeakSignals) -> Result<SoftLabels> {
         shape.label_votes(signals, |votes, posterior| {
+            self.posterior(votes, posterior);
+            tempering.apply(votes, posterior);
+        })
+    }
+
+    /// What the votes of a fit show of errors that labelers have in common.
+    pub(crate) fn tempering(&self, patterns: &VotePatterns, shape: SignalShape) -> Tempering {
+        Tempering::learned(patterns, shape, |_, votes, posterior| {
             self.posterior(votes, posterior);
         })
     }
@@ -267,8 +282,8 @@ struct Fit<'a> {
 enum Reading {
     /// Its votes, given that it votes.
     GivenVote,
-    /// Its votes, right so often whatever they are.
-    Held(f64),
+    /// Its votes, which are taken to be right as often as those of labelers of one class are.
+    OneClass(OneClassLabeler),
     /// Its votes and abstentions alike.
     AllAnswers,
 }
@@ -290,10 +305,14 @@ impl Fit<'_> {
             (class_balance, answers) = (new_balance, new_answers);
             (counts[counts.len() - 1], change)
         });
+        let logs = LogParameters::new(&class_balance, &answers);
+        let tempering =
+            if self.settings.tempered { logs.tempering(self.patterns, self.shape) } else { Tempering::default() };
         FittedDawidSkene {
             shape: self.shape,
             class_balance,
             answers,
+            tempering,
             abstention_answers: self.readings.iter().map(|reading| *reading == Reading::AllAnswers).collect(),
             log_likelihoods,
             stop,
@@ -337,10 +356,11 @@ impl Fit<'_> {
                     (0..n_classes).for_each(|class| self.normalize_answers(votes, class));
                     abstentions.fill(1.0);
                 }
-                Reading::Held(accuracy) => {
+                Reading::OneClass(labeler) => {
+                    let accuracy = labeler.accuracy(&class_balance);
                     let each = votes.iter_mut().enumerate();
                     let is_right = |place: usize| place / n_classes == place % n_classes;
-                    each.for_each(|(place, p)| *p = share(*accuracy, n_classes, is_right(place)));
+                    each.for_each(|(place, p)| *p = share(accuracy, n_classes, is_right(place)));
                     abstentions.fill(1.0);
                 }
             }

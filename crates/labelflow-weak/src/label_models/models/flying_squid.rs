@@ -28,7 +28,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::label_models::one_class_labelers::one_class_accuracies;
+use crate::label_models::one_class_labelers::{OneClassLabeler, one_class_labelers};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{normalize_logs, normalize_weights};
 use crate::rows::SoftLabels;
@@ -74,11 +75,12 @@ pub enum NegativeProbabilities {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OneVersusRest {
-    /// Softmax of the probabilities, as published. No class gets more than e / (e + k − 1), however sure its model is.
+    /// Each probability divided by their sum.
     #[default]
-    Softmax,
-    /// Each probability divided by their sum. The most probable class is the same.
     Shares,
+    /// Softmax of the probabilities, as published. The most probable class is the same, but none gets more than e / (e + k − 1), however sure its
+    /// model is.
+    Softmax,
 }
 
 /// FlyingSquid for labelers that are independent given the class. Probabilities are rounded to votes first. It needs three
@@ -95,7 +97,7 @@ pub enum OneVersusRest {
 /// assert_eq!(labels.argmax(), [0, 1, 0, 1, 0, 1]);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlyingSquid {
     /// How the estimates of a labeler's triplets become one. Default: pooled.
@@ -104,8 +106,22 @@ pub struct FlyingSquid {
     pub class_balance: ClassBalance,
     /// What becomes of a probability that comes out negative. Default: it is bounded.
     pub negative_probabilities: NegativeProbabilities,
-    /// How classes are combined when there are more than two. Default: softmax.
+    /// How classes are combined when there are more than two. Default: shares; published: softmax.
     pub one_versus_rest: OneVersusRest,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
+}
+
+impl Default for FlyingSquid {
+    fn default() -> Self {
+        Self {
+            triplets: Triplets::default(),
+            class_balance: ClassBalance::default(),
+            negative_probabilities: NegativeProbabilities::default(),
+            one_versus_rest: OneVersusRest::default(),
+            tempered: true,
+        }
+    }
 }
 
 impl FlyingSquid {
@@ -121,8 +137,11 @@ impl FlyingSquid {
         let correlations: Vec<f64> = (0..moments.shape.n_signals).into_par_iter().map(correlation).collect();
         let tables = correlations.iter().enumerate().map(|(signal, &correlation)| {
             let (votes_for, votes_against) = moments.marginals(signal, class);
-            match moments.only_class(signal).zip(moments.held[signal]).filter(|_| pooled.is_some()) {
-                Some((own, accuracy)) => moments.held_table(own, accuracy, class, class_balance),
+            match moments.only_class(signal).zip(moments.one_class[signal]).filter(|_| pooled.is_some()) {
+                Some((own, labeler)) => {
+                    let accuracy = labeler.accuracy(class_balance);
+                    moments.held_table(own, accuracy, class, class_balance)
+                }
                 None => self.table(correlation, votes_for, votes_against, probability, moments.n_rows),
             }
         });
@@ -190,16 +209,25 @@ impl LabelModel for FlyingSquid {
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let moments = Moments::of(&counted.patterns, shape);
         let one_class = |class| self.fit_class(&moments, class, &class_balance);
-        Ok(FittedFlyingSquid {
+        let fitted = FittedFlyingSquid {
             shape,
             models: shape.classes_against_rest().map(one_class).collect(),
             class_balance,
             one_versus_rest: self.one_versus_rest,
-        })
+            tempering: Tempering::default(),
+        };
+        let tempering = if self.tempered { fitted.learned_tempering(&counted.patterns) } else { Tempering::default() };
+        Ok(FittedFlyingSquid { tempering, ..fitted })
     }
 
     fn as_published(self) -> Self {
-        Self { triplets: Triplets::Mean, negative_probabilities: NegativeProbabilities::Absolute, ..self }
+        Self {
+            triplets: Triplets::Mean,
+            negative_probabilities: NegativeProbabilities::Absolute,
+            one_versus_rest: OneVersusRest::Softmax,
+            tempered: false,
+            ..self
+        }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -213,6 +241,8 @@ pub struct FittedFlyingSquid {
     shape: SignalShape,
     class_balance: Vec<f64>,
     one_versus_rest: OneVersusRest,
+    #[serde(default)]
+    tempering: Tempering,
     /// Class 1 only with two classes, every class otherwise.
     models: Vec<ClassModel>,
 }
@@ -253,8 +283,35 @@ impl FittedFlyingSquid {
         }
     }
 
+    /// What the votes of a fit show of errors that labelers have in common.
+    fn learned_tempering(&self, patterns: &VotePatterns) -> Tempering {
+        let label = self.labeller();
+        Tempering::learned(patterns, self.shape, |_, votes, p| label(votes, p))
+    }
+
+    /// What writes the probabilities of a row's classes, up to a factor.
+    fn labeller(&self) -> impl Fn(&[u8], &mut [f64]) + Sync {
+        let classes = self.shape.classes_against_rest();
+        let models = classes.clone().zip(&self.models);
+        let log_ratios: Vec<_> = models.map(|(class, model)| model.log_ratios(self.class_balance[class])).collect();
+        move |votes: &[u8], probabilities: &mut [f64]| {
+            if votes.iter().all(|&vote| vote == ABSTAIN) {
+                probabilities.copy_from_slice(&self.class_balance);
+                return;
+            }
+            for (class, log_ratios) in classes.clone().zip(&log_ratios) {
+                probabilities[class] = posterior(log_ratios, self.class_balance[class], class, votes);
+            }
+            match probabilities {
+                [against, p] => *against = 1.0 - *p,
+                _ => self.combine(probabilities),
+            }
+        }
+    }
+
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
+        self.tempering.check()?;
         self.shape.check_list("class_balance", self.class_balance.len(), &[n_classes])?;
         let n_models = self.shape.classes_against_rest().len();
         self.shape.check_list("models", self.models.len(), &[n_models])?;
@@ -268,21 +325,10 @@ impl FittedFlyingSquid {
 
 impl FittedLabelModel for FittedFlyingSquid {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        let classes = self.shape.classes_against_rest();
-        let models = classes.clone().zip(&self.models);
-        let log_ratios: Vec<_> = models.map(|(class, model)| model.log_ratios(self.class_balance[class])).collect();
+        let label = self.labeller();
         self.shape.label_votes(signals, |votes, probabilities| {
-            if votes.iter().all(|&vote| vote == ABSTAIN) {
-                probabilities.copy_from_slice(&self.class_balance);
-                return;
-            }
-            for (class, log_ratios) in classes.clone().zip(&log_ratios) {
-                probabilities[class] = posterior(log_ratios, self.class_balance[class], class, votes);
-            }
-            match probabilities {
-                [against, p] => *against = 1.0 - *p,
-                _ => self.combine(probabilities),
-            }
+            label(votes, probabilities);
+            self.tempering.apply(votes, probabilities);
         })
     }
 }
@@ -362,8 +408,8 @@ impl<'a> Pooled<'a> {
 struct Moments {
     shape: SignalShape,
     n_rows: f64,
-    /// The accuracies of labelers that vote for one class only, `[n_signals]`.
-    held: Vec<Option<f64>>,
+    /// Labelers that vote for one class only, `[n_signals]`.
+    one_class: Vec<Option<OneClassLabeler>>,
     /// `[n_signals, n_classes]`
     votes: Array2<f64>,
     /// The share of rows on which both vote, `[n_signals, n_signals]`; above the diagonal only.
@@ -408,7 +454,7 @@ impl Moments {
         Self {
             shape,
             n_rows,
-            held: one_class_accuracies(patterns, shape),
+            one_class: one_class_labelers(patterns, shape),
             votes: take(n_signals, n_classes),
             together: take(n_signals, n_signals),
             apart: take(n_classes, n_pairs),

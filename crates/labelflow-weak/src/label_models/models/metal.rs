@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::label_models::overlaps::{
     Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale, explained_overlaps,
 };
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::labelers::labeler_cliques::{has_independent_triple, shared_cliques};
 use crate::rows::SoftLabels;
@@ -69,6 +70,8 @@ pub struct MeTaL {
     /// Rates are kept so far from 0 and 1 for prediction. Default: a tenth of how often the labeler casts the vote, at most 0.01;
     /// published: 0.01, which is more than rules that seldom vote are ever wrong.
     pub rate_margin: Option<f64>,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
     /// What the guess is multiplied by to start from; drawn between 0 and 1 when not given. Default: drawn.
     pub init_scale: Option<f64>,
     /// The seed of that draw. Default: 0.
@@ -85,6 +88,7 @@ impl Default for MeTaL {
             momentum: 0.9,
             l2: 0.3,
             rate_margin: None,
+            tempered: true,
             init_scale: None,
             seed: 0,
         }
@@ -113,7 +117,7 @@ impl MeTaL {
                     Some(margin) => rates.above_chance().clamped(margin),
                     None => rates.above_chance().clamped_by_frequency(MARGIN_SHARE, MARGIN),
                 };
-                return Ok(FittedMeTaL { rates, loss });
+                return Ok(FittedMeTaL { rates, tempering: Tempering::default(), loss });
             }
         }
         Err(diverged(self.learning_rate))
@@ -144,15 +148,19 @@ impl LabelModel for MeTaL {
             l2,
             descent: Descent { momentum, decay: 0.0 },
         };
-        if self.dependencies.is_empty() {
-            return self.descend(&fit, &overlaps.values.clone(), &cliques);
-        }
-        let explained = explained_overlaps(&overlaps, &cliques, &fit.guess(), &class_balance)?;
-        self.descend(&fit, &explained, &cliques.mapv(|_| false))
+        let fitted = match self.dependencies.is_empty() {
+            true => self.descend(&fit, &overlaps.values.clone(), &cliques)?,
+            false => {
+                let explained = explained_overlaps(&overlaps, &cliques, &fit.guess(), &class_balance)?;
+                self.descend(&fit, &explained, &cliques.mapv(|_| false))?
+            }
+        };
+        let tempering = if self.tempered { fitted.rates.tempering(&counted.patterns) } else { Tempering::default() };
+        Ok(FittedMeTaL { tempering, ..fitted })
     }
 
     fn as_published(self) -> Self {
-        Self { l2: 0.0, rate_margin: Some(MARGIN), ..self }
+        Self { l2: 0.0, rate_margin: Some(MARGIN), tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -164,6 +172,8 @@ impl LabelModel for MeTaL {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedMeTaL {
     rates: VoteRates,
+    #[serde(default)]
+    tempering: Tempering,
     /// The loss where the fit ended.
     pub loss: f64,
 }
@@ -181,13 +191,14 @@ impl FittedMeTaL {
     }
 
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
+        self.tempering.check()?;
         self.rates.check()
     }
 }
 
 impl FittedLabelModel for FittedMeTaL {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.rates.labels(signals)
+        self.rates.labels(self.tempering, signals)
     }
 }
 

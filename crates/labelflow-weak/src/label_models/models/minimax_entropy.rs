@@ -9,7 +9,8 @@
 //! ```
 //!
 //! It stops when no p[i](c) changes by as much as the tolerance. Each round raises (never lowers) the penalised
-//! log-likelihood with Y summed out. Abstentions are missing votes. For fixed p the problem falls apart into one concave
+//! log-likelihood with Y summed out. Abstentions are missing votes, or one more answer l with [`MissingVotes::Answer`]. For fixed p the problem falls
+//! apart into one concave
 //! problem for each labeler and class, and one for each row and class: all of them are solved side by side.
 //!
 //! Rows with the same votes begin alike and get the same updates, so they keep the same τ and p for ever. The fit works on
@@ -26,18 +27,36 @@
 //!
 //! D. Zhou, Q. Liu, J. C. Platt, C. Meek and N. B. Shah, *Regularized minimax conditional entropy for crowdsourcing*, 2015.
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::label_models::one_class_labelers::one_class_accuracies;
+use crate::label_models::one_class_labelers::{OneClassLabeler, one_class_labelers};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::numerics::{Lbfgs, dot, largest_change, normalize_logs};
 use crate::rows::SoftLabels;
 use crate::settings::{check_at_least_one, check_not_negative};
 use crate::stop_reason::until_settled;
-use crate::votes::{CountedVotes, VotePatterns, WeakSignals, cast_votes, vote_shares};
+use crate::votes::{ABSTAIN, CountedVotes, VotePatterns, WeakSignals, vote_shares};
 use crate::{Error, Result, StopReason, ensure};
+
+/// What an abstention says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingVotes {
+    /// Nothing.
+    #[default]
+    Silence,
+    /// An abstention is one more answer, for every labeler: labelers of one class learn as the others do, and rows without votes are labelled by their
+    /// silence.
+    Answer,
+}
+
+/// A share of votes or abstentions is not taken to be smaller before anything is learned.
+const LEAST_SHARE: f64 = 1e-3;
 
 /// Regularised minimax conditional entropy. Probabilities are rounded to votes first.
 ///
@@ -63,6 +82,8 @@ pub struct MinimaxEntropy {
     /// How often the votes of labelers are right before anything is learned: towards this, not towards chance, the penalty pulls their
     /// parameters, and labelers that vote for one class only do not learn: their votes count as right 7 times in 10, or not at all. 0, as published: towards chance, and all labelers learn. Default: 0.7.
     pub prior_accuracy: f64,
+    /// What an abstention says. Default: nothing.
+    pub abstentions: MissingVotes,
     /// How common each class is. Default: estimated. The published method takes it to be uniform, and may label unequal
     /// classes worse than a majority vote does.
     pub class_balance: ClassBalance,
@@ -74,6 +95,8 @@ pub struct MinimaxEntropy {
     pub inner_iterations: usize,
     /// The largest entry of the gradient with which L-BFGS is content. Default: 1e-3.
     pub inner_tolerance: f64,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; published: no.
+    pub tempered: bool,
 }
 
 impl Default for MinimaxEntropy {
@@ -82,11 +105,13 @@ impl Default for MinimaxEntropy {
             labeler_penalty: None,
             row_penalty: None,
             prior_accuracy: 0.7,
+            abstentions: MissingVotes::default(),
             class_balance: ClassBalance::default(),
             max_iterations: 50,
             tolerance: 5e-3,
             inner_iterations: 25,
             inner_tolerance: 1e-3,
+            tempered: true,
         }
     }
 }
@@ -105,11 +130,21 @@ impl MinimaxEntropy {
         self.class_balance.check(n_classes)
     }
 
-    /// σ of a labeler of this accuracy, `[n_classes, n_classes]`.
-    fn first_labeler(accuracy: f64, n_classes: usize) -> Vec<f64> {
-        let own = (accuracy * (n_classes - 1) as f64 / (1.0 - accuracy)).ln();
-        let of = |place: usize| if place / n_classes == place % n_classes { own } else { 0.0 };
-        (0..n_classes * n_classes).map(of).collect()
+    /// σ of a labeler that votes with probability `coverage` and is then right with this accuracy, `[n_classes, n_answers]`.
+    fn first_labeler(&self, accuracy: f64, coverage: f64, n_classes: usize) -> Vec<f64> {
+        let own_odds = accuracy * (n_classes - 1) as f64 / (1.0 - accuracy);
+        let abstains = (1.0 - coverage).max(LEAST_SHARE) / coverage.max(LEAST_SHARE);
+        let abstention = (abstains * (own_odds + (n_classes - 1) as f64)).ln();
+        let of_vote = |class: usize, vote: usize| if vote == class { own_odds.ln() } else { 0.0 };
+        let of_class = |class: usize| {
+            let votes = (0..n_classes).map(move |vote| of_vote(class, vote));
+            votes.chain(self.abstentions_are_answers().then_some(abstention))
+        };
+        (0..n_classes).flat_map(of_class).collect()
+    }
+
+    fn abstentions_are_answers(&self) -> bool {
+        self.abstentions == MissingVotes::Answer
     }
 
     fn minimizer(&self) -> Lbfgs {
@@ -135,21 +170,27 @@ impl LabelModel for MinimaxEntropy {
         let shape = counted.shape();
         self.check(shape.n_classes)?;
         counted.check_any_vote()?;
-        // Rows without votes have the class balance for labels and no other part in the fit.
-        let patterns = counted.patterns.without_silence();
+        let patterns = match self.abstentions {
+            // Rows without votes have the class balance for labels and no other part in the fit.
+            MissingVotes::Silence => counted.patterns.without_silence(),
+            MissingVotes::Answer => Cow::Borrowed(&counted.patterns),
+        };
         let class_balance = self.class_balance.resolve_counts(counted)?;
         let (labeler_penalty, row_penalty) = self.penalties(&patterns, shape);
-        let held = match self.prior_accuracy > 0.0 {
-            true => one_class_accuracies(&patterns, shape),
+        let held = match self.prior_accuracy > 0.0 && !self.abstentions_are_answers() {
+            true => one_class_labelers(&patterns, shape),
             false => vec![None; shape.n_signals],
         };
         let prior = if self.prior_accuracy > 0.0 { self.prior_accuracy } else { 1.0 / shape.n_classes as f64 };
-        let first = held.iter().map(|held| Self::first_labeler(held.unwrap_or(prior), shape.n_classes));
+        let accuracy = |held: &Option<OneClassLabeler>| held.map_or(prior, |held| held.accuracy(&class_balance));
+        let labelers = held.iter().zip(patterns.coverages());
+        let first = labelers.map(|(held, coverage)| self.first_labeler(accuracy(held), coverage, shape.n_classes));
         let first: Vec<Vec<f64>> = first.collect();
         let model = Confusions {
             log_balance: class_balance.iter().map(|p| p.ln()).collect(),
             labelers: first.concat(),
             row_penalty,
+            abstentions_are_answers: self.abstentions_are_answers(),
         };
         let learns = held.iter().map(Option::is_none).collect();
         let first_labelers = first.concat();
@@ -157,7 +198,7 @@ impl LabelModel for MinimaxEntropy {
     }
 
     fn as_published(self) -> Self {
-        Self { prior_accuracy: 0.0, ..self }
+        Self { prior_accuracy: 0.0, tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -166,7 +207,7 @@ impl LabelModel for MinimaxEntropy {
 
     fn bytes_per_pattern(&self, _n_signals: usize, n_classes: usize) -> usize {
         // Labels, those before, and a matrix per row.
-        8 * n_classes * (n_classes + 3)
+        8 * n_classes * (n_classes + 4)
     }
 }
 
@@ -177,17 +218,19 @@ pub struct FittedMinimaxEntropy {
     settings: MinimaxEntropy,
     shape: SignalShape,
     model: Confusions,
+    #[serde(default)]
+    tempering: Tempering,
     /// The penalised log-likelihood of the votes, with the classes summed out, after each round.
     pub objectives: Vec<f64>,
     /// Why the fit ended.
     pub stop: StopReason,
 }
 
-/// The settings in files of fits, which have no prior: labels of new rows do not depend on it, and fits of earlier versions had none.
+/// The settings in files of fits, without those on which labels of new rows do not depend and which fits of earlier versions do not have.
 mod settings_of_fit {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::MinimaxEntropy;
+    use super::{MinimaxEntropy, MissingVotes};
     use crate::label_models::ClassBalance;
 
     #[derive(Serialize, Deserialize)]
@@ -221,11 +264,13 @@ mod settings_of_fit {
             labeler_penalty: settings.labeler_penalty,
             row_penalty: settings.row_penalty,
             prior_accuracy: 0.0,
+            abstentions: MissingVotes::default(),
             class_balance: settings.class_balance,
             max_iterations: settings.max_iterations,
             tolerance: settings.tolerance,
             inner_iterations: settings.inner_iterations,
             inner_tolerance: settings.inner_tolerance,
+            tempered: false,
         })
     }
 }
@@ -237,21 +282,22 @@ impl FittedMinimaxEntropy {
     }
 
     /// The probability of each vote given the true class, on a row that confuses nobody (τ = 0),
-    /// `[n_signals, n_classes, n_classes]`.
+    /// `[n_signals, n_classes, n_classes]`. Where abstentions are answers, they are one column more, the last.
     pub fn confusions(&self) -> Array3<f64> {
         let SignalShape { n_signals, n_classes } = self.shape;
+        let n_answers = self.model.n_answers();
         let mut probabilities = self.model.labelers.clone();
-        for row in probabilities.chunks_exact_mut(n_classes) {
+        for row in probabilities.chunks_exact_mut(n_answers) {
             normalize_logs(row);
         }
-        Array3::from_shape_vec((n_signals, n_classes, n_classes), probabilities).expect("one matrix for each labeler")
+        Array3::from_shape_vec((n_signals, n_classes, n_answers), probabilities).expect("one matrix for each labeler")
     }
 
     /// Labels of a row that need not have been in the fit.
     fn label(&self, votes: &[u8]) -> Vec<f64> {
         let n_classes = self.shape.n_classes;
         let minimizer = self.settings.minimizer();
-        let mut of_row = vec![0.0; n_classes * n_classes];
+        let mut of_row = vec![0.0; n_classes * self.model.n_answers()];
         let mut labels = vec![0.0; n_classes];
         self.model.posterior(votes, &of_row, &mut labels);
         until_settled(self.settings.max_iterations, self.settings.tolerance, || {
@@ -266,9 +312,10 @@ impl FittedMinimaxEntropy {
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
         let SignalShape { n_signals, n_classes } = self.shape;
         self.settings.check(n_classes)?;
+        self.tempering.check()?;
         let Confusions { log_balance, labelers, .. } = &self.model;
         self.shape.check_list("log_balance", log_balance.len(), &[n_classes])?;
-        self.shape.check_list("labelers", labelers.len(), &[n_signals, n_classes, n_classes])
+        self.shape.check_list("labelers", labelers.len(), &[n_signals, n_classes, self.model.n_answers()])
     }
 }
 
@@ -278,8 +325,12 @@ impl FittedLabelModel for FittedMinimaxEntropy {
         let votes = signals.votes();
         let patterns = VotePatterns::of(&votes);
         // The same votes have the same labels: each pattern is worked out once, and by itself, since it takes long.
-        let labels: Vec<f64> =
-            (0..patterns.len()).into_par_iter().flat_map_iter(|pattern| self.label(patterns.row(pattern))).collect();
+        let label = |pattern: usize| {
+            let mut labels = self.label(patterns.row(pattern));
+            self.tempering.apply(patterns.row(pattern), &mut labels);
+            labels
+        };
+        let labels: Vec<f64> = (0..patterns.len()).into_par_iter().flat_map_iter(label).collect();
         let labels = Array2::from_shape_vec((patterns.len(), self.shape.n_classes), labels)
             .expect("each pattern has a label for each class");
         SoftLabels::try_normalized(patterns.spread(&votes, labels.view()))
@@ -290,23 +341,36 @@ impl FittedLabelModel for FittedMinimaxEntropy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Confusions {
     log_balance: Vec<f64>,
-    /// σ, `[n_signals, n_classes, n_classes]`.
+    /// σ, `[n_signals, n_classes, n_answers]`.
     labelers: Vec<f64>,
     /// κ
     row_penalty: f64,
+    /// Whether an abstention is one more answer, the last.
+    #[serde(default)]
+    abstentions_are_answers: bool,
 }
 
 impl Confusions {
+    fn n_answers(&self) -> usize {
+        self.log_balance.len() + usize::from(self.abstentions_are_answers)
+    }
+
+    /// Each labeler that answers on a row, with its answer.
+    fn answers(&self, votes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+        let (n_classes, all) = (self.log_balance.len(), self.abstentions_are_answers);
+        let answering = votes.iter().enumerate().filter(move |(_, vote)| all || **vote != ABSTAIN);
+        answering.map(move |(signal, &vote)| (signal, usize::from(vote).min(n_classes)))
+    }
+
     /// σ[j](c, ·)
     fn labeler(&self, signal: usize, class: usize) -> &[f64] {
-        let n_classes = self.log_balance.len();
-        &self.labelers[(signal * n_classes + class) * n_classes..][..n_classes]
+        let (n_classes, n_answers) = (self.log_balance.len(), self.n_answers());
+        &self.labelers[(signal * n_classes + class) * n_answers..][..n_answers]
     }
 
     /// Writes P(Y | votes) for a row with parameters τ and returns log P(votes).
     fn posterior(&self, votes: &[u8], of_row: &[f64], posterior: &mut [f64]) -> f64 {
-        let n_classes = self.log_balance.len();
-        let rows = of_row.chunks_exact(n_classes);
+        let rows = of_row.chunks_exact(self.n_answers());
         for (class, (log, of_class)) in posterior.iter_mut().zip(rows).enumerate() {
             let cast = self.cast(votes, class, 1.0);
             *log = self.log_balance[class] + log_likelihood(of_class, cast, &mut []);
@@ -316,7 +380,7 @@ impl Confusions {
 
     /// What the votes of a row say of one class's parameters of that row.
     fn cast<'a>(&'a self, votes: &'a [u8], class: usize, weight: f64) -> impl Iterator<Item = CastVote<'a>> {
-        cast_votes(votes).map(move |(signal, vote)| {
+        self.answers(votes).map(move |(signal, vote)| {
             let offsets = self.labeler(signal, class);
             CastVote { vote, weight, offsets }
         })
@@ -324,10 +388,10 @@ impl Confusions {
 
     /// The best τ of a row for these labels, beginning with the present one.
     fn fit_row(&self, votes: &[u8], labels: &[f64], of_row: &mut [f64], minimizer: &Lbfgs) {
-        let n_classes = labels.len();
-        for (class, of_class) in of_row.chunks_exact_mut(n_classes).enumerate() {
+        let n_answers = self.n_answers();
+        for (class, of_class) in of_row.chunks_exact_mut(n_answers).enumerate() {
             let cast = || self.cast(votes, class, labels[class]);
-            maximize(of_class, &vec![0.0; n_classes], self.row_penalty, cast, minimizer);
+            maximize(of_class, &vec![0.0; n_answers], self.row_penalty, cast, minimizer);
         }
     }
 }
@@ -396,7 +460,7 @@ struct Fit<'a> {
     labeler_penalty: f64,
     /// Whether each labeler's σ is learned, `[n_signals]`.
     learns: Vec<bool>,
-    /// σ before anything is learned, `[n_signals, n_classes, n_classes]`.
+    /// σ before anything is learned, `[n_signals, n_classes, n_answers]`.
     first_labelers: Vec<f64>,
 }
 
@@ -404,7 +468,7 @@ struct Fit<'a> {
 struct RowState {
     /// p, `[n_classes]`.
     labels: Vec<f64>,
-    /// τ, `[n_classes, n_classes]`.
+    /// τ, `[n_classes, n_answers]`.
     parameters: Vec<f64>,
     /// Its part of the objective.
     objective: f64,
@@ -413,37 +477,45 @@ struct RowState {
 impl Fit<'_> {
     fn run(&self, mut model: Confusions) -> FittedMinimaxEntropy {
         let minimizer = self.settings.minimizer();
-        let votes_of_labelers = self.votes_of_labelers();
-        let mut rows = self.first_rows();
+        let answers_of_labelers = self.answers_of_labelers(&model);
+        let mut rows = self.first_rows(model.n_answers());
         let MinimaxEntropy { max_iterations, tolerance, .. } = *self.settings;
         let (objectives, stop) = until_settled(max_iterations, tolerance, || {
-            self.fit_labelers(&mut model, &votes_of_labelers, &rows, &minimizer);
+            self.fit_labelers(&mut model, &answers_of_labelers, &rows, &minimizer);
             let change = self.fit_rows(&model, &mut rows, &minimizer);
             (self.objective(&model, &rows), change)
         });
-        // Labels of new rows do not depend on the prior, and files do not hold it.
-        let settings = MinimaxEntropy { prior_accuracy: 0.0, ..self.settings.clone() };
-        FittedMinimaxEntropy { settings, shape: self.shape, model, objectives, stop }
+        let label = |pattern: usize, _: &[u8], p: &mut [f64]| p.copy_from_slice(&rows[pattern].labels);
+        let learned = || Tempering::learned(self.patterns, self.shape, label);
+        let tempering = if self.settings.tempered { learned() } else { Tempering::default() };
+        // Labels of new rows do not depend on these, and files do not hold them.
+        let settings = MinimaxEntropy {
+            prior_accuracy: 0.0,
+            abstentions: MissingVotes::default(),
+            tempered: false,
+            ..self.settings.clone()
+        };
+        FittedMinimaxEntropy { settings, shape: self.shape, model, tempering, objectives, stop }
     }
 
-    /// The patterns in which each labeler votes.
-    fn votes_of_labelers(&self) -> Vec<Vec<u32>> {
+    /// The patterns in which each labeler answers.
+    fn answers_of_labelers(&self, model: &Confusions) -> Vec<Vec<u32>> {
         let mut patterns_of = vec![Vec::new(); self.shape.n_signals];
         for (pattern, (votes, _)) in self.patterns.iter().enumerate() {
             let pattern = u32::try_from(pattern).expect("fewer than 2³² distinct rows");
-            for (signal, _) in cast_votes(votes) {
+            for (signal, _) in model.answers(votes) {
                 patterns_of[signal].push(pattern);
             }
         }
         patterns_of
     }
 
-    fn first_rows(&self) -> Vec<RowState> {
+    fn first_rows(&self, n_answers: usize) -> Vec<RowState> {
         let n_classes = self.shape.n_classes;
         let first = |(votes, _): (&[u8], f64)| {
             let mut labels = vec![0.0; n_classes];
             vote_shares(votes, &mut labels);
-            RowState { labels, parameters: vec![0.0; n_classes * n_classes], objective: 0.0 }
+            RowState { labels, parameters: vec![0.0; n_classes * n_answers], objective: 0.0 }
         };
         self.patterns.iter().map(first).collect()
     }
@@ -452,26 +524,26 @@ impl Fit<'_> {
     fn fit_labelers(
         &self,
         model: &mut Confusions,
-        votes_of_labelers: &[Vec<u32>],
+        answers_of_labelers: &[Vec<u32>],
         rows: &[RowState],
         minimizer: &Lbfgs,
     ) {
-        let n_classes = self.shape.n_classes;
-        let parts = model.labelers.par_chunks_mut(n_classes).enumerate();
+        let (n_classes, n_answers) = (self.shape.n_classes, model.n_answers());
+        let parts = model.labelers.par_chunks_mut(n_answers).enumerate();
         parts.for_each(|(part, parameters)| {
             let (signal, class) = (part / n_classes, part % n_classes);
             let votes = || {
-                votes_of_labelers[signal].iter().map(|&pattern| {
+                answers_of_labelers[signal].iter().map(|&pattern| {
                     let pattern = pattern as usize;
                     CastVote {
-                        vote: usize::from(self.patterns.row(pattern)[signal]),
+                        vote: usize::from(self.patterns.row(pattern)[signal]).min(n_classes),
                         weight: self.patterns.counts[pattern] * rows[pattern].labels[class],
-                        offsets: &rows[pattern].parameters[class * n_classes..][..n_classes],
+                        offsets: &rows[pattern].parameters[class * n_answers..][..n_answers],
                     }
                 })
             };
             if self.learns[signal] {
-                let center = &self.first_labelers[part * n_classes..][..n_classes];
+                let center = &self.first_labelers[part * n_answers..][..n_answers];
                 maximize(parameters, center, self.labeler_penalty, votes, minimizer);
             }
         });
@@ -514,11 +586,13 @@ mod tests {
             labeler_penalty: Some(0.0),
             row_penalty: Some(f64::INFINITY),
             prior_accuracy: 0.0,
+            abstentions: MissingVotes::Silence,
             class_balance: ClassBalance::Uniform,
             max_iterations: 2000,
             tolerance: 1e-9,
             inner_iterations: 200,
             inner_tolerance: 1e-9,
+            tempered: false,
         }
     }
 
@@ -526,27 +600,51 @@ mod tests {
     fn without_row_parameters_and_penalties_it_is_dawid_skene() {
         let labelers = [(0.9, 0.8), (0.8, 0.6), (0.7, 0.7), (0.8, 0.7), (0.9, 0.6)];
         let planted = Planted::one_coin(1500, &[1.0 / 3.0; 3], &labelers, 3).signals;
-        for signals in [planted, Planted::exact_population([18, 15, 12])] {
-            let n_classes = signals.n_classes();
+        let readings = [(Abstentions::Ignored, MissingVotes::Silence), (Abstentions::Answer, MissingVotes::Answer)];
+        let cases = [(&planted, readings[0]), (&planted, readings[1])];
+        let exact = Planted::exact_population([18, 15, 12]);
+        for (signals, (of_dawid_skene, abstentions)) in cases.into_iter().chain([(&exact, readings[0])]) {
             let dawid_skene = DawidSkene {
                 smoothing: 0.0,
                 tolerance: 1e-9,
-                abstentions: Abstentions::Ignored,
+                abstentions: of_dawid_skene,
                 class_balance: ClassBalance::Uniform,
                 ..DawidSkene::default().as_published()
             };
-            let expected = dawid_skene.fit(&signals).unwrap();
-            let found = plain().fit(&signals).unwrap();
+            let expected = dawid_skene.fit(signals).unwrap();
+            let found = MinimaxEntropy { abstentions, ..plain() }.fit(signals).unwrap();
             assert_eq!(found.stop, StopReason::Converged);
             // The votes leave no confusion at zero.
-            let confusions = expected.confusions().slice(s![.., .., ..n_classes]).to_owned();
+            let n_answers = found.confusions().dim().2;
+            assert_eq!(n_answers, signals.n_classes() + usize::from(abstentions == MissingVotes::Answer));
+            let confusions = expected.confusions().slice(s![.., .., ..n_answers]).to_owned();
             assert!(confusions.iter().all(|&p| p > 1e-3), "{confusions}");
             let difference = &found.confusions() - &confusions;
             assert!(difference.iter().all(|d| d.abs() < 1e-5), "{difference}");
-            let expected = expected.predict_proba(&signals).unwrap();
-            let found = found.predict_proba(&signals).unwrap();
+            let expected = expected.predict_proba(signals).unwrap();
+            let found = found.predict_proba(signals).unwrap();
             assert_near(found.values(), &expected.values().to_owned(), 1e-5);
         }
+    }
+
+    #[test]
+    fn rules_are_read_by_their_silence_where_abstentions_are_answers() {
+        let problem = Planted::keywords(2000, &[0, 0, 0, 1, 1], 0.5, 0.05, 3);
+        let silent: Vec<usize> = {
+            let votes = problem.signals.votes();
+            (0..2000).filter(|&row| votes.row_bytes(row).iter().all(|&vote| vote == ABSTAIN)).collect()
+        };
+        let classes = |abstentions| {
+            let model = MinimaxEntropy { abstentions, ..MinimaxEntropy::default() };
+            let fitted = model.fit(&problem.signals).unwrap();
+            fitted.predict_proba(&problem.signals).unwrap().argmax()
+        };
+        // On a row without votes three rules for class 0 keep silent, but only two for class 1.
+        let found = classes(MissingVotes::Answer);
+        assert!(problem.truth.accuracy(&found) > 0.85, "{}", problem.truth.accuracy(&found));
+        assert!(silent.len() > 100 && silent.iter().all(|&row| found[row] == 1));
+        let unheard = classes(MissingVotes::Silence);
+        assert!(problem.truth.accuracy(&unheard) < problem.truth.accuracy(&found));
     }
 
     #[test]
@@ -660,7 +758,12 @@ mod tests {
         let shape = SignalShape::of(&problem.signals);
         let (labeler_penalty, row_penalty) = settings.penalties(&patterns, shape);
         let run = |patterns: &VotePatterns| {
-            let model = Confusions { log_balance: vec![(1f64 / 3.0).ln(); 3], labelers: vec![0.0; 27], row_penalty };
+            let model = Confusions {
+                log_balance: vec![(1f64 / 3.0).ln(); 3],
+                labelers: vec![0.0; 27],
+                row_penalty,
+                abstentions_are_answers: false,
+            };
             let (learns, first_labelers) = (vec![true; 3], vec![0.0; 27]);
             Fit { settings: &settings, shape, patterns, labeler_penalty, learns, first_labelers }.run(model)
         };

@@ -22,6 +22,7 @@ use ndarray::{Array2, Array3};
 use serde::{Deserialize, Serialize};
 
 use crate::label_models::overlaps::{Descent, OverlapFit, Overlaps, VoteRates, check_descent, diverged, drawn_scale};
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{ClassBalance, FittedLabelModel, LabelModel, SignalShape};
 use crate::linear::LearningRateSchedule;
 use crate::numerics::best_assignment;
@@ -105,6 +106,8 @@ pub struct SnorkelLabelModel {
     pub precision: Precision,
     /// Rates are kept so far from 0 and 1. Default: 1 / n for n rows, rounded down to a power of ten, at most 0.01.
     pub rate_margin: Option<f64>,
+    /// Whether labels are made less sure where the votes show that labelers err together. Default: yes; Snorkel: no.
+    pub tempered: bool,
     /// What the guess is multiplied by to start from; in Snorkel drawn between 0 and 1, as it is when this is empty. From small values 100
     /// epochs may end before the fit has begun. Default: 1.
     pub init_scale: Option<f64>,
@@ -125,6 +128,7 @@ impl Default for SnorkelLabelModel {
             l2: 0.0,
             precision: Precision::Same(0.7),
             rate_margin: None,
+            tempered: true,
             init_scale: Some(1.0),
             seed: 0,
         }
@@ -172,11 +176,12 @@ impl LabelModel for SnorkelLabelModel {
         ensure(loss.is_finite(), || diverged(self.learning_rate))?;
         let margin = self.rate_margin.unwrap_or_else(|| default_margin(counted.n_rows()));
         let rates = break_column_symmetry(rates.clamped(margin)).above_chance().clamped(margin);
-        Ok(FittedSnorkelLabelModel { rates, coverages: overlaps.coverages(), loss })
+        let tempering = if self.tempered { rates.tempering(&counted.patterns) } else { Tempering::default() };
+        Ok(FittedSnorkelLabelModel { rates, tempering, coverages: overlaps.coverages(), loss })
     }
 
     fn as_published(self) -> Self {
-        Self { init_scale: None, ..self }
+        Self { init_scale: None, tempered: false, ..self }
     }
 
     fn class_balance(&self) -> Option<&ClassBalance> {
@@ -220,6 +225,8 @@ fn break_column_symmetry(rates: VoteRates) -> VoteRates {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedSnorkelLabelModel {
     rates: VoteRates,
+    #[serde(default)]
+    tempering: Tempering,
     coverages: Vec<f64>,
     /// The loss where the descent ended.
     pub loss: f64,
@@ -251,6 +258,7 @@ impl FittedSnorkelLabelModel {
     }
 
     pub(crate) fn checked_shape(&self) -> Result<SignalShape> {
+        self.tempering.check()?;
         let shape = self.rates.check()?;
         shape.check_list("coverages", self.coverages.len(), &[shape.n_signals])
     }
@@ -258,7 +266,7 @@ impl FittedSnorkelLabelModel {
 
 impl FittedLabelModel for FittedSnorkelLabelModel {
     fn predict_proba(&self, signals: &WeakSignals) -> Result<SoftLabels> {
-        self.rates.labels(signals)
+        self.rates.labels(self.tempering, signals)
     }
 }
 

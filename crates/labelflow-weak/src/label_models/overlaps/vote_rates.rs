@@ -21,9 +21,10 @@ use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::label_models::tempering::Tempering;
 use crate::label_models::{LogParameters, SignalShape};
 use crate::rows::SoftLabels;
-use crate::votes::WeakSignals;
+use crate::votes::{VotePatterns, WeakSignals};
 
 /// μ with the class balance p.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,14 +120,23 @@ impl VoteRates {
         })
     }
 
-    /// P(Y | votes) for each row of signals with the shape of the fit. No rate may be zero.
-    pub(crate) fn labels(&self, signals: &WeakSignals) -> Result<SoftLabels> {
+    /// P(Y | votes) for each row of signals with the shape of the fit, tempered. No rate may be zero.
+    pub(crate) fn labels(&self, tempering: Tempering, signals: &WeakSignals) -> Result<SoftLabels> {
+        self.logs().labels(self.shape, tempering, signals)
+    }
+
+    /// What the votes of a fit show of errors that labelers have in common.
+    pub(crate) fn tempering(&self, patterns: &VotePatterns) -> Tempering {
+        self.logs().tempering(patterns, self.shape)
+    }
+
+    fn logs(&self) -> LogParameters {
         let n_classes = self.shape.n_classes;
         // An abstention is an answer that is certain whatever the class.
         let per_signal = self.rates.chunks_exact(n_classes * n_classes);
         let answers: Vec<f64> =
             per_signal.flat_map(|rates| rates.iter().copied().chain(std::iter::repeat_n(1.0, n_classes))).collect();
-        LogParameters::new(&self.class_balance, &answers).labels(self.shape, signals)
+        LogParameters::new(&self.class_balance, &answers)
     }
 }
 
@@ -149,7 +159,7 @@ mod tests {
     fn two_against_one_of_accuracy_08_give_08() {
         let votes = Votes::from_indices(array![[1, 1, 0], [1, -1, 0], [-1, -1, 1]].view(), None);
         let signals = WeakSignals::from_votes(votes.unwrap()).unwrap();
-        let labels = accuracy_08().labels(&signals).unwrap();
+        let labels = accuracy_08().labels(Tempering::default(), &signals).unwrap();
         let class_1 = labels.values().column(1).to_vec();
         assert_abs_diff_eq!(&class_1[..], &[0.8, 0.5, 0.8][..], epsilon = 1e-12);
     }
