@@ -59,7 +59,7 @@ from ._labelflow import (
     TrainingError,
     __version__,
 )
-from ._labeling_functions.analysis import analyze
+from ._labeling_functions.analysis import analyze, krippendorff_alpha
 from ._labeling_functions.labeling_function import (
     ABSTAIN,
     LabelingFunction,
@@ -134,6 +134,7 @@ __all__ = [
     "analyze",
     "apply",
     "count_votes",
+    "krippendorff_alpha",
     "label_model",
     "labeling_function",
 ]

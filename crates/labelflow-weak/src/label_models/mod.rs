@@ -18,6 +18,7 @@ mod one_coin;
 pub(crate) mod overlaps;
 #[cfg(test)]
 pub(crate) mod planted;
+mod row_to_relabel;
 pub(crate) mod signal_shape;
 
 pub use class_balance::ClassBalance;
@@ -26,4 +27,5 @@ pub use known_of_labelers::{Knowledge, KnownOfLabelers, Needs};
 pub use label_model::{FittedLabelModel, LabelModel};
 pub use label_warnings::{LabelWarning, label_warnings};
 pub use models::*;
+pub use row_to_relabel::{RowToRelabel, rows_to_relabel};
 pub(crate) use signal_shape::SignalShape;
