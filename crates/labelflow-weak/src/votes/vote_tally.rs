@@ -136,7 +136,7 @@ impl VoteTally {
         is_kept.then(|| self.confusions.chunks_exact(n_classes * n_classes).map(matrix).collect())
     }
 
-    /// How far the labelers agree beyond chance, see [`krippendorff_alpha`](crate::labelers::krippendorff_alpha).
+    /// How far the labelers agree beyond chance, see [`krippendorff_alpha`](crate::labelers::krippendorff_alpha()).
     pub fn krippendorff_alpha(&self) -> Option<f64> {
         self.agreement.alpha()
     }

@@ -15,7 +15,7 @@ class Glad(LabelModel):
     ----------
     max_iterations : int, default=1000
         The largest number of EM iterations.
-    tolerance : float, default=1e-6
+    tolerance : float, default=1e-5
         It stops when no ability changes by as much.
     ability_spread : float, default=1.0
         How much abilities differ: their standard deviation before any vote.

@@ -62,7 +62,7 @@ const PRECISION: f64 = 1e-13;
 pub struct Glad {
     /// The most rounds of expectation and maximisation. Default: 1000.
     pub max_iterations: usize,
-    /// It stops when no ability changes by as much. Default: 1e-6.
+    /// It stops when no ability changes by as much. Default: 1e-5.
     pub tolerance: f64,
     /// How much abilities differ: their standard deviation before any vote. Default: 1.
     pub ability_spread: f64,
@@ -76,7 +76,7 @@ impl Default for Glad {
     fn default() -> Self {
         Self {
             max_iterations: 1000,
-            tolerance: 1e-6,
+            tolerance: 1e-5,
             ability_spread: 1.0,
             difficulty_spread: 1.0,
             class_balance: ClassBalance::default(),
@@ -219,14 +219,19 @@ impl<'a> Tables<'a> {
 
     /// Writes P(β, Y | votes), `[n_levels, n_classes]`, and returns log P(votes).
     fn joint(&self, votes: &[u8], joint: &mut [f64]) -> f64 {
-        joint.copy_from_slice(&self.prior);
         let n_classes = joint.len() / LEVELS.len();
+        // The abilities that speak for each class stand where the first level will.
+        joint[..n_classes].fill(0.0);
+        let mut log_wrong = [0.0; LEVELS.len()];
         for (signal, class) in cast_votes(votes) {
-            let log_wrong = &self.log_wrong[signal * LEVELS.len()..][..LEVELS.len()];
-            let levels = joint.chunks_exact_mut(n_classes).zip(&self.eases).zip(log_wrong);
-            for ((of_level, ease), log_wrong) in levels {
-                of_level.iter_mut().for_each(|log| *log += log_wrong);
-                of_level[class] += self.abilities[signal] * ease;
+            joint[class] += self.abilities[signal];
+            let of_signal = &self.log_wrong[signal * LEVELS.len()..][..LEVELS.len()];
+            log_wrong.iter_mut().zip(of_signal).for_each(|(sum, log)| *sum += log);
+        }
+        for level in (0..LEVELS.len()).rev() {
+            for class in 0..n_classes {
+                let place = level * n_classes + class;
+                joint[place] = self.prior[place] + self.eases[level] * joint[class] + log_wrong[level];
             }
         }
         normalize_logs(joint)
