@@ -42,8 +42,8 @@ pub struct RowToRelabel {
 /// let labels = SoftLabels::new(array![[0.95, 0.05], [0.6, 0.4], [0.1, 0.9]])?;
 /// let rows = rows_to_relabel(&signals, &labels, 2)?;
 /// assert_eq!(rows.iter().map(|row| row.row).collect::<Vec<_>>(), [1, 2]);
-/// // Of nine votes 7.35 are expected to be right.
-/// assert!((rows[0].gain - (7.35 / 9.0 - 0.6)).abs() < 1e-12);
+/// // Of nine votes 7.15 are expected to be right.
+/// assert!((rows[0].gain - (7.15 / 9.0 - 0.6)).abs() < 1e-12);
 /// # Ok::<(), labelflow_weak::Error>(())
 /// ```
 pub fn rows_to_relabel(signals: &WeakSignals, labels: &SoftLabels, n: usize) -> Result<Vec<RowToRelabel>> {
