@@ -24,7 +24,7 @@ SECTIONS = {
     "Label models": [*(model.__name__ for model in labelflow.LABEL_MODELS.values()), "label_model"],
     "Signals": ["Signals"],
     "Streams": ["VoteCounter", "count_votes", "BadRows"],
-    "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze"],
+    "Labeling functions": ["labeling_function", "apply", "Row", "LabelingFunction", "analyze", "krippendorff_alpha"],
     "Exceptions": [
         "ConfigError", "DataError", "FormatError", "TrainingError", "DeviceError", "NotFittedError",
         "LabelingFunctionError", "DataWarning",

@@ -22,6 +22,19 @@ pub(crate) fn analyze(signals: &RawSignals, labels: Option<Vec<usize>>) -> PyRes
     Ok(serde_json::to_string(&summaries).expect("numbers and names"))
 }
 
+/// How far labelers agree beyond chance; nothing where it is not defined.
+#[pyfunction]
+pub(crate) fn krippendorff_alpha(signals: &RawSignals) -> Option<f64> {
+    labelflow::labelers::krippendorff_alpha(&signals.0)
+}
+
+/// The places of the `n` rows that are most worth another vote, the best first, by their labels.
+#[pyfunction]
+pub(crate) fn rows_to_relabel(signals: &RawSignals, labels: Matrix<f64>, n: usize) -> PyResult<Vec<usize>> {
+    let rows = labelflow::label_models::rows_to_relabel(&signals.0, &soft_labels(labels)?, n).map_err(exception)?;
+    Ok(rows.iter().map(|row| row.row).collect())
+}
+
 /// Bounds estimated from agreement between labelers, `[n_labelers, n_classes]`, the labels under which they are
 /// expected, `[n_rows, n_classes]`, and warnings about them.
 #[pyfunction]

@@ -34,7 +34,9 @@ mod _labelflow {
 
     #[pymodule_export]
     use crate::{
-        analysis::{analyze, auto_bounds, bounds_warnings, data_warnings, label_warnings},
+        analysis::{
+            analyze, auto_bounds, bounds_warnings, data_warnings, krippendorff_alpha, label_warnings, rows_to_relabel,
+        },
         cloud_completer::{CloudCompleter, completer_preset, fit_point_cloud_completer},
         error::{ConfigError, DataError, DeviceError, FormatError, TrainingError},
         feature_classifier::{

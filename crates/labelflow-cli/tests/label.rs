@@ -493,3 +493,91 @@ fn keywords_vote_on_texts() {
     sandbox.write("rules.toml", rules.replace("\"see you\"", "\"\""));
     sandbox.refuses(votes, &["rules.toml", "keywords with letters"]);
 }
+
+#[test]
+fn rows_worth_another_vote_are_listed() {
+    let votes = "id,a,b,c\np,x,x,x\nq,x,y,\nr,y,y,y\ns,,,\nt,y,y,x\n";
+    let sandbox = Sandbox::new().file("votes.csv", votes);
+    let label = "label --signals votes.csv --key id --model majority-vote --out out.csv";
+    let ran = sandbox.labelflow(&format!("{label} --relabel 3")).succeeded();
+    assert!(ran.stderr.contains("3 rows worth another vote in relabel.csv"), "{}", ran.stderr);
+    let listed = sandbox.read("relabel.csv");
+    let rows: Vec<&str> = listed.lines().collect();
+    assert_eq!(rows[0], "id,label,n_votes,p_wrong,gain");
+    let names: Vec<&str> = rows[1..].iter().map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(names, ["s", "q", "t"]);
+    assert!(rows[2].starts_with("q,x,2,0.5,0."), "{listed}");
+    // More rows than there are, in another place; or on standard output.
+    sandbox.labelflow(&format!("{label} --relabel 9 --relabel-out all.csv")).succeeded();
+    assert_eq!(sandbox.read("all.csv").lines().count(), 6);
+    let ran = sandbox.labelflow(&format!("{label} --relabel 3 --relabel-out -")).succeeded();
+    assert_eq!(ran.stdout, listed);
+    sandbox.refuses(&format!("{label} --relabel 0"), &["--relabel", "'0'"]);
+    sandbox.refuses(&format!("{label} --relabel-out a.csv"), &["--relabel"]);
+    sandbox.refuses(&format!("{label} --relabel 2 --relabel-out out.csv"), &["--relabel-out", "--out"]);
+    sandbox.refuses(&format!("{label} --relabel 2 --memory 1GB"), &["relabel: expected one file of votes"]);
+}
+
+#[test]
+fn workers_are_described_by_how_many_votes_they_have() {
+    let votes = "task,worker,label\nq,eve,0\nr,eve,1\nq,ann,0\nr,ann,1\ns,ann,1\nq,bob,1\nr,bob,1\n";
+    let sandbox = Sandbox::new().file("votes.csv", votes);
+    let ran = sandbox.labelflow("analyze --task-votes votes.csv --json all.json").succeeded();
+    // Rows with 3 and 3 votes: D = (9 − 5) / 2, E = (36 − 4 − 16) / 5.
+    assert!(ran.stdout.contains("Krippendorff's alpha): 0.375"), "{}", ran.stdout);
+    let all = sandbox.json("all.json");
+    assert_eq!(all["krippendorff_alpha"], 0.375);
+    assert_eq!(all["classes"], serde_json::json!(["0", "1"]));
+    let labelers = all["labelers"].as_array().unwrap();
+    let names: Vec<&str> = labelers.iter().map(|labeler| labeler["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ann", "eve", "bob"]);
+    for labeler in labelers {
+        let cells = labeler["confusion"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());
+        let n_votes: f64 = cells.map(|cell| cell.as_f64().unwrap()).sum();
+        assert!((n_votes - labeler["n_votes"].as_f64().unwrap()).abs() < 1e-9, "{labeler}");
+    }
+    // Of one voter nothing can be said.
+    sandbox.write("votes.csv", "task,worker,label\nq,eve,0\nr,eve,1\n");
+    let ran = sandbox.labelflow("analyze --task-votes votes.csv").succeeded();
+    assert!(ran.stdout.contains("alpha): not defined"), "{}", ran.stdout);
+}
+
+mod real_data {
+    use std::collections::HashMap;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// The first two columns, the key and the next one.
+    fn pairs(csv: &str) -> Vec<(String, String)> {
+        let rows = csv.lines().skip(1).map(|line| {
+            let mut cells = line.split(',').map(str::to_owned);
+            (cells.next().unwrap(), cells.next().unwrap())
+        });
+        rows.collect()
+    }
+
+    /// How many labels are wrong, and how many of those are among the hundred tasks that are listed.
+    fn errors(model: &str) -> (usize, usize) {
+        let folder = PathBuf::from(std::env::var_os("LABELFLOW_DATA").unwrap()).join("votes/crowd-dog");
+        let sandbox = Sandbox::new();
+        let votes = folder.join("answer.csv");
+        let label = format!("label --task-votes {} --model {model} --relabel 100 --out out.csv", votes.display());
+        sandbox.labelflow(&label).succeeded();
+        let truth: HashMap<String, String> =
+            pairs(&std::fs::read_to_string(folder.join("truth.csv")).unwrap()).into_iter().collect();
+        let n_wrong = |rows: Vec<(String, String)>| rows.iter().filter(|(task, label)| truth[task] != *label).count();
+        let listed = pairs(&sandbox.read("relabel.csv"));
+        assert_eq!(listed.len(), 100);
+        (n_wrong(pairs(&sandbox.read("out.csv"))), n_wrong(listed))
+    }
+
+    /// A hundred of 807 tasks chosen at random would hold an eighth of the errors.
+    #[test]
+    fn a_hundred_tasks_of_crowd_dog_hold_many_errors() {
+        let (n_wrong, n_listed) = errors("hyper");
+        assert!(n_listed >= 37, "{n_listed} of {n_wrong}");
+        let (n_wrong, n_listed) = errors("majority-vote");
+        assert!(n_listed >= 45, "{n_listed} of {n_wrong}");
+    }
+}

@@ -11,12 +11,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Label models with other settings than their defaults, for which the laws must hold as well.
-const VARIANTS: [&str; 13] = [
+const VARIANTS: [&str; 15] = [
     r#"{"model": "majority-vote", "share": "winners"}"#,
     r#"{"model": "dawid-skene", "abstentions": "answer"}"#,
     r#"{"model": "dawid-skene", "abstentions": "automatic", "prior_votes": 0}"#,
     r#"{"model": "data-programming", "prior_votes": 0}"#,
     r#"{"model": "data-programming", "accuracies": "per-class"}"#,
+    r#"{"model": "glad", "difficulty_spread": 0}"#,
+    r#"{"model": "mace", "prior_votes": 0}"#,
     r#"{"model": "minimax-entropy", "prior_accuracy": 0}"#,
     r#"{"model": "minimax-entropy", "abstentions": "answer"}"#,
     r#"{"model": "flying-squid", "triplets": "mean", "negative_probabilities": "absolute"}"#,
@@ -371,7 +373,7 @@ fn ten_thousand_labelers() {
         }
     }
     // Those that compare no labelers with each other.
-    for name in ["majority-vote", "average", "dawid-skene", "data-programming"] {
+    for name in ["majority-vote", "average", "dawid-skene", "data-programming", "glad", "mace"] {
         assert!(labelled.contains(&name), "{name}: {labelled:?}");
     }
 }

@@ -42,7 +42,9 @@ from ._label_models import (
     DataProgramming,
     DawidSkene,
     FlyingSquid,
+    Glad,
     HyperLabelModel,
+    Mace,
     MajorityVote,
     MeTaL,
     MinimaxEntropy,
@@ -58,7 +60,7 @@ from ._labelflow import (
     TrainingError,
     __version__,
 )
-from ._labeling_functions.analysis import analyze
+from ._labeling_functions.analysis import analyze, krippendorff_alpha
 from ._labeling_functions.labeling_function import (
     ABSTAIN,
     LabelingFunction,
@@ -109,10 +111,12 @@ __all__ = [
     "HyperLabelModel",
     "FormatError",
     "GeneralizedExpectation",
+    "Glad",
     "LabelFlowClassifier",
     "LabelFlowRegressor",
     "LabelingFunction",
     "LabelingFunctionError",
+    "Mace",
     "MajorityVote",
     "MaskRule",
     "MeTaL",
@@ -132,6 +136,7 @@ __all__ = [
     "analyze",
     "apply",
     "count_votes",
+    "krippendorff_alpha",
     "label_model",
     "labeling_function",
 ]

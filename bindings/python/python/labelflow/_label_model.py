@@ -256,6 +256,38 @@ class LabelModel(BatchPrediction, Estimator):
         labels = self.model_.predict_proba(signals._raw)
         return _labelflow.label_warnings(signals._raw, labels, json.dumps(self._config()))
 
+    def rows_to_relabel(self, X: Any, n: int = 100) -> np.ndarray:
+        """The rows on which one more vote is expected to correct most labels, the best first.
+
+        A vote gains something only where it may change the label; rows on which none does come after all others, the least certain
+        first. The next vote is taken to be right as often as all votes are expected to be under the labels of this model.
+
+        Parameters
+        ----------
+        X : signals
+            Of the same labelers: found by name if they have names, else by position.
+        n : int, default=100
+            How many rows; all if there are fewer.
+
+        Returns
+        -------
+        array (at most n,)
+            Positions of rows.
+
+        Examples
+        --------
+        >>> import labelflow
+        >>> votes = [[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 1], [0, 1, -1], [0, 0, 0]]
+        >>> labelflow.MajorityVote().fit(votes).rows_to_relabel(votes, n=2)
+        array([4, 2])
+        """
+        self._check_is_fitted()
+        if n < 1:
+            raise ValueError(f"n: expected at least 1, found {n}")
+        signals = self._read(X)
+        labels = self.model_.predict_proba(signals._raw, threads_of(self.n_jobs))
+        return np.array(_labelflow.rows_to_relabel(signals._raw, labels, min(n, len(labels))), dtype=np.int64)
+
     @property
     def remark_(self) -> str | None:
         """What there is to know of the fit, in a sentence; :class:`AutoLabelModel` says what it chose and why."""

@@ -149,3 +149,27 @@ def test_a_label_model_without_a_file_of_its_own(planted):
     assert "smoothing : default=0.01" in Model.__doc__
     expected = labelflow.DawidSkene(smoothing=0.5).fit(planted.votes).predict_proba(planted.votes)
     np.testing.assert_array_equal(Model(smoothing=0.5).fit(planted.votes).predict_proba(planted.votes), expected)
+
+
+def test_rows_worth_another_vote(planted):
+    model = labelflow.HyperLabelModel().fit(planted.votes)
+    rows = model.rows_to_relabel(planted.votes, n=60)
+    assert rows.shape == (60,) and len(set(rows.tolist())) == 60
+    wrong = model.predict(planted.votes) != planted.truth
+    assert wrong[rows].mean() > 2 * wrong.mean()
+    assert len(model.rows_to_relabel(planted.votes, n=10_000)) == 300
+    with pytest.raises(ValueError, match="n: expected at least 1, found 0"):
+        model.rows_to_relabel(planted.votes, n=0)
+
+
+def test_agreement_beyond_chance():
+    # The example of four observers of Krippendorff, 2011.
+    observers = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
+        [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
+    ]
+    votes = np.array(observers).T
+    assert labelflow.krippendorff_alpha(votes, abstain="zero") == pytest.approx(0.743, abs=5e-4)
+    assert np.isnan(labelflow.krippendorff_alpha([[0, -1], [-1, 1]]))

@@ -1,5 +1,6 @@
 //! `labelflow analyze`: what labelers do.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -41,7 +42,19 @@ pub(crate) struct AnalyzeArgs {
 #[serde(untagged)]
 enum Report<'a> {
     Labelers(Vec<ListedLabeler<'a>>),
-    WithPairs { labelers: &'a [LabelerReport], pairs: &'a [LabelerPair], warnings: Vec<output::Warning> },
+    Whole(Whole<'a>),
+}
+
+/// The labelers of a crowd or with pairs, and what is said of all of them together.
+#[derive(Serialize)]
+struct Whole<'a> {
+    classes: &'a [String],
+    labelers: &'a [LabelerReport],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs: Option<&'a [LabelerPair]>,
+    /// How far they agree beyond chance; nothing where it is not defined.
+    krippendorff_alpha: Option<f64>,
+    warnings: Vec<output::Warning>,
 }
 
 /// A labeler of the list, with the warnings that name it and those that name no labeler.
@@ -75,14 +88,26 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let labelled = labeler.label(args.labels.as_deref(), None)?;
     labeler.warn(&labelled);
     output::refuse_warnings()?;
-    let labelers = LabelerReport::of_tally(&labelled.tally);
+    let mut labelers = LabelerReport::with_confusions(&labelled.tally);
+    let is_crowd = args.signals.source.task_votes.is_some();
+    if is_crowd {
+        // Those with as many votes stay in their order.
+        labelers.sort_by_key(|labeler| Reverse(labeler.summary.n_votes));
+    }
     let classes = labeler.fitted.classes();
     if let Some(path) = &args.csv {
         write_csv(path, &labelers, classes)?;
     }
+    let krippendorff_alpha = labelled.tally.krippendorff_alpha();
     let report = match &pairs {
-        Some(pairs) => Report::WithPairs { labelers: &labelers, pairs, warnings: output::warnings() },
-        None => Report::Labelers(labelers.iter().map(ListedLabeler::new).collect()),
+        None if !is_crowd => Report::Labelers(labelers.iter().map(ListedLabeler::new).collect()),
+        pairs => Report::Whole(Whole {
+            classes,
+            labelers: &labelers,
+            pairs: pairs.as_deref(),
+            krippendorff_alpha,
+            warnings: output::warnings(),
+        }),
     };
     output::show(args.json.as_deref(), &report, || {
         output::print(&labeler_report::table(&labelers, classes))?;
@@ -90,7 +115,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             output::print(&pairs_table(pairs))?;
         }
         let (n_rows, n_uncovered) = (labelled.tally.n_rows(), labelled.tally.n_uncovered());
-        output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))
+        output::print(&format!("{n_rows} rows, {n_uncovered} of them without a vote"))?;
+        let alpha = krippendorff_alpha.map_or_else(|| "not defined".to_owned(), |alpha| format!("{alpha:.3}"));
+        output::print(&format!("agreement beyond chance (Krippendorff's alpha): {alpha}"))
     })
 }
 

@@ -14,13 +14,26 @@ pub(crate) struct LabelerReport {
     /// The share of its votes that is expected to be correct if the labels have the probabilities that the label model
     /// gives; nothing without votes.
     pub(crate) learned_accuracy: Option<f64>,
+    /// How often it is expected to vote for each class on rows of each class: one list for each class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) confusion: Option<Vec<Vec<f64>>>,
 }
 
 impl LabelerReport {
     /// Describes all labelers from sums over their votes and labels.
     pub(crate) fn of_tally(tally: &VoteTally) -> Vec<Self> {
         let labelers = tally.summaries().into_iter().zip(tally.learned_accuracies());
-        labelers.map(|(summary, learned_accuracy)| Self { summary, learned_accuracy }).collect()
+        let report = |(summary, learned_accuracy)| Self { summary, learned_accuracy, confusion: None };
+        labelers.map(report).collect()
+    }
+
+    /// The same with the confusion matrix of each, unless they are too many.
+    pub(crate) fn with_confusions(tally: &VoteTally) -> Vec<Self> {
+        let mut reports = Self::of_tally(tally);
+        for (report, confusion) in reports.iter_mut().zip(tally.confusions().into_iter().flatten()) {
+            report.confusion = Some(confusion.rows().into_iter().map(|row| row.to_vec()).collect());
+        }
+        reports
     }
 
     /// The classes it votes for, by name.
@@ -37,6 +50,7 @@ pub(crate) fn table(reports: &[LabelerReport], classes: &[String]) -> String {
         [
             summary.name.clone(),
             report.polarity(classes),
+            summary.n_votes.to_string(),
             percent(summary.coverage),
             percent(summary.overlaps),
             percent(summary.conflicts),
@@ -44,6 +58,7 @@ pub(crate) fn table(reports: &[LabelerReport], classes: &[String]) -> String {
             summary.accuracy.map(percent).unwrap_or_default(),
         ]
     });
-    let header = ["labeler", "polarity", "coverage %", "overlaps %", "conflicts %", "learned accuracy %", "accuracy %"];
+    let header =
+        ["labeler", "polarity", "votes", "coverage %", "overlaps %", "conflicts %", "learned accuracy %", "accuracy %"];
     output::table(header, rows)
 }

@@ -1,7 +1,7 @@
 //! The labelers: coverage, overlaps and conflicts, estimated and true accuracy, and the rows on which they disagree most.
 
 use labelflow::WeakSignals;
-use labelflow::labelers::{LabelerPair, labeler_pairs};
+use labelflow::labelers::{LabelerPair, krippendorff_alpha, labeler_pairs};
 use labelflow::rows::Truth;
 use labelflow_data::inputs::RowNames;
 
@@ -14,6 +14,10 @@ use crate::terminal::output::percent;
 const MOST_LABELERS: usize = 40;
 /// The rows that are listed.
 const N_ROWS: usize = 10;
+/// The labelers whose confusion matrices are listed.
+const N_CONFUSIONS: usize = 10;
+/// A confusion matrix of more classes is too wide to read.
+const MOST_CLASSES: usize = 12;
 
 /// What the section is made of.
 pub(crate) struct SignalsReport<'a> {
@@ -33,6 +37,10 @@ pub(crate) fn signals_section(report: &SignalsReport<'_>) -> Section {
         ("rows without a vote", signals.n_uncovered().to_string()),
         ("labelers", signals.n_signals().to_string()),
         ("classes", signals.n_classes().to_string()),
+        (
+            "Krippendorff's alpha",
+            krippendorff_alpha(signals).map_or_else(|| "–".to_owned(), |alpha| format!("{alpha:.3}")),
+        ),
     ])];
     if chosen.len() < signals.n_signals() {
         let text = format!("The charts show the {} labelers with the most votes.", chosen.len());
@@ -60,6 +68,12 @@ pub(crate) fn signals_section(report: &SignalsReport<'_>) -> Section {
         Some(table) => Block::Table(table),
         None => Block::Text("No two labelers vote differently on any row.".to_owned()),
     });
+    if let Some(table) = confusion_table(report) {
+        blocks.push(Block::Heading("What labelers vote for".to_owned()));
+        let text = "Votes of the labelers with the most votes on rows of each class, as expected under the labels of the label model.";
+        blocks.push(Block::Text(text.to_owned()));
+        blocks.push(Block::Table(table));
+    }
     Section { name: "signals", title: "Signals", blocks }
 }
 
@@ -239,6 +253,31 @@ fn conflict_table(report: &SignalsReport<'_>) -> Option<PageTable> {
     Some(PageTable::new("Rows with the strongest conflict", DataTable { header, rows }))
 }
 
+/// The confusion matrices of the labelers with the most votes, in percent of their votes on rows of a class; nothing where classes are many.
+fn confusion_table(report: &SignalsReport<'_>) -> Option<PageTable> {
+    let classes = report.signals.classes();
+    if classes.len() > MOST_CLASSES {
+        return None;
+    }
+    let mut labelers: Vec<&LabelerReport> =
+        report.labelers.iter().filter(|labeler| labeler.summary.n_votes > 0).collect();
+    labelers.sort_by_key(|labeler| std::cmp::Reverse(labeler.summary.n_votes));
+    labelers.truncate(N_CONFUSIONS);
+    let mut header = vec!["labeler".to_owned(), "votes".to_owned(), "class".to_owned()];
+    header.extend(classes.iter().map(|class| format!("votes for {class} %")));
+    let mut rows = Vec::new();
+    for labeler in labelers {
+        for (class, votes) in classes.iter().zip(labeler.confusion.as_ref()?) {
+            let n_votes: f64 = votes.iter().sum();
+            let share = |votes: &f64| if n_votes > 0.0 { percent(votes / n_votes) } else { "–".to_owned() };
+            let mut cells = vec![labeler.summary.name.clone(), format!("{n_votes:.1}"), class.clone()];
+            cells.extend(votes.iter().map(share));
+            rows.push(cells);
+        }
+    }
+    Some(PageTable::new("What labelers vote for on rows of each class", DataTable { header, rows }))
+}
+
 /// Who votes for a class: a few names, or how many they are.
 fn voters(signals: &WeakSignals, row: usize, class: usize) -> String {
     const MOST: usize = 4;
@@ -284,7 +323,7 @@ mod tests {
         let truth = Truth::new(vec![0, 1, 1, 2], 3).unwrap();
         let mut tally = VoteTally::new(&signals);
         tally.add(&signals, &[], &soft, Some(&truth)).unwrap();
-        let labelers = LabelerReport::of_tally(&tally);
+        let labelers = LabelerReport::with_confusions(&tally);
         let report = SignalsReport {
             signals: &signals,
             labelers: &labelers,
@@ -298,6 +337,10 @@ mod tests {
         let [first, second, third] = [0, 1, 2].map(|index| signals.labelers()[index].as_str());
         let both = format!("{second}, {third}");
         assert_eq!(rows, [vec!["3", "3", first, second, third, "2"], vec!["1", "2", first, &both, "–", "1"]]);
+        // The first votes for class 0 on three of four rows, each of which may be of any class.
+        let confusions = confusion_table(&report).unwrap();
+        let cells: Vec<&str> = confusions.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, [first, "1.3", "0", "75.0", "25.0", "0.0"]);
         let accuracies = accuracy_chart(&report, &[0, 1, 2]).data.rows;
         assert_eq!(accuracies[0][1..], ["33.3", "50.0"]);
     }

@@ -13,7 +13,8 @@ use super::output;
 use crate::inputs::model_files::{is_model, is_model_file};
 
 /// The arguments whose paths are written. All other paths are read.
-const WRITTEN: [&str; 9] = ["out", "save", "write_counts", "json", "csv", "charts", "keep", "models", "pictures"];
+const WRITTEN: [&str; 10] =
+    ["out", "save", "write_counts", "relabel_out", "json", "csv", "charts", "keep", "models", "pictures"];
 /// The arguments whose text may be a file that is read.
 const PERHAPS_READ: [&str; 2] = ["bounds", "errors"];
 /// The flag of a file that is written instead of what is printed, see [`output::show`].

@@ -19,6 +19,7 @@ mod one_coin;
 pub(crate) mod overlaps;
 #[cfg(test)]
 pub(crate) mod planted;
+mod row_to_relabel;
 pub(crate) mod signal_shape;
 mod tempering;
 
@@ -28,4 +29,5 @@ pub use known_of_labelers::{Knowledge, KnownOfLabelers, Needs};
 pub use label_model::{FittedLabelModel, LabelModel};
 pub use label_warnings::{LabelWarning, label_warnings};
 pub use models::*;
+pub use row_to_relabel::{RowToRelabel, rows_to_relabel};
 pub(crate) use signal_shape::SignalShape;

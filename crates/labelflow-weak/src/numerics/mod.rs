@@ -2,6 +2,7 @@
 
 pub(crate) mod assignment;
 pub(crate) mod cholesky;
+mod gamma;
 mod lbfgs;
 pub(crate) mod linear_program;
 pub(crate) mod row_chunks;
@@ -11,6 +12,7 @@ pub(crate) mod vectors;
 
 pub use assignment::best_assignment;
 pub(crate) use cholesky::Cholesky;
+pub(crate) use gamma::{digamma, ln_gamma};
 pub(crate) use lbfgs::Point;
 pub use lbfgs::{Lbfgs, Minimum};
 pub(crate) use linear_program::{LinearProgram, Optimum};

@@ -1,13 +1,19 @@
 //! What votes and their labels show, added up part by part. Rows in memory are one part.
 
+use ndarray::Array2;
+
 use crate::label_models::class_balance::votes_tell_balance;
 use crate::label_models::label_warnings::{Comparison, doubts_of_fit, worse_than_chance};
 use crate::label_models::{AnyLabelModel, LabelWarning};
 use crate::labelers::LabelerSummary;
+use crate::labelers::krippendorff_alpha::Agreement;
 use crate::labelers::labeler_summary::{VoteCounts, true_classes};
 use crate::rows::{SoftLabels, Truth};
 use crate::votes::{CountedVotes, WeakSignals, cast_votes};
 use crate::{Error, Result};
+
+/// The most cells of confusion matrices that are kept.
+const MOST_CELLS: usize = 1 << 22;
 
 /// Sums over rows of votes with labels, from which labelers are described and doubts about the labels follow.
 ///
@@ -34,12 +40,16 @@ pub struct VoteTally {
     /// The sum of the probabilities of each class.
     labelled: Vec<f64>,
     has_truth: bool,
+    agreement: Agreement,
+    /// Expected votes of each labeler, `[n_signals, n_classes, n_classes voted for]`; none where they would be too many.
+    confusions: Vec<f64>,
 }
 
 impl VoteTally {
     /// Nothing added yet, for labelers and classes as these signals have.
     pub fn new(signals: &WeakSignals) -> Self {
         let (n_signals, n_classes) = (signals.n_signals(), signals.n_classes());
+        let n_cells = n_signals * n_classes * n_classes;
         Self {
             labelers: signals.labelers().to_vec(),
             classes: signals.classes().to_vec(),
@@ -48,6 +58,8 @@ impl VoteTally {
             right: vec![0.0; n_signals],
             labelled: vec![0.0; n_classes],
             has_truth: false,
+            agreement: Agreement::new(n_classes),
+            confusions: vec![0.0; if n_cells <= MOST_CELLS { n_cells } else { 0 }],
         }
     }
 
@@ -80,8 +92,12 @@ impl VoteTally {
             let (bytes, p) = (votes.row_bytes(row), values.row(row));
             self.counts.add(bytes, count, truth.map(|truth| truth[row]));
             self.comparison.add(bytes, count, label);
+            self.agreement.add(bytes, count as f64);
             for (signal, class) in cast_votes(bytes) {
                 self.right[signal] += count as f64 * p[class];
+                let of_signal = self.confusions.chunks_exact_mut(shape.2 * shape.2).nth(signal);
+                let cells = of_signal.into_iter().flat_map(|cells| cells.iter_mut().skip(class).step_by(shape.2));
+                cells.zip(p).for_each(|(cell, p)| *cell += count as f64 * p);
             }
             self.labelled.iter_mut().zip(p).for_each(|(sum, p)| *sum += count as f64 * p);
         }
@@ -107,6 +123,22 @@ impl VoteTally {
     pub fn learned_accuracies(&self) -> Vec<Option<f64>> {
         let labelers = self.right.iter().zip(self.counts.n_votes());
         labelers.map(|(right, n)| (n > 0).then(|| right / n as f64)).collect()
+    }
+
+    /// How often each labeler is expected to vote for each class on rows of each class by the labels, `[class, class voted for]`; nothing where all
+    /// matrices together would have more than four million cells.
+    pub fn confusions(&self) -> Option<Vec<Array2<f64>>> {
+        let n_classes = self.classes.len();
+        let matrix = |cells: &[f64]| {
+            Array2::from_shape_vec((n_classes, n_classes), cells.to_vec()).expect("a cell for each two classes")
+        };
+        let is_kept = !self.confusions.is_empty();
+        is_kept.then(|| self.confusions.chunks_exact(n_classes * n_classes).map(matrix).collect())
+    }
+
+    /// How far the labelers agree beyond chance, see [`krippendorff_alpha`](crate::labelers::krippendorff_alpha()).
+    pub fn krippendorff_alpha(&self) -> Option<f64> {
+        self.agreement.alpha()
     }
 
     /// The share of all votes that each class has.
@@ -140,8 +172,19 @@ mod tests {
     use super::*;
     use crate::label_models::planted::Planted;
     use crate::label_models::{FittedLabelModel, KnownOfLabelers, label_warnings};
-    use crate::labelers::{LabelerErrors, analyze};
+    use crate::labelers::{LabelerErrors, analyze, krippendorff_alpha};
     use crate::labelers::{labeler_pairs, labeler_pairs_of_counts};
+
+    fn assert_confusions(tally: &VoteTally, labels: &SoftLabels, signals: &WeakSignals) {
+        let votes = signals.votes();
+        for (signal, confusion) in tally.confusions().unwrap().iter().enumerate() {
+            for ((class, vote), found) in confusion.indexed_iter() {
+                let rows = (0..signals.n_rows()).filter(|&row| votes.get(row, signal) == Some(vote));
+                let expected: f64 = rows.map(|row| labels.values()[[row, class]]).sum();
+                assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+            }
+        }
+    }
 
     #[test]
     fn it_tells_of_counts_and_of_parts_what_is_told_of_rows() {
@@ -164,6 +207,9 @@ mod tests {
         for tally in [&of_counts, &of_parts] {
             assert_eq!(tally.n_rows(), 700);
             assert_eq!(tally.n_uncovered(), signals.n_uncovered());
+            let alpha = tally.krippendorff_alpha().unwrap();
+            assert!((alpha - krippendorff_alpha(signals).unwrap()).abs() < 1e-12);
+            assert_confusions(tally, &labels, signals);
             assert_eq!(tally.summaries(), analyze(signals, None).unwrap());
             for (found, rate) in tally.learned_accuracies().into_iter().zip(&rates) {
                 assert!((found.unwrap() - (1.0 - rate)).abs() < 1e-12);

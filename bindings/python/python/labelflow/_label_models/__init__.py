@@ -16,7 +16,9 @@ from ._constrained_labels import ConstrainedLabels
 from ._data_programming import DataProgramming
 from ._dawid_skene import DawidSkene
 from ._flying_squid import FlyingSquid
+from ._glad import Glad
 from ._hyper import HyperLabelModel
+from ._mace import Mace
 from ._majority_vote import MajorityVote
 from ._metal import MeTaL
 from ._minimax_entropy import MinimaxEntropy
@@ -73,8 +75,10 @@ __all__ = [
     "DataProgramming",
     "DawidSkene",
     "FlyingSquid",
+    "Glad",
     "HyperLabelModel",
     "LabelModel",
+    "Mace",
     "MajorityVote",
     "MeTaL",
     "MinimaxEntropy",

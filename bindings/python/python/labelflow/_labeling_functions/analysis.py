@@ -67,6 +67,33 @@ def analyze(
     return pandas.DataFrame(columns, index=names)
 
 
+def krippendorff_alpha(signals: Any, *, abstain: str = "minus_one", classes: Any = None) -> float:
+    """How far labelers agree beyond chance, with any number of labelers, classes and missing votes (nominal metric).
+
+    Parameters
+    ----------
+    signals : signals
+        Anything that :class:`Signals` takes.
+    abstain, classes
+        As in :class:`Signals`.
+
+    Returns
+    -------
+    float
+        1 for full agreement, 0 for what chance gives. NaN where it is not defined: no row has two votes, or all votes of
+        those rows are for one class.
+
+    Examples
+    --------
+    >>> import labelflow
+    >>> votes = [[0, 0], [1, 1], [0, 1], [1, 1], [1, -1]]
+    >>> round(labelflow.krippendorff_alpha(votes), 3)
+    0.533
+    """
+    alpha = _labelflow.krippendorff_alpha(as_signals(signals, abstain, classes)._raw)
+    return float("nan") if alpha is None else alpha
+
+
 def _places(labels: Any, signals: Signals) -> list[int]:
     values = np.asarray(labels)
     if values.ndim != 1:

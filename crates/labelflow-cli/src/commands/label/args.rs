@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 use labelflow::label_models::{AnyLabelModel, Needs};
 
 use super::unvoted::Unvoted;
-use crate::flags::SignalsArgs;
+use crate::flags::{SignalsArgs, count};
 
 /// The label model for votes of which nothing is known.
 pub(crate) const DEFAULT_LABEL_MODEL: &str = "auto";
@@ -78,6 +79,18 @@ pub(crate) struct LabelArgs {
     /// Also write the distinct rows of votes and how often each occurs: csv, tsv or parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) write_counts: Option<PathBuf>,
+    /// Also list the N rows on which one more vote is expected to correct most labels, the best first
+    #[arg(long, value_name = "N", value_parser = count())]
+    pub(crate) relabel: Option<usize>,
+    /// Where to list the rows of --relabel: csv, tsv, parquet or npz ('-' for standard output) [default: relabel.csv]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "relabel",
+        default_value_if("relabel", ArgPredicate::IsPresent, "relabel.csv"),
+        hide_default_value = true
+    )]
+    pub(crate) relabel_out: Option<PathBuf>,
     /// True labels, used only to evaluate the labels at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) labels_for_eval: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! `labelflow label`: labels from votes alone.
 
 pub(crate) mod args;
+mod relabel;
 pub(crate) mod unvoted;
 pub(crate) mod vote_labeler;
 
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     if args.known_labels.is_some() {
         VoteInput::expect_in_memory(&args.signals, "known-labels")?;
     }
+    if args.relabel.is_some() {
+        VoteInput::expect_in_memory(&args.signals, "relabel")?;
+    }
     if args.bounds.as_deref() == Some("auto") {
         VoteInput::expect_in_memory(&args.signals, "bounds: 'auto'")?;
     }
@@ -83,11 +87,16 @@ pub(crate) fn run(args: &LabelArgs) -> anyhow::Result<()> {
     if let (Some(path), Some(counted)) = (&args.write_counts, counted) {
         write_counts(path, counted)?;
     }
+    let relabel = args.relabel.zip(args.relabel_out.as_deref());
+    let n_listed = relabel.map(|(n, path)| relabel::write(&labeler, n, path)).transpose()?;
     let (n_written, rows) = (labelled.n_written, input.row_word());
     labeler.warn(&labelled);
     let report = Report::new(&labeler, labelled);
     output::show(args.json.as_deref(), &report, || report.print(labeler.fitted.classes()))?;
     output::note(&format!("{n_written} {rows} labelled in {}", output::place(&args.out)));
+    if let (Some(n_listed), Some(path)) = (n_listed, &args.relabel_out) {
+        output::note(&format!("{n_listed} rows worth another vote in {}", output::place(path)));
+    }
     Ok(())
 }
 

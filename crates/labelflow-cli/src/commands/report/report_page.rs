@@ -84,7 +84,7 @@ fn signals(args: &ReportArgs) -> anyhow::Result<Section> {
     let labelled = labeler.label(labels, None)?;
     let mut section = signals_section(&SignalsReport {
         signals: &*labeler.input.example()?,
-        labelers: &LabelerReport::of_tally(&labelled.tally),
+        labelers: &LabelerReport::with_confusions(&labelled.tally),
         model: &args.model,
         truth: labelled.truth.as_ref(),
         names: labeler.input.keys().context("rows are in memory")?.names(),

@@ -77,7 +77,7 @@ impl RowNames {
     }
 
     /// As cells of a table.
-    pub(crate) fn cells(&self) -> ColumnValues {
+    pub fn cells(&self) -> ColumnValues {
         self.numbers().map_or_else(|| ColumnValues::Names(self.texts()), ColumnValues::Integers)
     }
 

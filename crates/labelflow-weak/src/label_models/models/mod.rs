@@ -13,6 +13,8 @@ label_models! {
     dawid_skene: DawidSkene = "dawid-skene";
     data_programming: DataProgramming = "data-programming";
     flying_squid: FlyingSquid = "flying-squid";
+    glad: Glad = "glad";
+    mace: Mace = "mace";
     minimax_entropy: MinimaxEntropy = "minimax-entropy";
     metal: MeTaL = "metal";
     snorkel_label_model: SnorkelLabelModel = "snorkel";
