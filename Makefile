@@ -199,7 +199,7 @@ label-models: ## Compare label models on rules, crowds and ten kinds of planted 
 		test $$status -le 1 && $(PYTHON) tools/label_model_table.py target/label-models.json && exit $$status
 
 HYPER_TOOLS = $(CARGO_TARGET_DIR)/hyper-tools
-hyper-model: ## Train the label model `hyper` on synthetic votes and write its weights (installs PyTorch in a cache folder; half an hour)
+hyper-model: ## Train the label model `hyper` on synthetic votes and write its weights (installs PyTorch in a cache folder; minutes on a GPU, hours without)
 	$(PYTHON) -m venv $(HYPER_TOOLS)
 	$(HYPER_TOOLS)/bin/pip install --quiet --disable-pip-version-check torch numpy
 	$(HYPER_TOOLS)/bin/python tools/hyper_model/train.py

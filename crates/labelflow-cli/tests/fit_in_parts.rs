@@ -183,7 +183,7 @@ fn votes_in_parts_by_another_convention_are_doubted() {
     write_parts(&sandbox.path("votes"), &votes, 170);
     write_parts(&sandbox.path("whole"), &votes, 1000);
     let fit = "fit run.toml --epochs 1 --out model --features";
-    let doubt = "no labeler ever votes for class '0'; if classes count from 1 and 0 abstains";
+    let doubt = "no number is 0: 1 to 2 are taken for the classes, and nobody abstains";
     for rows in ["rows.csv --signals whole/part-000.parquet", "rows --signals votes"] {
         let ran = sandbox.labelflow(&format!("{fit} {rows} --restart")).succeeded();
         assert!(ran.stderr.contains(doubt), "{}", ran.stderr);

@@ -94,7 +94,7 @@ fn crowd_kit_gives_the_same_posteriors() {
             tolerance: 0.0,
             smoothing: 0.0,
             abstentions: Abstentions::Ignored,
-            ..DawidSkene::default().as_published()
+            ..DawidSkene::default().published()
         };
         let signals = signals(&case.votes, case.n_classes);
         let fitted = model.fit(&signals).expect("there are votes");

@@ -174,7 +174,7 @@ mod tests {
     use crate::commands::Cli;
 
     /// The arguments whose paths are read.
-    const READ: &str = "counts data features files from generated labelled_signals labelled_truth labels labels_for_eval load model \
+    const READ: &str = "counts data features files from generated known_labels labelled_signals labelled_truth labels labels_for_eval load model \
                         partials predictions references results rules run scans settings shapes signals signals_labels task_votes \
                         texts wrench";
 

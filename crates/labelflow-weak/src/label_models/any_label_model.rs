@@ -130,8 +130,8 @@ macro_rules! label_models {
             /// The same with every setting as published whose default departs from the publication to keep some votes
             /// from misleading the fit.
             #[must_use]
-            pub fn as_published(self) -> Self {
-                match self { $(Self::$Model(model) => Self::$Model(model.as_published()),)* }
+            pub fn published(self) -> Self {
+                match self { $(Self::$Model(model) => Self::$Model(model.published()),)* }
             }
 
             /// Whether it learns from the votes alone whom to trust.

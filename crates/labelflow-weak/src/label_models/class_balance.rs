@@ -224,7 +224,7 @@ fn estimate_from_all(patterns: &VotePatterns, shape: SignalShape) -> Result<Vec<
 
 /// The class balance of Dawid-Skene and its log-likelihood.
 fn dawid_skene(patterns: &VotePatterns, shape: SignalShape) -> Result<(Vec<f64>, f64)> {
-    let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default().as_published() };
+    let model = DawidSkene { max_iterations: MAX_ITERATIONS, ..DawidSkene::default().published() };
     let fitted = model.fit_patterns(patterns, shape)?;
     let log_likelihood = fitted.log_likelihoods.last().copied();
     Ok((fitted.class_balance().to_vec(), log_likelihood.unwrap_or(f64::NEG_INFINITY)))

@@ -52,7 +52,7 @@ pub trait LabelModel {
 
     /// The same with every setting as published whose default departs from the publication to keep some votes from misleading the fit.
     #[must_use]
-    fn as_published(self) -> Self
+    fn published(self) -> Self
     where
         Self: Sized,
     {

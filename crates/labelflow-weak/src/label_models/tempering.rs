@@ -65,6 +65,11 @@ impl Tempering {
         Self { per_vote: PER_CORRELATION * correlation.max(0.0) }
     }
 
+    /// Whether it leaves labels as they are. Fits of the first version were saved without, and are known by a hash of all that they say.
+    pub(crate) fn is_none(&self) -> bool {
+        self.per_vote == 0.0
+    }
+
     /// Tempers the probabilities of a row with these votes.
     pub(crate) fn apply(self, votes: &[u8], p: &mut [f64]) {
         let further_votes = cast_votes(votes).count().saturating_sub(1) as f64;

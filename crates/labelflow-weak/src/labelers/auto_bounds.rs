@@ -68,13 +68,13 @@ impl Bounds {
     /// ```
     pub fn auto(signals: &WeakSignals) -> Result<AutoBounds> {
         let patterns = VotePatterns::of(&signals.votes());
-        estimate(signals, &patterns, |_| 1, |merged| DawidSkene::default().as_published().fit(merged))
+        estimate(signals, &patterns, |_| 1, |merged| DawidSkene::default().published().fit(merged))
     }
 
     /// [`auto`](Self::auto) for counted votes, equal to it up to rounding. The labels are those of the patterns.
     pub fn auto_of_counts(counted: &CountedVotes) -> Result<AutoBounds> {
         let counts = counted.counts();
-        let model = DawidSkene::default().as_published();
+        let model = DawidSkene::default().published();
         let fit = |merged: &WeakSignals| model.fit_counts(&CountedVotes::new(merged, &counts)?);
         estimate(&counted.signals(), &counted.patterns, |row| counts[row] as usize, fit)
     }
@@ -411,7 +411,7 @@ mod tests {
         assert!(error < 0.05, "{error}");
         assert_eq!(warnings, ["labelers 'labeler0' and 'labeler4' agree almost always and count as one"]);
         // Without merging, the copies outvote the better labelers.
-        let fitted = DawidSkene::default().as_published().fit(&problem.signals).unwrap();
+        let fitted = DawidSkene::default().published().fit(&problem.signals).unwrap();
         let naive = Bounds::expected(&problem.signals, &fitted.predict_proba(&problem.signals).unwrap());
         assert!(naive.values()[[0, 0]] < 0.2, "{}", naive.values());
     }

@@ -8,14 +8,14 @@ from .._label_model import LabelModel
 class AutoLabelModel(LabelModel):
     """The label model that the votes ask for, the default of the command line.
 
-    Dawid and Skene's model where labelers know several classes, rows have three votes or more on average, and labelers
-    err independently; :class:`HyperLabelModel` everywhere else. An abstention says nothing; a row without a vote gets the
-    class balance.
+    :class:`HyperLabelModel` where labelers err together, :class:`DawidSkene` where they err independently and rows have
+    three votes or more on average, the mean of both where labelers vote for one class each, or seldom. ``remark_`` says
+    which and why. An abstention says nothing; a row without a vote gets the class balance.
 
     Parameters
     ----------
     class_balance : {"estimated", "uniform"} or sequence of float, default="estimated"
-        The class balance: estimated by the label model that is chosen, the same for all classes, or given.
+        The class balance: estimated by what is chosen, the same for all classes, or given.
     abstain : {"minus_one", "zero", "missing", "signed", "detect"}, default="minus_one"
         How an abstention is written in votes that are numbers, see :class:`Signals`.
     classes : sequence, default=None

@@ -15,7 +15,7 @@ pub(crate) fn write(labeler: &VoteLabeler, n: usize, path: &Path) -> anyhow::Res
     let labels = labeler.fitted.fitted().predict_proba(&signals)?;
     let rows = rows_to_relabel(&signals, &labels, n)?;
     let places: Vec<usize> = rows.iter().map(|row| row.row).collect();
-    let (classes, chosen) = (labeler.fitted.classes(), labels.argmax());
+    let (classes, chosen) = (labeler.fitted.classes(), labeler.fitted.fitted().choose(&signals, &labels)?);
     let numbers = |of: fn(&RowToRelabel) -> f64| ColumnValues::Reals(rows.iter().map(of).collect());
     let columns = [
         (keys.column(), keys.names().select(&places).cells()),

@@ -228,7 +228,7 @@ fn label_model(
     class_balance: Option<&str>,
 ) -> anyhow::Result<AnyLabelModel> {
     let model = AnyLabelModel::from_name(name)?;
-    let model = if class_balance.is_some() { model.as_published() } else { model };
+    let model = if class_balance.is_some() { model.published() } else { model };
     let mut settings = serde_json::to_value(&model)?;
     if let (Some(balance), true) = (class_balance, model.class_balance().is_some()) {
         settings["class_balance"] = balance.into();

@@ -207,7 +207,7 @@ impl LabelModel for DataProgramming {
         Ok(FittedDataProgramming { shape, model, of_classes, tempering, coverages, log_likelihoods, stop })
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { accuracies: Accuracies::PerLabeler, prior_votes: 0.0, tempered: false, ..self }
     }
 
@@ -224,7 +224,7 @@ pub struct FittedDataProgramming {
     /// Accuracies for each class, if they were chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_classes: Option<ClassCoins>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     /// How often each labeler votes, `[n_signals]`.
     pub coverages: Vec<f64>,
@@ -379,8 +379,7 @@ mod tests {
     #[test]
     fn exact_populations_are_recovered() {
         for class_balance in [ClassBalance::Uniform, ClassBalance::Estimated] {
-            let model =
-                DataProgramming { class_balance, tolerance: 1e-11, ..DataProgramming::default().as_published() };
+            let model = DataProgramming { class_balance, tolerance: 1e-11, ..DataProgramming::default().published() };
             let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             assert_abs_diff_eq!(fitted.accuracies(), &[0.9, 0.75, 0.6][..], epsilon = 1e-8);
@@ -392,8 +391,7 @@ mod tests {
     #[test]
     fn equal_labelers_are_recovered_in_some_twenty_rounds() {
         let population = Planted::exact_population([16, 16, 16]);
-        let model =
-            DataProgramming { class_balance: ClassBalance::Uniform, ..DataProgramming::default().as_published() };
+        let model = DataProgramming { class_balance: ClassBalance::Uniform, ..DataProgramming::default().published() };
         let fitted = model.fit(&population).unwrap();
         assert_abs_diff_eq!(fitted.accuracies(), &[0.8; 3][..], epsilon = 1e-7);
         let n_rounds = fitted.log_likelihoods.len();
@@ -408,7 +406,7 @@ mod tests {
         for (seed, n_classes) in [(0, 2), (1, 3), (2, 5)] {
             let problem = Planted::new(500, n_classes, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             for class_balance in [ClassBalance::Uniform, ClassBalance::Estimated] {
-                let model = DataProgramming { class_balance, ..DataProgramming::default().as_published() };
+                let model = DataProgramming { class_balance, ..DataProgramming::default().published() };
                 let fitted = model.fit(&problem.signals).unwrap();
                 let likelihoods = fitted.log_likelihoods;
                 assert!(likelihoods.len() > 2);
@@ -451,7 +449,7 @@ mod tests {
     #[test]
     fn rules_of_one_class_do_not_end_in_one_class() {
         let problem = Planted::keywords(2000, &[0, 0, 0, 1, 1], 0.4, 0.1, 5);
-        let published = DataProgramming::default().as_published();
+        let published = DataProgramming::default().published();
         let labels = published.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap().argmax();
         assert!(problem.truth.accuracy(&labels) < 0.6);
         let covered = problem.signals.covered_rows();

@@ -150,7 +150,7 @@ impl LabelModel for DawidSkene {
         self.fit_patterns(&counted.patterns, counted.shape())
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { abstentions: Abstentions::Automatic, prior_votes: 0.0, tempered: false, ..self }
     }
 
@@ -171,7 +171,7 @@ pub struct FittedDawidSkene {
     answers: Vec<f64>,
     /// Whether an abstention of each labeler is an answer, `[n_signals]`.
     abstention_answers: Vec<bool>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     /// The log-likelihood of the votes at the beginning of each round.
     pub log_likelihoods: Vec<f64>,
@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn an_exact_population_is_recovered() {
-        let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default().as_published() };
+        let model = DawidSkene { smoothing: 0.0, tolerance: 1e-10, ..DawidSkene::default().published() };
         let fitted = model.fit(&Planted::exact_population([18, 15, 12])).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged);
         assert_abs_diff_eq!(fitted.class_balance(), &[0.5, 0.5][..], epsilon = 1e-6);
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn the_likelihood_never_falls() {
         let model =
-            DawidSkene { smoothing: 0.0, max_iterations: 100, tolerance: 0.0, ..DawidSkene::default().as_published() };
+            DawidSkene { smoothing: 0.0, max_iterations: 100, tolerance: 0.0, ..DawidSkene::default().published() };
         for seed in 0..5 {
             let problem = Planted::new(500, 3, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
             let fitted = model.fit(&problem.signals).unwrap();
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn rows_without_votes_get_the_class_balance() {
         let signals = signals(array![[0, 0], [0, 0], [0, 0], [1, 1], [-1, -1]]);
-        let fitted = DawidSkene::default().as_published().fit(&signals).unwrap();
+        let fitted = DawidSkene::default().published().fit(&signals).unwrap();
         let labels = fitted.predict_proba(&signals).unwrap();
         assert_abs_diff_eq!(labels.values()[[4, 0]], 0.75, epsilon = 1e-3);
     }
@@ -496,7 +496,7 @@ mod tests {
 
     #[test]
     fn votes_never_seen_in_the_fit_give_no_nan() {
-        let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default().as_published() };
+        let model = DawidSkene { smoothing: 0.0, ..DawidSkene::default().published() };
         let fitted = model.fit(&signals(array![[0, 0], [1, 1]])).unwrap();
         let labels = fitted.predict_proba(&signals(array![[0, 1]])).unwrap();
         assert_eq!(labels.values(), array![[0.5, 0.5]]);

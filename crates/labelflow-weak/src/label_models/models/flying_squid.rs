@@ -220,7 +220,7 @@ impl LabelModel for FlyingSquid {
         Ok(FittedFlyingSquid { tempering, ..fitted })
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self {
             triplets: Triplets::Mean,
             negative_probabilities: NegativeProbabilities::Absolute,
@@ -241,7 +241,7 @@ pub struct FittedFlyingSquid {
     shape: SignalShape,
     class_balance: Vec<f64>,
     one_versus_rest: OneVersusRest,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     /// Class 1 only with two classes, every class otherwise.
     models: Vec<ClassModel>,
@@ -545,7 +545,7 @@ mod tests {
     use crate::label_models::planted::{Planted, assert_near, signals};
 
     fn uniform() -> FlyingSquid {
-        FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default().as_published() }
+        FlyingSquid { class_balance: ClassBalance::Uniform, ..FlyingSquid::default().published() }
     }
 
     #[test]

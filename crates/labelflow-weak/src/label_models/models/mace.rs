@@ -105,7 +105,7 @@ impl LabelModel for Mace {
         Ok(Fit::new(self, shape, &patterns, class_balance).run())
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { prior_votes: 0.0, ..self }
     }
 
@@ -486,7 +486,7 @@ mod tests {
     fn the_bound_never_falls() {
         for (seed, n_classes) in [(0, 2), (1, 3), (2, 5)] {
             let problem = Planted::new(500, n_classes, &[0.4, 0.5, 0.7, 0.8], 0.4, seed);
-            for model in [Mace::default(), Mace::default().as_published()] {
+            for model in [Mace::default(), Mace::default().published()] {
                 let fitted = Mace { max_iterations: 50, tolerance: 0.0, ..model }.fit(&problem.signals).unwrap();
                 let bounds = fitted.bounds;
                 assert_eq!(bounds.len(), 50 + ROUNDS_OF_START);
@@ -515,7 +515,7 @@ mod tests {
     #[test]
     fn the_bound_is_below_the_evidence() {
         // One vote for one of two classes has probability ½, whatever is known of the labeler.
-        let model = Mace { habit_votes: 1.0, class_balance: ClassBalance::Uniform, ..Mace::default().as_published() };
+        let model = Mace { habit_votes: 1.0, class_balance: ClassBalance::Uniform, ..Mace::default().published() };
         let bound = *model.fit(&signals(array![[0]], 2)).unwrap().bounds.last().unwrap();
         assert!(bound < 0.5f64.ln() && bound > 0.5f64.ln() - 0.7, "{bound}");
     }
@@ -531,7 +531,7 @@ mod tests {
     fn starts_find_the_better_explanation_and_do_not_depend_on_the_order_of_labelers() {
         let problem = Planted::new(400, 3, &[0.8, 0.7, 0.6, 0.5, 0.4], 0.3, 7);
         let last = |n_starts: usize, seed: u64| {
-            let fitted = Mace { n_starts, seed, ..Mace::default().as_published() }.fit(&problem.signals).unwrap();
+            let fitted = Mace { n_starts, seed, ..Mace::default().published() }.fit(&problem.signals).unwrap();
             fitted.bounds[fitted.bounds.len() - 1]
         };
         assert!(last(10, 0) >= last(1, 0) - 1e-6);

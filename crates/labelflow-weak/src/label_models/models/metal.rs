@@ -159,7 +159,7 @@ impl LabelModel for MeTaL {
         Ok(FittedMeTaL { tempering, ..fitted })
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { l2: 0.0, rate_margin: Some(MARGIN), tempered: false, ..self }
     }
 
@@ -172,7 +172,7 @@ impl LabelModel for MeTaL {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedMeTaL {
     rates: VoteRates,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     /// The loss where the fit ended.
     pub loss: f64,
@@ -238,7 +238,7 @@ mod tests {
 
     fn model(n_epochs: usize) -> MeTaL {
         let class_balance = ClassBalance::Given(vec![0.5, 0.5]);
-        MeTaL { class_balance, n_epochs, ..MeTaL::default().as_published() }
+        MeTaL { class_balance, n_epochs, ..MeTaL::default().published() }
     }
 
     #[track_caller]
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn many_labelers_need_shorter_steps() {
         let problem = Planted::new(300, 2, &[0.7; 120], 0.0, 2);
-        let diverging = SnorkelLabelModel { n_epochs: 200, ..SnorkelLabelModel::default().as_published() };
+        let diverging = SnorkelLabelModel { n_epochs: 200, ..SnorkelLabelModel::default().published() };
         let error = diverging.fit(&problem.signals).unwrap_err().to_string();
         assert!(error.contains("stays finite"), "{error}");
         let fitted = MeTaL::default().fit(&problem.signals).unwrap();

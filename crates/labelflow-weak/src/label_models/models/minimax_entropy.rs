@@ -197,7 +197,7 @@ impl LabelModel for MinimaxEntropy {
         Ok(Fit { settings: self, shape, patterns: &patterns, labeler_penalty, learns, first_labelers }.run(model))
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { prior_accuracy: 0.0, tempered: false, ..self }
     }
 
@@ -218,7 +218,7 @@ pub struct FittedMinimaxEntropy {
     settings: MinimaxEntropy,
     shape: SignalShape,
     model: Confusions,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     /// The penalised log-likelihood of the votes, with the classes summed out, after each round.
     pub objectives: Vec<f64>,
@@ -346,7 +346,7 @@ struct Confusions {
     /// κ
     row_penalty: f64,
     /// Whether an abstention is one more answer, the last.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     abstentions_are_answers: bool,
 }
 
@@ -609,7 +609,7 @@ mod tests {
                 tolerance: 1e-9,
                 abstentions: of_dawid_skene,
                 class_balance: ClassBalance::Uniform,
-                ..DawidSkene::default().as_published()
+                ..DawidSkene::default().published()
             };
             let expected = dawid_skene.fit(signals).unwrap();
             let found = MinimaxEntropy { abstentions, ..plain() }.fit(signals).unwrap();
@@ -669,7 +669,7 @@ mod tests {
             labeler_penalty: Some(f64::INFINITY),
             row_penalty: Some(f64::INFINITY),
             class_balance: ClassBalance::Uniform,
-            ..MinimaxEntropy::default().as_published()
+            ..MinimaxEntropy::default().published()
         };
         let fitted = model.fit(&problem.signals).unwrap();
         assert!(fitted.confusions().iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-12));
@@ -680,7 +680,7 @@ mod tests {
             labeler_penalty: Some(1e9),
             row_penalty: Some(1e9),
             class_balance: ClassBalance::Uniform,
-            ..MinimaxEntropy::default().as_published()
+            ..MinimaxEntropy::default().published()
         };
         let labels = large.fit(&problem.signals).unwrap().predict_proba(&problem.signals).unwrap();
         assert!(labels.values().iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-3));
@@ -719,7 +719,7 @@ mod tests {
         };
         let found = accuracy(MinimaxEntropy::default());
         assert!(found > 0.7, "{found}");
-        let published = accuracy(MinimaxEntropy::default().as_published());
+        let published = accuracy(MinimaxEntropy::default().published());
         assert!(published < found - 0.05, "{published}, {found}");
     }
 

@@ -180,7 +180,7 @@ impl LabelModel for SnorkelLabelModel {
         Ok(FittedSnorkelLabelModel { rates, tempering, coverages: overlaps.coverages(), loss })
     }
 
-    fn as_published(self) -> Self {
+    fn published(self) -> Self {
         Self { init_scale: None, tempered: false, ..self }
     }
 
@@ -225,7 +225,7 @@ fn break_column_symmetry(rates: VoteRates) -> VoteRates {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedSnorkelLabelModel {
     rates: VoteRates,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tempering::is_none")]
     tempering: Tempering,
     coverages: Vec<f64>,
     /// The loss where the descent ended.

@@ -129,7 +129,7 @@ impl Dense {
 
     /// The outputs for many inputs, a row each.
     pub(super) fn of_rows(&self, input: &Array2<f64>) -> Array2<f64> {
-        self.product(input) + &ArrayView1::from(&self.bias)
+        self.product(input) + ArrayView1::from(&self.bias)
     }
 
     /// The outputs for many inputs after SiLU.
