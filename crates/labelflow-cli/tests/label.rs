@@ -501,7 +501,7 @@ fn rows_worth_another_vote_are_listed() {
     assert_eq!(rows[0], "id,label,n_votes,p_wrong,gain");
     let names: Vec<&str> = rows[1..].iter().map(|row| row.split(',').next().unwrap()).collect();
     assert_eq!(names, ["s", "q", "t"]);
-    assert!(rows[2].starts_with("q,x,2,0.5,0."), "{listed}");
+    assert!(rows[2].starts_with("q,y,2,0.5,0."), "{listed}");
     // More rows than there are, in another place; or on standard output.
     sandbox.labelflow(&format!("{label} --relabel 9 --relabel-out all.csv")).succeeded();
     assert_eq!(sandbox.read("all.csv").lines().count(), 6);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use labelflow::WeakSignals;
-use labelflow::label_models::{DawidSkene, FittedLabelModel, FlyingSquid, LabelModel, MajorityVote, SnorkelLabelModel};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow_data::inputs::{SignalsOptions, read_signals};
 
 fn main() {
@@ -21,13 +21,7 @@ fn main() {
         panic!("expected --votes FILE.npy --model NAME, found {arguments:?}");
     };
     let signals = read_signals(Path::new(votes), &SignalsOptions::default()).unwrap().value;
-    let (fit_s, predict_s) = match *model {
-        "majority-vote" => time(&MajorityVote::default(), &signals),
-        "dawid-skene" => time(&DawidSkene::default(), &signals),
-        "snorkel" => time(&SnorkelLabelModel::default(), &signals),
-        "flying-squid" => time(&FlyingSquid::default(), &signals),
-        other => panic!("--model {other}: unknown"),
-    };
+    let (fit_s, predict_s) = time(&AnyLabelModel::from_name(model).unwrap(), &signals);
     let line = serde_json::json!({
         "program": format!("labelflow {model}"),
         "fit_s": fit_s,
@@ -38,13 +32,12 @@ fn main() {
 }
 
 /// Seconds of a fit and of the labels of all rows.
-fn time<M: LabelModel<Known = ()>>(model: &M, signals: &WeakSignals) -> (f64, f64) {
+fn time(model: &AnyLabelModel, signals: &WeakSignals) -> (f64, f64) {
     let start = Instant::now();
-    let fitted = model.fit(signals).unwrap();
+    let fitted = model.fit(signals, &KnownOfLabelers::default()).unwrap();
     let fit_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let labels = fitted.predict_proba(signals).unwrap();
-    let classes = labels.argmax();
+    let classes = fitted.predict(signals).unwrap();
     let predict_s = start.elapsed().as_secs_f64();
     assert_eq!(classes.len(), signals.n_rows());
     (fit_s, predict_s)

@@ -36,6 +36,8 @@ const MOST_SPREAD: f64 = 10.0;
 const MOST_STEPS: usize = 60;
 /// It is found up to this.
 const PRECISION: f64 = 1e-13;
+/// No labeler of one class is held to be abler.
+const MOST_ABILITY: f64 = 50.0;
 
 /// GLAD, with an ability for each labeler and a difficulty for each row. Probabilities are rounded to votes first.
 ///
@@ -181,6 +183,28 @@ fn ability_of(accuracy: f64, n_classes: usize) -> f64 {
     (accuracy * (n_classes - 1) as f64 / (1.0 - accuracy)).ln()
 }
 
+/// What makes `accuracy` of the votes right over rows of all difficulties.
+fn mean_ability_of(accuracy: f64, n_classes: usize, spread: f64) -> f64 {
+    let (n_wrong, eases, weights) = ((n_classes - 1) as f64, eases(spread), log_levels().map(f64::exp));
+    let right = |ability: f64| -> f64 {
+        eases.iter().zip(weights).map(|(ease, weight)| weight / (1.0 + n_wrong * (-ability * ease).exp())).sum()
+    };
+    // No rows are easy enough for more.
+    let (mut low, mut high) = (-MOST_ABILITY, MOST_ABILITY);
+    while high - low > PRECISION * MOST_ABILITY {
+        let middle = 0.5 * (low + high);
+        *(if right(middle) < accuracy { &mut low } else { &mut high }) = middle;
+    }
+    low
+}
+
+/// ln P(β) of each level.
+fn log_levels() -> [f64; LEVELS.len()] {
+    let log_levels = LEVELS.map(|level| -0.5 * level * level);
+    let log_total = log_levels.iter().map(|log| log.exp()).sum::<f64>().ln();
+    log_levels.map(|log| log - log_total)
+}
+
 /// ln(exp(score) + n_wrong).
 fn log_sum(score: f64, n_wrong: f64) -> f64 {
     if score > 0.0 { score + (n_wrong * (-score).exp()).ln_1p() } else { (score.exp() + n_wrong).ln() }
@@ -205,10 +229,7 @@ impl<'a> Tables<'a> {
     fn new(abilities: &'a [f64], class_balance: &[f64], spread: f64) -> Self {
         let n_wrong = (class_balance.len() - 1) as f64;
         let eases = eases(spread);
-        let mut log_levels = LEVELS.map(|level| -0.5 * level * level);
-        let log_total = log_levels.iter().map(|log| log.exp()).sum::<f64>().ln();
-        log_levels.iter_mut().for_each(|log| *log -= log_total);
-        let prior = log_levels.iter().flat_map(|level| class_balance.iter().map(move |p| level + p.ln()));
+        let prior = log_levels().into_iter().flat_map(|level| class_balance.iter().map(move |p| level + p.ln()));
         let log_wrong = abilities.iter().flat_map(|a| eases.map(|ease| -log_sum(a * ease, n_wrong)));
         Self { abilities, eases, prior: prior.collect(), log_wrong: log_wrong.collect() }
     }
@@ -250,7 +271,9 @@ impl Fit<'_> {
         let &Glad { max_iterations, tolerance, difficulty_spread, .. } = self.settings;
         let mean = ability_of(PRIOR_ACCURACY, self.shape.n_classes);
         let held = one_class_labelers(self.patterns, self.shape).into_iter();
-        let ability = |labeler: OneClassLabeler| ability_of(labeler.accuracy(&class_balance), self.shape.n_classes);
+        let ability = |labeler: OneClassLabeler| {
+            mean_ability_of(labeler.accuracy(&class_balance), self.shape.n_classes, difficulty_spread)
+        };
         let held: Vec<_> = held.map(|labeler| labeler.map(ability)).collect();
         let mut abilities: Vec<f64> = held.iter().map(|ability| ability.unwrap_or(mean)).collect();
         let (log_posteriors, stop) = until_settled(max_iterations, tolerance, || {
@@ -376,6 +399,25 @@ mod tests {
         });
         let votes = Votes::from_bytes(votes, n_classes).unwrap();
         (WeakSignals::from_votes(votes).unwrap(), Truth::new(truth, n_classes).unwrap(), eases)
+    }
+
+    #[test]
+    fn a_vote_of_a_rule_for_a_rare_class_is_right_more_often_than_not() {
+        for (accuracy, n_classes, spread) in [(0.7, 2, 1.0), (0.92, 2, 1.0), (0.4, 5, 0.5), (0.7, 3, 0.0)] {
+            let ability = mean_ability_of(accuracy, n_classes, spread);
+            let mean: f64 = (eases(spread).iter().zip(log_levels()))
+                .map(|(ease, log)| log.exp() / (1.0 + (n_classes - 1) as f64 * (-ability * ease).exp()))
+                .sum();
+            assert_abs_diff_eq!(mean, accuracy, epsilon = 1e-9);
+        }
+        // Eight rules for class 0, one for class 1, which hardly ever meet.
+        let votes = Array2::from_shape_fn(
+            (900, 9),
+            |(row, signal)| if row % 9 == signal { i64::from(signal == 8) } else { -1 },
+        );
+        let signals = WeakSignals::from_votes(Votes::from_indices(votes.view(), Some(2)).unwrap()).unwrap();
+        let labels = Glad::default().fit(&signals).unwrap().predict_proba(&signals).unwrap().argmax();
+        assert!((0..900).all(|row| labels[row] == usize::from(row % 9 == 8)));
     }
 
     #[test]
