@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
+use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownLabels, KnownOfLabelers, Needs};
 use labelflow::labelers::LabelerErrors;
 use labelflow::rows::SoftLabels;
 use labelflow::votes::CountedVotes;
@@ -50,9 +50,9 @@ pub(crate) fn soft_labels(labels: Matrix<f64>) -> PyResult<SoftLabels> {
 
 /// Fits the label model that `config` names, to signals and to what else is known of the labelers: the share of wrong
 /// votes of each, bounds on the errors of each about each class, and labels from which the shares are estimated. With
-/// counts, each row of the signals stands for so many rows.
+/// counts, each row of the signals stands for so many rows. `known_labels` are the classes of the rows, below zero where they are not known.
 #[pyfunction]
-#[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None, counts=None))]
+#[pyo3(signature = (config, signals, errors=None, expected_under=None, bounds=None, n_jobs=None, counts=None, known_labels=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_label_model(
     config: &str,
@@ -62,6 +62,7 @@ pub(crate) fn fit_label_model(
     bounds: Option<Matrix<f64>>,
     n_jobs: Option<usize>,
     counts: Option<Vector<u64>>,
+    known_labels: Option<Vector<i64>>,
 ) -> PyResult<LabelModel> {
     let model: AnyLabelModel = settings("label model", config)?;
     let signals = signals.0.clone();
@@ -72,7 +73,18 @@ pub(crate) fn fit_label_model(
         (None, Some(labels)) => Some(LabelerErrors::expected(&signals, &soft_labels(labels)?)),
         (None, None) => None,
     };
-    let known = KnownOfLabelers { errors, bounds: bounds.map(read_bounds).transpose()?, labels: None };
+    let labels = match known_labels {
+        Some(_) if !model.uses_known_labels() => {
+            let expected = "a label model that learns from labels too, AutoLabelModel or HyperLabelModel";
+            return Err(exception(labelflow::weak::Error::config("known_labels", expected, model.type_name())));
+        }
+        Some(labels) => {
+            let labels: Vec<Option<usize>> = labels.0.iter().map(|&class| usize::try_from(class).ok()).collect();
+            Some(KnownLabels::new(&signals, &labels).map_err(exception)?)
+        }
+        None => None,
+    };
+    let known = KnownOfLabelers { errors, bounds: bounds.map(read_bounds).transpose()?, labels };
     let counts = counts.map(|counts| counts.0.to_vec());
     let fitted = background::run(n_jobs, move |_| {
         signals.check_any_vote()?;

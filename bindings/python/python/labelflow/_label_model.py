@@ -47,6 +47,19 @@ def parameters(name: str) -> dict[str, Any]:
     return {**found, "abstain": "minus_one", "classes": None, "n_jobs": None}
 
 
+def known_classes(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """The indices of the classes that these labels are, -1 where one is None or NaN."""
+    places = {value: place for place, value in enumerate(classes.tolist())}
+    found = np.full(len(labels), -1, dtype=np.int64)
+    for row, label in enumerate(np.asarray(labels, dtype=object).tolist()):
+        if label is None or label != label:
+            continue
+        if label not in places:
+            raise DataError(f"known_labels: expected one of {', '.join(map(str, places))}, found {label!r} in row {row}")
+        found[row] = places[label]
+    return found
+
+
 def _constructor(name: str) -> Any:
     """A constructor that takes the parameters of a label model by their names."""
     defaults = parameters(name)
@@ -83,7 +96,7 @@ class LabelModel(BatchPrediction, Estimator):
     def __init__(self, **settings: Any) -> None:
         raise TypeError("LabelModel: expected the class of a label model, or labelflow.label_model(name)")
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, known_labels: Any = None) -> Any:
         """Fits the label model to signals.
 
         Parameters
@@ -91,14 +104,20 @@ class LabelModel(BatchPrediction, Estimator):
         X : signals
             Anything that :class:`Signals` takes.
         y : ignored
-            For scikit-learn's conventions; true labels are never used.
+            For scikit-learn's conventions; true labels of all rows are never used.
+        known_labels : array-like (n_rows,), default=None
+            The classes of some of the rows, None or NaN where they are not known. :class:`AutoLabelModel` and
+            :class:`HyperLabelModel` learn from them too; others refuse them.
 
         Returns
         -------
         self
         """
         signals = as_signals(X, self.abstain, self.classes)
-        return self._fit(signals, None, self._known(signals, threads_of(self.n_jobs)))
+        known = self._known(signals, threads_of(self.n_jobs))
+        if known_labels is not None:
+            known["known_labels"] = known_classes(known_labels, signals.classes_)
+        return self._fit(signals, None, known)
 
     def fit_counts(
         self, X: Any, counts: Any = "count", *, bad_rows: str = "fail", report: BadRows | None = None

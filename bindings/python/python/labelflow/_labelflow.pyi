@@ -213,6 +213,7 @@ def fit_label_model(
     bounds: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
     counts: NDArray[np.uint64] | None = None,
+    known_labels: NDArray[np.int64] | None = None,
 ) -> LabelModel: ...
 def fit_adversarial_labels(
     config: str,

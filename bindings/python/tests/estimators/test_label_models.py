@@ -173,3 +173,29 @@ def test_agreement_beyond_chance():
     votes = np.array(observers).T
     assert labelflow.krippendorff_alpha(votes, abstain="zero") == pytest.approx(0.743, abs=5e-4)
     assert np.isnan(labelflow.krippendorff_alpha([[0, -1], [-1, 1]]))
+
+
+def test_labels_of_some_rows_are_learned_from():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 400)
+    # Two labelers guess, the third is mostly wrong, and only labelled rows can tell.
+    votes = np.stack([rng.integers(0, 2, 400), rng.integers(0, 2, 400), np.where(rng.random(400) < 0.9, 1 - truth, truth)], axis=1)
+    names = np.array(["ham", "spam"])
+    known = [names[label] if row < 100 else None for row, label in enumerate(truth)]
+    model = labelflow.AutoLabelModel(classes=names)
+    without = (model.fit(votes).predict(votes) == names[truth]).mean()
+    fitted = model.fit(votes, known_labels=known)
+    assert fitted.remark_.startswith("hyper was chosen: it learns from the known classes")
+    assert without < 0.2 and (fitted.predict(votes) == names[truth]).mean() > 0.65
+    with pytest.raises(labelflow.DataError, match="known_labels: expected one of ham, spam, found 'eggs' in row 1"):
+        model.fit(votes, known_labels=[None, "eggs"] + [None] * 398)
+    with pytest.raises(labelflow.ConfigError, match="known_labels: expected a label model that learns from labels too"):
+        labelflow.DawidSkene(classes=names).fit(votes, known_labels=known)
+    with pytest.raises(labelflow.DataError, match="known labels"):
+        model.fit(votes, known_labels=known[:5])
+
+
+def test_auto_says_what_it_chose():
+    votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    assert " was chosen: " in labelflow.AutoLabelModel().fit(votes).remark_
+    assert labelflow.MajorityVote().fit(votes).remark_ is None
