@@ -162,7 +162,7 @@ def grow(bench: Path, python: Path) -> str:
         with tempfile.TemporaryDirectory() as folder:
             votes = Path(folder) / "votes.npy"
             output_of([python, __file__, "--rows", str(n_rows), "--make-votes", votes])
-            for model in ("majority-vote", "dawid-skene", "snorkel", "flying-squid"):
+            for model in ("majority-vote", "auto", "dawid-skene", "snorkel", "flying-squid"):
                 ours = measure([bench, "--votes", votes, "--model", model])
                 seconds = ours["fit_s"] + ours["predict_s"]
                 a_vote = 1e9 * seconds / (n_rows * N_SIGNALS)
