@@ -9,6 +9,7 @@ use labelflow::evaluation::{ClassificationMetrics, RegressionMetrics, classifica
 use labelflow_data::inputs::{read_labels, read_values};
 use serde::Serialize;
 
+use super::class_metrics::ClassMetrics;
 use super::predict::{Model, warn_of_lost};
 use crate::experiments::metric::Metric;
 use crate::flags::{DeviceName, LabelledRowsArgs};
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<()> {
             let ((labels, lost), truth) = args.rows.read(model.feature_names(), read, predict)?;
             let first = lost.first().map(|&row| row as u64);
             warn_of_lost(path, lost.len() as u64, first, labels.n_rows() as u64);
-            show(json, classification_metrics(&labels, &truth).with_context(context)?)
+            let metrics = classification_metrics(&labels, &truth).with_context(context)?;
+            show(json, ClassMetrics::new(metrics, model.classes()))
         }
         Model::Regressor(model) => {
             let predict = |features: Features| model.predict_distribution(&features).with_context(place);
@@ -71,22 +73,6 @@ pub(crate) trait Metrics {
 
     /// Prints them for people.
     fn print(&self) -> anyhow::Result<()>;
-}
-
-impl Metrics for ClassificationMetrics {
-    fn scores(&self) -> Scores {
-        Scores::Classification { accuracy: self.accuracy, ece: self.ece }
-    }
-
-    fn print(&self) -> anyhow::Result<()> {
-        let surest = self.surest.iter().map(|surest| {
-            let name = format!("accuracy % of the surest {:.0} % of rows", surest.share * 100.0);
-            [name, percent(surest.accuracy)]
-        });
-        let n_rows = ["rows".to_owned(), self.n_rows.to_string()];
-        let rows = std::iter::once(n_rows).chain(shown(self)).chain(surest);
-        output::print(&output::table(["metric", "value"], rows))
-    }
 }
 
 /// The metrics of all rows, by their names.

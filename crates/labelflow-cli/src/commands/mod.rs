@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod calibrate;
+pub(crate) mod class_metrics;
 pub(crate) mod complete;
 pub(crate) mod data;
 pub(crate) mod demo;

@@ -5,6 +5,7 @@ use labelflow_weak::settings::check_rows;
 use labelflow_weak::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::class_scores::{ClassScores, class_scores, confusion, macro_f1, wilson_interval};
 use crate::learners::ValueDistribution;
 
 /// Bins of the expected calibration error.
@@ -13,12 +14,16 @@ const N_BINS: usize = 10;
 const LOG_FLOOR: f64 = 1e-12;
 
 /// Metrics of classification.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassificationMetrics {
     /// The number of rows judged.
     pub n_rows: usize,
     /// The share of rows whose most probable class is the true one.
     pub accuracy: f64,
+    /// Where the accuracy on all rows of this kind lies, with 95 % confidence: Wilson's score interval.
+    pub accuracy_interval: [f64; 2],
+    /// The mean F1 score of the classes that are true or predicted of some row.
+    pub macro_f1: f64,
     /// The mean over rows of Σ_c (p_c − 1[y = c])².
     pub brier: f64,
     /// The expected calibration error: how far the probability of the predicted class is from how often it is right, in ten equal bins of that
@@ -28,6 +33,10 @@ pub struct ClassificationMetrics {
     pub log_loss: f64,
     /// The accuracy when the least certain rows are left out.
     pub surest: [SurestRows; 3],
+    /// How good the predictions of each class are.
+    pub classes: Vec<ClassScores>,
+    /// Rows by true and by predicted class, `[n_classes][n_classes]`.
+    pub confusion: Vec<Vec<usize>>,
 }
 
 /// The accuracy on the rows that a model is surest of.
@@ -79,13 +88,19 @@ pub fn classification_metrics_of(
         bins[bin].2 += confidence;
     }
     let gaps = bins.iter().map(|(_, right, confidence)| (right - confidence).abs());
+    let (accuracy, confusion) = (truth.accuracy(predicted), confusion(predicted, truth));
+    let classes = class_scores(&confusion);
     Ok(ClassificationMetrics {
         n_rows: labels.n_rows(),
-        accuracy: truth.accuracy(predicted),
+        accuracy,
+        accuracy_interval: wilson_interval(accuracy, labels.n_rows()),
+        macro_f1: macro_f1(&classes),
         brier: brier / n_rows,
         ece: gaps.sum::<f64>() / n_rows,
         log_loss: log_loss / n_rows,
         surest: surest_rows(labels, truth, predicted),
+        classes,
+        confusion,
     })
 }
 
@@ -205,6 +220,8 @@ mod tests {
         let truth = Truth::new(vec![0, 1, 1, 1], 2).unwrap();
         let metrics = classification_metrics(&labels, &truth).unwrap();
         assert_eq!(metrics.accuracy, 0.75);
+        assert_eq!(metrics.confusion, [[1, 0], [1, 2]]);
+        assert_eq!(metrics.classes[1].precision, Some(1.0));
         // Two rows at 0.9 of which half are right, two at 0.6 which are all right.
         assert!((metrics.ece - (0.5 * 0.4 + 0.5 * 0.4)).abs() < 1e-12);
         assert!((metrics.brier - (0.02 + 1.62 + 0.32 + 0.32) / 4.0).abs() < 1e-12);

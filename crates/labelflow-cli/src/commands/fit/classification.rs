@@ -11,6 +11,7 @@ use super::parts::PartsSource;
 use super::plan::{FitPlan, required};
 use super::training::train_flow;
 use crate::Outcome;
+use crate::commands::class_metrics::ClassMetrics;
 use crate::terminal::output;
 
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
@@ -49,7 +50,10 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         (n_rows, configured(n_rows).prepare(&dataset)?, truth.map(|truth| (dataset.features(), truth)))
     };
     let metrics = judged.as_ref().map(|(features, truth)| {
-        |model: &FittedLabelFlowClassifier| Ok(classification_metrics(&model.predict_proba(features)?, truth)?)
+        |model: &FittedLabelFlowClassifier| {
+            let metrics = classification_metrics(&model.predict_proba(features)?, truth)?;
+            Ok(ClassMetrics::new(metrics, model.classes()))
+        }
     });
     train_flow(plan, &fit, n_rows, "have no vote", metrics)
 }

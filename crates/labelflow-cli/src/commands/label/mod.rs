@@ -8,7 +8,6 @@ pub(crate) mod vote_labeler;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use labelflow::evaluation::ClassificationMetrics;
 use labelflow::label_models::{AnyLabelModel, FittedLabelModel, KnownOfLabelers};
 use labelflow::labelers::LabelerErrors;
 use labelflow::{Bounds, WeakSignals};
@@ -18,6 +17,7 @@ use labelflow_data::inputs::{
 use labelflow_data::tables::read_text;
 use serde::Serialize;
 
+use super::class_metrics::ClassMetrics;
 use super::eval::Metrics;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::labeler_report::{self, LabelerReport};
@@ -42,7 +42,7 @@ struct Report {
     warnings: Vec<output::Warning>,
     /// Only with true labels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<ClassificationMetrics>,
+    metrics: Option<ClassMetrics>,
 }
 
 /// How common a class is: by the labels' probabilities, and as a share of all votes.
@@ -143,7 +143,7 @@ impl Report {
             classes: classes.zip(tally.vote_shares()).map(class).collect(),
             labelers: LabelerReport::of_tally(&tally),
             warnings: output::warnings(),
-            metrics,
+            metrics: metrics.map(|metrics| ClassMetrics::new(metrics, labeler.fitted.classes())),
         }
     }
 

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::complete::completion_pictures::CompletionPictures;
 use crate::Outcome;
 use crate::experiments::metric::Metric;
+use crate::experiments::paired;
 use crate::experiments::run_file::{Expectation, FlowSettings, RunFile};
 use crate::experiments::summary::{self, Summary, summarize};
 use crate::experiments::systems::{AnySystem, CompletionSystem, Evaluation, RegressionSystem, System};
@@ -94,7 +95,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let results = carry_out(&runs, args)?;
     let summaries = summarize(&results);
     let json = args.json.as_deref();
-    output::show(json, &results, || output::print(&summary::table(&summaries)))?;
+    output::show(json, &results, || {
+        output::print(&summary::table(&summaries))?;
+        let differences = paired::table(&paired::paired_differences(&results));
+        differences.map_or(Ok(()), |table| output::print(&format!("\n{table}")))
+    })?;
     let missed = summaries.iter().any(Summary::is_missed);
     Ok(if missed { Outcome::Missed } else { Outcome::Done })
 }

@@ -191,8 +191,8 @@ impl System {
             (Metric::Brier, metrics.brier),
             (Metric::LogLoss, metrics.log_loss),
         ];
-        if truth.n_classes() == 2 {
-            values.push((Metric::F1, f1_of_class_1(&classes, truth.labels()) * 100.0));
+        if let [_, class_1] = &metrics.classes[..] {
+            values.push((Metric::F1, class_1.f1.unwrap_or(0.0) * 100.0));
         }
         Ok(Evaluation { values, ece: Some(metrics.ece * 100.0), ..Evaluation::default() })
     }
@@ -201,15 +201,6 @@ impl System {
         let (labels, ties) = self.first_stage.handed_over(seed);
         Ok(TwoStage { labels, ties, end_model: settings(end_model, seed)? })
     }
-}
-
-/// The harmonic mean of the precision and the recall of class 1; 0 where nothing is right.
-fn f1_of_class_1(labels: &[usize], truth: &[usize]) -> f64 {
-    let count =
-        |of: &dyn Fn((&usize, &usize)) -> bool| labels.iter().zip(truth).filter(|&pair| of(pair)).count() as f64;
-    let both = count(&|(label, truth)| *label == 1 && *truth == 1);
-    let either = count(&|(label, _)| *label == 1) + count(&|(_, truth)| *truth == 1);
-    if either > 0.0 { 2.0 * both / either } else { 0.0 }
 }
 
 fn settings(end_model: usize, seed: u64) -> anyhow::Result<EndModel> {
