@@ -11,6 +11,7 @@ use labelflow_files::InputFile;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::footer;
 use super::page_header::PageHeader;
 use crate::tables::unpacking::{most_unpacked, too_much};
 
@@ -19,6 +20,18 @@ pub(crate) struct ParquetBytes(pub(crate) InputFile);
 
 /// An open parquet file of which only pages are read.
 pub(crate) struct CheckedPages(pub(crate) ParquetBytes);
+
+impl ParquetBytes {
+    /// Whether the [footer](super::footer) has what it claims. What is no footer at all is left to the decoder, which says what is wrong.
+    pub(crate) fn footer_holds(&self) -> Result<bool> {
+        let Some(tail_at) = self.len().checked_sub(footer::TAIL) else { return Ok(true) };
+        let tail = self.get_bytes(tail_at, footer::TAIL as usize)?;
+        let length = tail[..].try_into().ok().and_then(footer::length);
+        let at = length.and_then(|length| Some((tail_at.checked_sub(u64::from(length))?, length as usize)));
+        let Some((start, length)) = at else { return Ok(true) };
+        Ok(footer::holds_what_it_claims(&self.get_bytes(start, length)?))
+    }
+}
 
 impl Length for ParquetBytes {
     fn len(&self) -> u64 {

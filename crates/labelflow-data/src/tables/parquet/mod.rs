@@ -2,6 +2,7 @@
 
 mod checked_pages;
 mod column_as;
+mod footer;
 mod page_header;
 mod parquet_file;
 mod parquet_writer;

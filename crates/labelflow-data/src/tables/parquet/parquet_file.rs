@@ -192,6 +192,9 @@ fn in_order(columns: &[usize], arrays: &[ArrayRef]) -> Vec<ArrayRef> {
 
 fn reader_of(path: &Path, file: &InputFile) -> Result<ParquetRecordBatchReaderBuilder<CheckedPages>> {
     let file = ParquetBytes(file.clone());
+    if !file.footer_holds().map_err(|error| refuse(path, error))? {
+        return Err(refuse(path, "lists in its footer that have more elements than it has bytes"));
+    }
     // Types are those of the columns themselves: what another program had in memory, such as dictionaries, does not matter.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = ArrowReaderMetadata::load(&file, options).map_err(|error| refuse(path, error))?;
@@ -225,6 +228,20 @@ mod tests {
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
+    }
+
+    #[test]
+    fn a_footer_that_claims_billions_of_booleans_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("claims.parquet");
+        // Twenty lists in fields that nobody knows, each of 2³¹ − 1 elements without bytes: a minute of the decoder's time.
+        let footer = [[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7].repeat(20), vec![0]].concat();
+        let length = (footer.len() as u32).to_le_bytes();
+        std::fs::write(&path, [b"PAR1", &footer[..], &length, b"PAR1"].concat()).unwrap();
+        let start = std::time::Instant::now();
+        let error = ParquetFile::open(&path).unwrap_err().to_string();
+        assert!(error.contains("more elements than it has bytes"), "{error}");
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     }
 
     #[test]
