@@ -11,29 +11,41 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AffineMap, Bijection, Chain, ConditionerBank, Coupling, Initializer, Mapped, Mode, PointCoupling,
-    SecondLayerInit,
+    Activation, AffineMap, Bijection, Chain, ConditionerBank, Coupling, Initializer, MAX_LOG_SCALE, Mapped, Mode,
+    PointCoupling, SecondLayerInit,
 };
 
-/// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once.
+/// Configuration of a [`Flow`] of [`Coupling`]s: `n_steps` steps, each of which warps every label once. Several flows stand side by side:
+/// they share the rows' features and nothing else, and their labels are blocks of columns.
 ///
 /// ```
 /// use burn::tensor::Device;
 /// use labelflow_flow::{CouplingFlowConfig, n_parameters};
 ///
-/// let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8 };
+/// let config = CouplingFlowConfig { d_features: 784, d_labels: 2, ..CouplingFlowConfig::default() };
 /// assert_eq!(n_parameters(&config.init(0, &Device::flex())), 3_627_040);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CouplingFlowConfig {
     /// Width of the features.
     pub d_features: usize,
-    /// Number of labels; at least two.
+    /// Number of labels of each flow; at least two.
     pub d_labels: usize,
     /// Width of all hidden layers.
     pub d_hidden: usize,
     /// Number of steps, of `d_labels` couplings each.
     pub n_steps: usize,
+    /// Number of flows.
+    pub n_members: usize,
+    /// The largest logarithm of a coupling's scale, up or down.
+    pub max_log_scale: f64,
+}
+
+impl Default for CouplingFlowConfig {
+    /// The paper's flow, of one feature and two labels.
+    fn default() -> Self {
+        Self { d_features: 1, d_labels: 2, d_hidden: 64, n_steps: 8, n_members: 1, max_log_scale: MAX_LOG_SCALE }
+    }
 }
 
 /// Configuration of a [`Flow`] of [`AffineMap`]s.
@@ -85,10 +97,13 @@ impl CouplingFlowConfig {
     /// Initial weights from a seed.
     pub fn init(&self, seed: u64, device: &Device) -> Flow<Coupling> {
         let mut init = Initializer::new(seed, device);
-        let &Self { d_features, d_labels, d_hidden, n_steps } = self;
-        let maps = (0..n_steps * d_labels)
-            .map(|index| Coupling::new(d_labels, index % d_labels, d_hidden, &mut init))
-            .collect();
+        let &Self { d_features, d_labels, d_hidden, n_steps, n_members, max_log_scale } = self;
+        let d_all = n_members * d_labels;
+        let coupling = |index: usize| {
+            let coupling = Coupling::new(d_labels, index % d_all, d_hidden, &mut init);
+            Coupling { max_log_scale, ..coupling }
+        };
+        let maps = (0..n_steps * d_all).map(coupling).collect();
         let second = SecondLayerInit::NearlyZero;
         Flow::of_maps(maps, [d_features, d_hidden], second, Activation::NormalizedSilu, &mut init)
     }

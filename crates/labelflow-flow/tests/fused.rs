@@ -5,7 +5,7 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
 use labelflow_flow::{
-    Activation, AffineFlowConfig, Bijection, Coupling, CouplingFlowConfig, Flow, MOMENTUM, Mode, State,
+    Activation, AffineFlowConfig, Bijection, Coupling, CouplingFlowConfig, Flow, MAX_LOG_SCALE, MOMENTUM, Mode, State,
     StatisticsRecorder, absorb, fold_inverse, load_state, state,
 };
 use rand::SeedableRng;
@@ -13,13 +13,15 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// Sizes that are no multiple of any vector or tile, one row, and more rows than a part or a tile has.
-const CASES: [Case; 6] = [
-    Case { n_rows: 1, d_features: 3, d_labels: 2, d_hidden: 5, n_steps: 2 },
-    Case { n_rows: 2, d_features: 1, d_labels: 3, d_hidden: 16, n_steps: 1 },
-    Case { n_rows: 37, d_features: 7, d_labels: 10, d_hidden: 6, n_steps: 1 },
-    Case { n_rows: 129, d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 2 },
-    Case { n_rows: 300, d_features: 4, d_labels: 3, d_hidden: 17, n_steps: 2 },
-    Case { n_rows: 4500, d_features: 2, d_labels: 2, d_hidden: 8, n_steps: 1 },
+const CASES: [Case; 8] = [
+    Case { n_rows: 1, d_features: 3, d_labels: 2, d_hidden: 5, n_steps: 2, n_members: 1 },
+    Case { n_rows: 2, d_features: 1, d_labels: 3, d_hidden: 16, n_steps: 1, n_members: 1 },
+    Case { n_rows: 37, d_features: 7, d_labels: 10, d_hidden: 6, n_steps: 1, n_members: 1 },
+    Case { n_rows: 129, d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 2, n_members: 1 },
+    Case { n_rows: 300, d_features: 4, d_labels: 3, d_hidden: 17, n_steps: 2, n_members: 1 },
+    Case { n_rows: 4500, d_features: 2, d_labels: 2, d_hidden: 8, n_steps: 1, n_members: 1 },
+    Case { n_rows: 90, d_features: 3, d_labels: 2, d_hidden: 8, n_steps: 2, n_members: 3 },
+    Case { n_rows: 41, d_features: 2, d_labels: 4, d_hidden: 5, n_steps: 1, n_members: 2 },
 ];
 
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,7 @@ struct Case {
     d_labels: usize,
     d_hidden: usize,
     n_steps: usize,
+    n_members: usize,
 }
 
 fn device(dtype: FloatDType) -> Device {
@@ -47,6 +50,11 @@ fn random<const D: usize>(seed: u64, shape: [usize; D], device: &Device) -> Tens
 }
 
 impl Case {
+    /// The labels of all members.
+    fn d_all(&self) -> usize {
+        self.n_members * self.d_labels
+    }
+
     /// A flow with weights far from their start.
     fn flow(&self, device: &Device) -> Flow<Coupling> {
         let config = CouplingFlowConfig {
@@ -54,6 +62,9 @@ impl Case {
             d_labels: self.d_labels,
             d_hidden: self.d_hidden,
             n_steps: self.n_steps,
+            n_members: self.n_members,
+            // Several members are not of the paper, and may stretch labels farther.
+            max_log_scale: if self.n_members > 1 { 1.5 } else { MAX_LOG_SCALE },
         };
         shaken(config.init(1, device))
     }
@@ -91,7 +102,7 @@ enum Path {
 
 fn pass(case: &Case, path: Path, device: &Device) -> Pass {
     let flow = case.flow(device);
-    let noise = random(7, [case.n_rows, case.d_labels], device).require_grad();
+    let noise = random(7, [case.n_rows, case.d_all()], device).require_grad();
     let features = random(8, [case.n_rows, case.d_features], device).require_grad();
     let recorder = StatisticsRecorder::default();
     let mode = Mode::Train(&recorder);
@@ -105,7 +116,7 @@ fn pass(case: &Case, path: Path, device: &Device) -> Pass {
             fold_inverse(&flow.chain.maps, noise.clone(), condition, mode)
         }
     };
-    let weights = random(9, [case.n_rows, case.d_labels], device);
+    let weights = random(9, [case.n_rows, case.d_all()], device);
     let loss = (labels.clone() * weights).sum() + (log_det.clone() * random(10, [case.n_rows], device)).sum();
     let gradients = loss.backward();
     let mut collected = vec![
@@ -249,7 +260,7 @@ fn fused_samples_equal_composed(dtype: FloatDType, tolerance: f64) {
         let flow = case.flow(&device);
         let features = random(8, [case.n_rows, case.d_features], &device);
         for n_samples in [0, 1, 3] {
-            let noise = random(7, [n_samples, case.n_rows, case.d_labels], &device);
+            let noise = random(7, [n_samples, case.n_rows, case.d_all()], &device);
             let fused = to_vec(flow.samples(noise.clone(), features.clone()));
             let composed = to_vec(flow.composed_samples(noise, features.clone()));
             assert_close(&format!("{case:?}: samples"), &fused, &composed, tolerance);
@@ -270,7 +281,7 @@ fn samples_in_f32() {
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let device = device(FloatDType::F32);
-    let case = Case { n_rows: 700, d_features: 9, d_labels: 3, d_hidden: 24, n_steps: 2 };
+    let case = Case { n_rows: 700, d_features: 9, d_labels: 3, d_hidden: 24, n_steps: 2, n_members: 1 };
     let with_threads = |n_threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
         pool.install(|| pass(&case, Path::Fused, &device))

@@ -20,7 +20,7 @@ macro_rules! for_every_flow {
     ($law:ident) => {{
         let device = f64_device();
         for d_labels in [2, 3, 10] {
-            let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_steps: 2 };
+            let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_steps: 2, ..CouplingFlowConfig::default() };
             let flow = shaken(config.init(1, &device));
             $law(&format!("coupling flow, k = {d_labels}"), flow, d_labels);
         }
@@ -317,7 +317,7 @@ fn a_loaded_state_is_the_saved_one_and_foreign_states_are_refused() {
 #[test]
 fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
     let device = f64_device();
-    let config = CouplingFlowConfig { d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 8 };
+    let config = CouplingFlowConfig { d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
     assert_eq!(state(&config.init(7, &device)), state(&config.init(7, &device)));
     assert_ne!(state(&config.init(7, &device)), state(&config.init(8, &device)));
     let recorder = StatisticsRecorder::default();
@@ -330,7 +330,7 @@ fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
 
 #[test]
 fn parameters_are_as_many_as_the_paper_has() {
-    let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8 };
+    let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
     let flow = config.init(0, &Device::flex());
     assert_eq!(n_parameters(&flow), 3_627_040);
     assert_eq!(n_parameters(&flow) / 16, 226_690);

@@ -10,7 +10,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use super::bijection::scale_and_shift;
+use super::bijection::{MAX_LOG_SCALE, scale_and_shift};
 use crate::{Activation, Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, bounded_scale, fused};
 
 /// Scale and shift.
@@ -61,7 +61,7 @@ impl Flow<AffineMap> {
         let [n_heads, n_rows, d_labels] = heads.dims();
         // Scales and shifts alternate. All scales together are one pass where map by map they would be as many as there are maps.
         let heads = heads.reshape([n_heads / N_HEADS, N_HEADS, n_rows, d_labels]);
-        let (scales, log_scales) = bounded_scale(heads.clone().narrow(1, 0, 1).squeeze_dim::<3>(1));
+        let (scales, log_scales) = bounded_scale(heads.clone().narrow(1, 0, 1).squeeze_dim::<3>(1), MAX_LOG_SCALE);
         let shifts = heads.narrow(1, 1, 1).squeeze_dim::<3>(1);
         let of_map = |all: &Tensor<3>, map| all.clone().narrow(0, map, 1).squeeze_dim::<2>(0);
         let first = (of_map(&scales, 0), of_map(&shifts, 0));
@@ -106,12 +106,12 @@ impl Bijection for AffineMap {
     }
 
     fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode));
+        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode), MAX_LOG_SCALE);
         ((labels - shift) / scale, -log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 
     fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode));
+        let [scale, log_scale, shift] = scale_and_shift(self.heads(condition, mode), MAX_LOG_SCALE);
         (noise * scale + shift, log_scale.sum_dim(1).squeeze_dim::<1>(1))
     }
 }

@@ -9,6 +9,9 @@
 //! y = s(h_scale) · z + h_shift                                       (s: bounded_scale)
 //! ```
 //!
+//! Labels of several flows side by side stand in blocks: a coupling keeps the other labels of its own block, and knows nothing of the
+//! other blocks.
+//!
 //! (Lu et al., Weakly Supervised Label Learning Flows; couplings after Dinh et al., 2017, <https://arxiv.org/abs/1605.08803>.)
 
 // Deviation: in the paper's code the kept labels are scaled too, by √(1 + 1e-6), with 5e-7 each in the log-determinant. Here they are
@@ -21,7 +24,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::silu;
 
-use super::bijection::scale_and_shift;
+use super::bijection::{MAX_LOG_SCALE, scale_and_shift};
 use crate::{Bijection, Flow, Initializer, Linear, Mapped, Mode, Normalization, fold_inverse, fused};
 
 /// Keeps a gain above zero where the exponential underflows.
@@ -42,20 +45,22 @@ pub struct Coupling {
     pub second_norm: Normalization,
     /// d_hidden → 1.
     pub merge: Linear,
-    /// The label that is warped.
+    /// The label that is warped, counted over all blocks.
     #[module(skip)]
     pub warped: usize,
+    /// The largest logarithm of its scale, up or down.
+    #[module(skip)]
+    pub max_log_scale: f64,
 }
 
 impl Coupling {
-    /// Initial weights, with which the map of the label `warped` is the identity up to about 1e-2.
+    /// Initial weights, with which the map of the label `warped` is the identity up to about 1e-2; blocks have `d_labels` labels.
     ///
     /// # Panics
     ///
-    /// If there are fewer than two labels, or `warped` is none of them.
+    /// If a block has fewer than two labels.
     pub fn new(d_labels: usize, warped: usize, d_hidden: usize, init: &mut Initializer) -> Self {
         assert!(d_labels >= 2, "a coupling needs a label to keep");
-        assert!(warped < d_labels, "the warped label is one of the labels");
         Self {
             first: Linear::without_bias([N_HEADS, d_labels - 1, d_hidden], init),
             first_norm: Normalization::affine(N_HEADS, d_hidden, init),
@@ -63,7 +68,14 @@ impl Coupling {
             second_norm: Normalization::plain(N_HEADS, d_hidden, init),
             merge: Linear::nearly_zero([N_HEADS, d_hidden, 1], init),
             warped,
+            max_log_scale: MAX_LOG_SCALE,
         }
+    }
+
+    /// The columns of its block.
+    fn block(&self) -> Range<usize> {
+        let [_, d_kept, _] = self.first.weight.dims();
+        block_of(self.warped, d_kept + 1)
     }
 
     /// The scale, its logarithm and the shift of the warped label, each `[n_rows, 1]`.
@@ -72,23 +84,30 @@ impl Coupling {
         let first = self.first.forward(kept.unsqueeze_dim::<3>(0));
         let hidden = silu(self.first_norm.forward(first, mode));
         let hidden = self.second_norm.forward(self.second.forward(hidden), mode);
-        scale_and_shift(self.merge.forward(silu(gain * hidden + offset)))
+        scale_and_shift(self.merge.forward(silu(gain * hidden + offset)), self.max_log_scale)
     }
 
-    /// The warped label, `[n_rows, 1]`, and the kept ones, `[n_rows, d_labels − 1]`.
-    fn split(&self, labels: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
-        let kept = match [columns(&labels, 0..self.warped), columns(&labels, self.warped + 1..labels.dims()[1])] {
+    /// The warped label, `[n_rows, 1]`, and the kept ones of its block, `[n_rows, d_labels − 1]`.
+    fn split(&self, labels: &Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+        let Range { start, end } = self.block();
+        let kept = match [columns(labels, start..self.warped), columns(labels, self.warped + 1..end)] {
             [Some(before), Some(after)] => Tensor::cat(vec![before, after], 1),
             [before, after] => before.or(after).expect("a label is kept"),
         };
-        (labels.narrow(1, self.warped, 1), kept)
+        (labels.clone().narrow(1, self.warped, 1), kept)
     }
 
-    /// The inverse of [`split`](Self::split).
-    fn join(&self, warped: Tensor<2>, kept: Tensor<2>) -> Tensor<2> {
-        let (before, after) = (columns(&kept, 0..self.warped), columns(&kept, self.warped..kept.dims()[1]));
+    /// Labels with another one in the place of the warped.
+    fn join(&self, warped: Tensor<2>, labels: &Tensor<2>) -> Tensor<2> {
+        let (before, after) = (columns(labels, 0..self.warped), columns(labels, self.warped + 1..labels.dims()[1]));
         Tensor::cat([before, Some(warped), after].into_iter().flatten().collect(), 1)
     }
+}
+
+/// The columns of the block of `d_labels` labels that this one belongs to.
+pub(crate) fn block_of(label: usize, d_labels: usize) -> Range<usize> {
+    let start = label - label % d_labels;
+    start..start + d_labels
 }
 
 /// Some columns, unless there are none of them.
@@ -125,14 +144,14 @@ impl Bijection for Coupling {
     }
 
     fn forward(&self, labels: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let (warped, kept) = self.split(labels);
-        let [scale, log_scale, shift] = self.scale_and_shift(kept.clone(), condition, mode);
-        (self.join((warped - shift) / scale, kept), -log_scale.squeeze_dim::<1>(1))
+        let (warped, kept) = self.split(&labels);
+        let [scale, log_scale, shift] = self.scale_and_shift(kept, condition, mode);
+        (self.join((warped - shift) / scale, &labels), -log_scale.squeeze_dim::<1>(1))
     }
 
     fn inverse(&self, noise: Tensor<2>, condition: Tensor<3>, mode: Mode<'_>) -> Mapped {
-        let (warped, kept) = self.split(noise);
-        let [scale, log_scale, shift] = self.scale_and_shift(kept.clone(), condition, mode);
-        (self.join(warped * scale + shift, kept), log_scale.squeeze_dim::<1>(1))
+        let (warped, kept) = self.split(&noise);
+        let [scale, log_scale, shift] = self.scale_and_shift(kept, condition, mode);
+        (self.join(warped * scale + shift, &noise), log_scale.squeeze_dim::<1>(1))
     }
 }

@@ -20,7 +20,7 @@ use burn::tensor::activation::relu;
 use crate::bijections::{N_HEADS, gain_and_offset};
 use crate::layers::per_point;
 use crate::{
-    Bijection, Initializer, Linear, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
+    Bijection, Initializer, Linear, MAX_LOG_SCALE, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
 };
 
 /// The axes of a point.
@@ -106,7 +106,7 @@ impl PointCoupling {
         let hidden = relu(self.first.forward(self.kept_of(&axes), mode));
         let hidden = self.second.forward(hidden, mode);
         let heads = per_point(relu(hidden * gain + offset), &self.merge);
-        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1));
+        let (scale, log_scale) = bounded_scale(heads.clone().narrow(0, 0, 1), MAX_LOG_SCALE);
         let of_all = [scale, log_scale, heads.narrow(0, 1, 1)];
         let mut total = None;
         for (index, &axis) in self.warped.iter().enumerate() {

@@ -46,7 +46,7 @@ operations! {
     /// The condition, and mean and unbiased variance of its normalisation.
     fused_bank(features, first, scale, shift, second, second_bias) => BankOperation;
     /// Labels with log-determinants in the last column, and mean and unbiased variance of both normalisations.
-    fused_couplings(noise, condition, first, scale, shift, second, merge, merge_bias; warped: Vec<usize>)
+    fused_couplings(noise, condition, first, scale, shift, second, merge, merge_bias; warped: Warped)
         => CouplingsOperation { warped };
     /// The heads of affine maps, `[n_networks, n_rows, d_heads]`, in training and in prediction.
     fused_networks(features, first, first_bias, second, second_bias, last, last_bias; activation: Activation)
@@ -95,18 +95,41 @@ impl Operation<6> for BankOperation {
 
 #[derive(Debug, Clone)]
 struct CouplingsOperation {
-    warped: Vec<usize>,
+    warped: Warped,
+}
+
+/// What couplings warp, and how far.
+#[derive(Debug, Clone)]
+pub(super) struct Warped {
+    /// The label of each coupling.
+    pub(super) labels: Vec<usize>,
+    /// The largest logarithm of a scale.
+    pub(super) max_log_scale: f64,
 }
 
 /// Of labels `[n_rows, d_labels]`.
 fn couplings_of<'a, T: Float>(
     [n_rows, d_labels]: [usize; 2],
-    warped: &'a [usize],
+    warped: &'a Warped,
     weights: [&'a FlexTensor; 6],
 ) -> Couplings<'a, T> {
-    let d_hidden = weights[3].shape()[2];
+    let [_, d_kept, d_hidden] = weights[0].shape().dims();
     let [first, scale, shift, second, merge, merge_bias] = weights.map(values);
-    Couplings { n_rows, d_labels, d_hidden, warped, first, scale, shift, second, merge, merge_bias }
+    let Warped { labels: warped, max_log_scale } = warped;
+    Couplings {
+        n_rows,
+        d_labels,
+        d_kept,
+        d_hidden,
+        max_log_scale: *max_log_scale,
+        warped,
+        first,
+        scale,
+        shift,
+        second,
+        merge,
+        merge_bias,
+    }
 }
 
 impl CouplingsOperation {
@@ -233,7 +256,7 @@ pub(super) trait FusedSampling: Backend {
         noise: FloatTensor<Self>,
         features: FloatTensor<Self>,
         #[extension_type] weights: FlowWeights<Self>,
-        warped: Vec<usize>,
+        warped: Warped,
     ) -> FloatTensor<Self>;
 }
 
@@ -242,7 +265,7 @@ impl FusedSampling for Flex {
         noise: FlexTensor,
         features: FlexTensor,
         weights: FlowWeights<Self>,
-        warped: Vec<usize>,
+        warped: Warped,
     ) -> FlexTensor {
         let [noise, features] = [noise, features].map(|tensor| tensor.to_contiguous());
         match noise.dtype() {
@@ -256,7 +279,7 @@ fn sample<T: Float>(
     noise: &FlexTensor,
     features: &FlexTensor,
     weights: &FlowWeights<Flex>,
-    warped: &[usize],
+    warped: &Warped,
 ) -> FlexTensor {
     let [n_samples, n_rows, d_labels] = noise.shape().dims();
     let norm = |mean, variance| Affine::new(values(mean), values(variance));

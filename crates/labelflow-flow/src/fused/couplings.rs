@@ -11,17 +11,21 @@ use super::buffers::{give_back, take};
 use super::float::Float;
 use super::head::{Head, HeadGradients, HeadRows, KeptLabels};
 use super::rows::{Moments, concat, dot};
-use crate::bijections::{FLOOR, N_HEADS};
+use crate::bijections::{FLOOR, N_HEADS, block_of};
 
 /// The weights of all couplings, one after another, in each of them scale before shift.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Couplings<'a, T> {
     pub(super) n_rows: usize,
+    /// Of all blocks.
     pub(super) d_labels: usize,
+    /// The labels of a block that a coupling keeps.
+    pub(super) d_kept: usize,
     pub(super) d_hidden: usize,
-    /// The label that each coupling warps.
+    pub(super) max_log_scale: f64,
+    /// The label that each coupling warps, counted over all blocks.
     pub(super) warped: &'a [usize],
-    /// `[2 · n_couplings, d_labels − 1, d_hidden]`
+    /// `[2 · n_couplings, d_kept, d_hidden]`
     pub(super) first: &'a [T],
     /// `[2 · n_couplings, d_hidden]`, of the first normalisation; here and below.
     pub(super) scale: &'a [T],
@@ -68,8 +72,13 @@ impl<T: Float> Drop for Saved<T> {
 }
 
 impl<'a, T: Float> Couplings<'a, T> {
+    /// The columns of the labels beside this one in its block.
+    pub(super) fn kept_columns(&self, warped: usize) -> impl Iterator<Item = usize> + Clone + use<T> {
+        block_of(warped, self.d_kept + 1).filter(move |&column| column != warped)
+    }
+
     pub(super) fn head(&self, coupling: usize, head: usize) -> Head<'a, T> {
-        let (h, d_kept) = (self.d_hidden, self.d_labels - 1);
+        let (h, d_kept) = (self.d_hidden, self.d_kept);
         let index = N_HEADS * coupling + head;
         let channels = index * h..(index + 1) * h;
         Head {
@@ -121,7 +130,7 @@ impl<'a, T: Float> Couplings<'a, T> {
         statistics: &mut Statistics<T>,
     ) -> SavedCoupling<T> {
         let (n_rows, h, warped) = (self.n_rows, self.d_hidden, self.warped[index]);
-        let kept = KeptLabels::new(labels, self.d_labels, warped);
+        let kept = KeptLabels::new(labels, self.d_labels, self.kept_columns(warped));
         let (scale_second, shift_second) = second.split_at_mut(n_rows * h);
         let run = |head: usize, second: &mut [T]| {
             let part = |group: usize| &condition[group * n_rows * h..][..n_rows * h];
@@ -131,12 +140,12 @@ impl<'a, T: Float> Couplings<'a, T> {
         let (scale, shift) = rayon::join(|| run(0, scale_second), || run(1, shift_second));
         [&scale, &shift].into_iter().for_each(|head| statistics.extend(&head.first));
         let (raw_scale, shifts) = (scale.outputs, shift.outputs);
-        let mut noise = Vec::with_capacity(n_rows);
+        let (mut noise, limit) = (Vec::with_capacity(n_rows), T::from_f64(2.0 * self.max_log_scale));
         vectorized!({
             let rows = labels.chunks_exact_mut(self.d_labels).zip(log_det);
             for ((row, log_det), (&raw, &shift)) in rows.zip(raw_scale.iter().zip(&shifts)) {
                 noise.push(row[warped]);
-                let scale = Scale::new(raw);
+                let scale = Scale::new(raw, limit);
                 row[warped] = scale.value.mul_add(row[warped], shift);
                 *log_det += scale.value.ln();
             }
@@ -197,9 +206,10 @@ impl<'a, T: Float> Couplings<'a, T> {
         let warped = self.warped[index];
         let n_values = self.n_rows * self.d_hidden;
         let mut of_outputs = [Vec::with_capacity(self.n_rows), Vec::with_capacity(self.n_rows)];
+        let limit = T::from_f64(2.0 * self.max_log_scale);
         vectorized!({
             for (row, labels) in of_labels.chunks_exact_mut(self.d_labels).enumerate() {
-                let scale = Scale::new(saved.raw_scale[row]);
+                let scale = Scale::new(saved.raw_scale[row], limit);
                 let of_label = labels[warped];
                 let of_scale = of_label.mul_add(saved.noise[row], of_log_det[row] / scale.value);
                 of_outputs[0].push(of_scale * scale.slope);
@@ -221,12 +231,13 @@ impl<'a, T: Float> Couplings<'a, T> {
         };
         let (scale, shift) = rayon::join(|| run(0, scale_rows), || run(1, shift_rows));
         let heads = [scale, shift];
-        vectorized!(add_to_kept(of_labels, self.d_labels, warped, &saved.kept, &heads));
+        let columns = self.kept_columns(warped);
+        vectorized!(add_to_kept(of_labels, self.d_labels, columns.clone(), &saved.kept, &heads));
         heads
     }
 }
 
-/// s = √(1e-6 + exp(o / (1 + |o|))) and ds/do.
+/// s = √(1e-6 + exp(2 m o / (1 + |o|))) and ds/do, where m is the largest logarithm of s.
 pub(super) struct Scale<T> {
     pub(super) value: T,
     slope: T,
@@ -234,11 +245,11 @@ pub(super) struct Scale<T> {
 
 impl<T: Float> Scale<T> {
     #[inline(always)]
-    pub(super) fn new(raw: T) -> Self {
+    pub(super) fn new(raw: T, twice_max_log_scale: T) -> Self {
         let shrink = (T::ONE + raw.abs()).recip();
-        let exponential = (raw * shrink).exp();
+        let exponential = (raw * shrink * twice_max_log_scale).exp();
         let value = (exponential + T::from_f64(FLOOR)).sqrt();
-        Self { value, slope: exponential * shrink * shrink / (value + value) }
+        Self { value, slope: twice_max_log_scale * exponential * shrink * shrink / (value + value) }
     }
 }
 
@@ -247,18 +258,17 @@ impl<T: Float> Scale<T> {
 fn add_to_kept<T: Float>(
     of_labels: &mut [T],
     d_labels: usize,
-    warped: usize,
+    columns: impl Iterator<Item = usize> + Clone,
     kept: &KeptLabels<T>,
     heads: &[HeadGradients<T>; N_HEADS],
 ) {
-    let d_kept = d_labels - 1;
+    let d_kept = columns.clone().count();
     for (row, of_labels) in of_labels.chunks_exact_mut(d_labels).enumerate() {
         let range = row * d_kept..(row + 1) * d_kept;
         let centred = &kept.centred[range.clone()];
         for HeadGradients { path, before, .. } in heads {
-            for (label, &direct) in before.of_kept[range.clone()].iter().enumerate() {
+            for ((label, &direct), column) in before.of_kept[range.clone()].iter().enumerate().zip(columns.clone()) {
                 let through = dot(&path.of_centred[label * d_kept..][..d_kept], centred);
-                let column = if label < warped { label } else { label + 1 };
                 of_labels[column] += direct - path.offset[label] - through;
             }
         }

@@ -70,13 +70,13 @@ pub(super) struct HeadGradients<T> {
 }
 
 impl<T: Float> KeptLabels<T> {
-    pub(super) fn new(labels: &[T], d_labels: usize, warped: usize) -> Self {
-        let d_kept = d_labels - 1;
+    /// Of these columns of labels `[n_rows, d_labels]`.
+    pub(super) fn new(labels: &[T], d_labels: usize, columns: impl Iterator<Item = usize> + Clone) -> Self {
+        let d_kept = columns.clone().count();
         let n_rows = labels.len() / d_labels;
         let mut centred = Vec::with_capacity(n_rows * d_kept);
         for row in labels.chunks_exact(d_labels) {
-            centred.extend_from_slice(&row[..warped]);
-            centred.extend_from_slice(&row[warped + 1..]);
+            centred.extend(columns.clone().map(|column| row[column]));
         }
         let mut mean = vec![0.0; d_kept];
         for row in centred.chunks_exact(d_kept) {

@@ -48,10 +48,12 @@ use burn::backend::tensor::FloatTensor;
 use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor};
 
-use self::backend::{FlowWeights, FusedSampling, FusedTraining};
+use self::backend::{FlowWeights, FusedSampling, FusedTraining, Warped};
 pub use self::buffers::release_buffers;
 use crate::bijections::N_HEADS;
-use crate::{AffineMap, ConditionerBank, Coupling, Flow, Linear, Mapped, Normalization, StatisticsRecorder};
+use crate::{
+    AffineMap, ConditionerBank, Coupling, Flow, Linear, MAX_LOG_SCALE, Mapped, Normalization, StatisticsRecorder,
+};
 
 /// Whether there is a fused operation for tensors like this one.
 pub(crate) fn applies<const D: usize>(tensor: &Tensor<D>) -> bool {
@@ -106,7 +108,7 @@ pub(crate) fn couplings(
         stacked(maps, |map| &map.second.weight).into_dispatch(),
         stacked(maps, |map| &map.merge.weight).into_dispatch(),
         stacked(maps, |map| bias(&map.merge)).into_dispatch(),
-        maps.iter().map(|map| map.warped).collect(),
+        warped_by(maps),
     );
     let mut outputs = outputs.into_iter();
     let [output] = tensors::<2, 1>(&mut outputs);
@@ -153,7 +155,7 @@ pub(crate) fn samples(flow: &Flow<Coupling>, noise: Tensor<3>, features: Tensor<
         noise.into_dispatch(),
         features.into_dispatch(),
         weights,
-        maps.iter().map(|map| map.warped).collect(),
+        warped_by(maps),
     ))
 }
 
@@ -179,6 +181,11 @@ fn tensors<const D: usize, const N: usize>(
     outputs: &mut impl Iterator<Item = FloatTensor<Dispatch>>,
 ) -> [Tensor<D>; N] {
     std::array::from_fn(|_| Tensor::from_dispatch(outputs.next().expect("an operation has all of its outputs")))
+}
+
+fn warped_by(maps: &[Coupling]) -> Warped {
+    let max_log_scale = maps.first().map_or(MAX_LOG_SCALE, |map| map.max_log_scale);
+    Warped { labels: maps.iter().map(|map| map.warped).collect(), max_log_scale }
 }
 
 /// One weight of all maps.

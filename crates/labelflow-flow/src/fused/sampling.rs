@@ -91,11 +91,12 @@ impl<T: Float> Sampler<'_, T> {
 
     /// Noise of all samples of a tile becomes labels.
     fn warp_tile(&self, features: &[T], labels: &mut [T]) {
-        let (h, k) = (self.bank.d_hidden, self.couplings.d_labels);
+        let (h, k, d_kept) = (self.bank.d_hidden, self.couplings.d_labels, self.couplings.d_kept);
+        let limit = T::from_f64(2.0 * self.couplings.max_log_scale);
         let n_values = TILE_ROWS * h;
         let n_draws = labels.len() / k;
         let mut scratch = Scratch {
-            kept: vec![T::ZERO; n_draws * (k - 1)],
+            kept: vec![T::ZERO; n_draws * d_kept],
             hidden: vec![T::ZERO; n_draws * h],
             second: vec![T::ZERO; n_draws * h],
         };
@@ -112,9 +113,10 @@ impl<T: Float> Sampler<'_, T> {
                     *gain = gain.exp() + T::from_f64(GAIN_FLOOR);
                 }
             });
-            for (row, kept) in labels.chunks_exact(k).zip(scratch.kept.chunks_exact_mut(k - 1)) {
-                kept[..warped].copy_from_slice(&row[..warped]);
-                kept[warped..].copy_from_slice(&row[warped + 1..]);
+            for (row, kept) in labels.chunks_exact(k).zip(scratch.kept.chunks_exact_mut(d_kept)) {
+                for (kept, column) in kept.iter_mut().zip(self.couplings.kept_columns(warped)) {
+                    *kept = row[column];
+                }
             }
             for (head, outputs) in outputs.iter_mut().enumerate() {
                 let gain = &log_gains[head * n_values..][..n_values];
@@ -124,7 +126,7 @@ impl<T: Float> Sampler<'_, T> {
             vectorized!({
                 let outputs = outputs[0].iter().zip(&outputs[1]);
                 for (row, (&raw, &shift)) in labels.chunks_exact_mut(k).zip(outputs) {
-                    row[warped] = Scale::new(raw).value.mul_add(row[warped], shift);
+                    row[warped] = Scale::new(raw, limit).value.mul_add(row[warped], shift);
                 }
             });
         }

@@ -23,7 +23,7 @@ use burn::tensor::activation::relu;
 
 use crate::bijections::{Axes, FLOOR, GAIN_FLOOR, N_HEADS, add, gain_and_offset, to_axes, to_points, to_rows};
 use crate::layers::{EPSILON, sum_of_products, sum_points};
-use crate::{Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
+use crate::{MAX_LOG_SCALE, Normalization, PointCoupling, StatisticsRecorder, bounded_scale};
 
 /// What the way back needs of a pass through all couplings.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ impl PointCoupling {
         let bias = bias.val().unsqueeze_dim::<4>(1);
         let heads = merged.clone().matmul(merge_weight) + bias;
         let raw_scale = heads.clone().narrow(0, 0, 1);
-        let (scale, log_scale) = bounded_scale(raw_scale.clone());
+        let (scale, log_scale) = bounded_scale(raw_scale.clone(), MAX_LOG_SCALE);
         let shift = heads.narrow(0, 1, 1);
         for (index, &axis) in self.warped.iter().enumerate() {
             let part = |values: &Tensor<4>| values.clone().narrow(3, index, 1);

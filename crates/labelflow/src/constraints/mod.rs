@@ -4,6 +4,7 @@ mod constraint;
 mod error_bound;
 mod group_mean;
 mod group_quantile;
+mod label_model_bound;
 mod row_by_row;
 
 use burn::tensor::Device;
@@ -18,6 +19,7 @@ pub(crate) use error_bound::SignalTotals;
 pub(crate) use group_mean::RulePart;
 pub use group_mean::{Group, GroupMean};
 pub use group_quantile::GroupQuantile;
+pub use label_model_bound::{LabelModelBound, SureGroup, sure_groups};
 pub use row_by_row::{Range, SumToOne};
 
 use crate::sources::RowSignals;
@@ -84,6 +86,11 @@ pub enum ConstraintConfig {
         /// λ
         weight: f64,
     },
+    /// Rows that the label model of the votes is about equally sure of have another class than its at most as often as it expects.
+    LabelModel {
+        /// λ
+        weight: f64,
+    },
     /// The shares of the classes among all rows are known.
     ClassBalance {
         /// λ
@@ -115,12 +122,23 @@ impl ConstraintConfig {
         vec![Self::Range { weight }, Self::SumToOne { weight }, Self::ErrorBound { weight }]
     }
 
+    /// What an ensemble asks of votes with bounds that nobody knows: range and sum to one with weight 10, and what the label model expects
+    /// with weight 100.
+    pub fn of_label_model() -> Vec<Self> {
+        let weight = 10.0;
+        vec![Self::Range { weight }, Self::SumToOne { weight }, Self::LabelModel { weight: 100.0 }]
+    }
+
     /// The constraint for this dataset, on this device.
     pub fn build(&self, dataset: &WeakDataset, device: &Device) -> Result<Penalty> {
         let n_classes = dataset.n_classes();
         let error_bound = || Ok(ErrorBound::new(dataset, device));
         let mean_of = |groups: &[Group]| GroupMean::new(groups, n_classes, device);
-        self.build_of(dataset.features(), n_classes, error_bound, mean_of)
+        let label_model = || {
+            let groups = sure_groups(dataset.signals())?;
+            Ok(LabelModelBound::new(&groups, dataset.n_rows(), n_classes, device))
+        };
+        self.build_of(dataset.features(), n_classes, error_bound, label_model, mean_of)
     }
 
     /// The constraint for some rows of a dataset: their features and signals, and what is known of all rows. It is the `index`-th
@@ -146,7 +164,11 @@ impl ConstraintConfig {
             };
             GroupMean::of_part(groups, &n_members, n_classes, device)
         };
-        self.build_of(features, n_classes, error_bound, mean_of)
+        let label_model = || {
+            let expected = "error bounds, for rows that are read in parts";
+            Err(Error::config("constraints", expected, "'label-model', which must see the votes of all rows"))
+        };
+        self.build_of(features, n_classes, error_bound, label_model, mean_of)
     }
 
     fn build_of(
@@ -154,12 +176,14 @@ impl ConstraintConfig {
         features: &Features,
         n_classes: usize,
         error_bound: impl FnOnce() -> Result<ErrorBound>,
+        label_model: impl FnOnce() -> Result<LabelModelBound>,
         mean_of: impl FnOnce(&[Group]) -> Result<GroupMean>,
     ) -> Result<Penalty> {
         match self {
             Self::Range { weight } => Penalty::new(Range::unit(), *weight),
             Self::SumToOne { weight } => Penalty::new(SumToOne, *weight),
             Self::ErrorBound { weight } => Penalty::new(error_bound()?, *weight),
+            Self::LabelModel { weight } => Penalty::new(label_model()?, *weight),
             Self::ClassBalance { weight, shares } => {
                 let groups = Group::class_balance(features.n_rows(), n_classes, shares)?;
                 Penalty::new(mean_of(&groups)?.named("class-balance"), *weight)

@@ -36,8 +36,8 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
     #[must_use]
     fn with_device(self, device: DeviceKind) -> Self;
 
-    /// Width of the labels.
-    fn d_labels(labels: &Self::Labels) -> usize;
+    /// Width of the flow's labels: of all flows, where several stand side by side.
+    fn d_labels(&self, labels: &Self::Labels) -> usize;
 
     /// Checks what a saved model says of the labels.
     fn check_labels(_: &Self::Labels) -> Result<()> {
@@ -52,7 +52,7 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
         let settings = self.settings();
         check_at_least_one(&[("n_steps", settings.n_steps), ("d_hidden", settings.d_hidden)])?;
         check_cells("d_hidden", settings.d_hidden, settings.d_hidden)?;
-        check_cells("n_steps", settings.n_steps, settings.d_hidden * settings.d_hidden)?;
+        check_cells("n_steps", settings.n_steps, settings.n_members.saturating_mul(settings.d_hidden * settings.d_hidden))?;
         if !settings.likelihood_weight.is_finite() {
             let weight = settings.likelihood_weight;
             return Err(Error::config("likelihood_weight", "a finite number", weight));
@@ -71,6 +71,8 @@ pub struct FlowSettings<'a> {
     pub n_steps: usize,
     /// Width of all hidden layers.
     pub d_hidden: usize,
+    /// Flows side by side.
+    pub n_members: usize,
     /// The weight of the likelihood term at the start.
     pub likelihood_weight: f64,
     /// After every step, weights shrink by this share of the step size.

@@ -4,12 +4,13 @@
 // one, which changes no largest class.
 
 use burn::tensor::Device;
-use labelflow_flow::{Coupling, CouplingFlowConfig, Flow};
+use labelflow_flow::{Coupling, CouplingFlowConfig, Flow, MAX_LOG_SCALE};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use labelflow_weak::warnings::{DataWarning, LabelerTally};
-use ndarray::{Array2, Array3, Axis};
+use labelflow_weak::settings::check_at_least_one;
+use ndarray::{Array2, Array3, ArrayView3, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
 use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
@@ -22,7 +23,12 @@ use crate::{Error, Result};
 /// The most samples that a prediction averages: all of those of a row are held at once, and a file may claim any number.
 const MOST_SAMPLES: usize = 100_000;
 
-/// Settings of a label learning flow for classification. The defaults are the paper's.
+/// The most flows of an ensemble.
+const MOST_MEMBERS: usize = 256;
+/// The largest logarithm of a scale that does not overflow in a chain of couplings.
+const MOST_LOG_SCALE: f64 = 10.0;
+
+/// Settings of a label learning flow for classification, or of several side by side. The defaults are the paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LabelFlowClassifier {
@@ -32,7 +38,14 @@ pub struct LabelFlowClassifier {
     pub n_steps: usize,
     /// Width of all hidden layers. Default: 64.
     pub d_hidden: usize,
-    /// Samples that a prediction averages, 100,000 at most. Default: 10.
+    /// Flows that are trained side by side and averaged in prediction, 256 at most. Default: 1.
+    #[serde(skip_serializing_if = "is_one")]
+    pub n_members: usize,
+    /// How far a coupling may shrink or stretch a label: the largest logarithm of the factor. Shallow flows need more than deep ones to grow
+    /// sure of a label. Default: 0.5.
+    #[serde(skip_serializing_if = "is_papers")]
+    pub max_log_scale: f64,
+    /// Samples of each flow that a prediction averages, 100,000 at most. Default: 10.
     pub n_samples: usize,
     /// The weight of the likelihood term; 0 gives the paper's "w/o-nll", and less than 0 samples that spread over what the constraints
     /// allow. Default: 1.
@@ -56,6 +69,8 @@ impl Default for LabelFlowClassifier {
             seed: 0,
             n_steps: 8,
             d_hidden: 64,
+            n_members: 1,
+            max_log_scale: MAX_LOG_SCALE,
             n_samples: 10,
             likelihood_weight: 1.0,
             final_likelihood_weight: None,
@@ -82,6 +97,31 @@ impl LabelFlowClassifier {
     pub fn spread_first(self) -> Self {
         let final_likelihood_weight = Some(self.likelihood_weight);
         Self { likelihood_weight: SPREAD, final_likelihood_weight, n_samples: SPREAD_SAMPLES, ..self }
+    }
+
+    /// Eight small flows side by side, trained for a short time and averaged in prediction, for a dataset of this many rows: as good as the
+    /// paper's flow or better, in a tenth of the time.
+    ///
+    /// One flow ends at one of many labelings that the constraints allow, and another start at another; their mean is better than any. A
+    /// shallow flow needs couplings that may shrink labels more, and a larger weight of the likelihood makes it sure within fewer passes.
+    #[must_use]
+    pub fn ensemble(n_rows: usize) -> Self {
+        Self {
+            n_steps: 4,
+            d_hidden: 32,
+            n_members: 8,
+            max_log_scale: 1.5,
+            likelihood_weight: 2.0,
+            training: TrainConfig::ensemble(n_rows),
+            ..Self::default()
+        }
+    }
+
+    /// The same settings for votes of labelers whose error bounds nobody knows: what the label model of the votes expects stands in the place of
+    /// bounds.
+    #[must_use]
+    pub fn of_votes(self) -> Self {
+        Self { constraints: ConstraintConfig::of_label_model(), ..self }
     }
 
     /// Trains on a dataset.
@@ -144,7 +184,7 @@ impl LabelFlowClassifier {
         let of_bounds: Vec<f64> = bounds.values().iter().copied().collect();
         let demands = Demands {
             memory,
-            d_labels: n_classes,
+            d_labels: self.n_members * n_classes,
             // Slopes of error bounds.
             constraint_bytes: 8 * (n_signals * n_classes) as u64,
             beside_settings: format!("{of_bounds:?}"),
@@ -178,6 +218,7 @@ impl LabelFlowClassifier {
             likelihood_weight: self.likelihood_weight,
             final_likelihood_weight: self.final_likelihood_weight,
             penalties: penalties.map(|(index, one)| build(index, one)).collect::<Result<_>>()?,
+            n_members: self.n_members,
         })
     }
 }
@@ -188,12 +229,20 @@ impl FlowLearner for LabelFlowClassifier {
     type Labels = Classes;
 
     fn settings(&self) -> FlowSettings<'_> {
-        let &Self { seed, n_steps, d_hidden, likelihood_weight, device, scaling, ref training, .. } = self;
-        FlowSettings { seed, n_steps, d_hidden, likelihood_weight, weight_decay: 0.0, device, scaling, training }
+        let &Self { seed, n_steps, d_hidden, n_members, likelihood_weight, device, scaling, ref training, .. } = self;
+        FlowSettings { seed, n_steps, d_hidden, n_members, likelihood_weight, weight_decay: 0.0, device, scaling, training }
     }
 
     fn check_own(&self) -> Result<()> {
         check_samples("n_samples", self.n_samples)?;
+        check_at_least_one(&[("n_members", self.n_members)])?;
+        if self.n_members > MOST_MEMBERS {
+            return Err(Error::config("n_members", format!("at most {MOST_MEMBERS}"), self.n_members));
+        }
+        if !(self.max_log_scale > 0.0 && self.max_log_scale <= MOST_LOG_SCALE) {
+            let expected = format!("a number above 0, at most {MOST_LOG_SCALE}");
+            return Err(Error::config("max_log_scale", expected, self.max_log_scale));
+        }
         match self.final_likelihood_weight.filter(|weight| !weight.is_finite()) {
             Some(weight) => Err(Error::config("final_likelihood_weight", "a finite number", weight)),
             None => Ok(()),
@@ -204,8 +253,8 @@ impl FlowLearner for LabelFlowClassifier {
         Self { device, ..self }
     }
 
-    fn d_labels(classes: &Classes) -> usize {
-        classes.classes.len()
+    fn d_labels(&self, classes: &Classes) -> usize {
+        self.n_members * classes.classes.len()
     }
 
     fn check_labels(labels: &Classes) -> Result<()> {
@@ -219,9 +268,18 @@ impl FlowLearner for LabelFlowClassifier {
     }
 
     fn init_flow(&self, d_features: usize, d_labels: usize, device: &Device) -> Flow<Coupling> {
-        let Self { d_hidden, n_steps, seed, .. } = *self;
-        CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps }.init(seed, device)
+        let Self { d_hidden, n_steps, n_members, max_log_scale, seed, .. } = *self;
+        let d_labels = d_labels / n_members;
+        CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps, n_members, max_log_scale }.init(seed, device)
     }
+}
+
+fn is_one(n_members: &usize) -> bool {
+    *n_members == 1
+}
+
+fn is_papers(max_log_scale: &f64) -> bool {
+    *max_log_scale == MAX_LOG_SCALE
 }
 
 fn check_samples(setting: &str, n_samples: usize) -> Result<()> {
@@ -352,9 +410,16 @@ impl FittedLabelFlowClassifier {
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far
-    /// as the constraint was learned.
+    /// as the constraint was learned. Of several flows as many each, `[n_members · n_samples, n_rows, n_classes]`.
     pub fn sample(&self, features: &Features, n_samples: usize) -> Result<Array3<f32>> {
-        self.draw(features, [n_samples, self.labels.classes.len()])
+        let (n_members, n_classes) = (self.config.n_members, self.labels.classes.len());
+        let samples = self.draw(features, [n_samples, n_members * n_classes])?;
+        if n_members == 1 {
+            return Ok(samples);
+        }
+        let of_member = |member: usize| samples.slice(s![.., .., member * n_classes..(member + 1) * n_classes]);
+        let of_members: Vec<ArrayView3<'_, f32>> = (0..n_members).map(of_member).collect();
+        Ok(concatenate(Axis(0), &of_members).expect("members have the same shape"))
     }
 
     /// Names of the classes.
@@ -384,7 +449,7 @@ impl FittedLabelFlowClassifier {
     pub fn bytes_per_row(&self) -> usize {
         let d_labels = self.labels.classes.len();
         // Noise and samples as arrays and as tensors, then in double precision; labels, and what is written of them.
-        let samples = self.config.n_samples * d_labels * (4 * 4 + 8) + d_labels * 64;
+        let samples = self.config.n_members * self.config.n_samples * d_labels * (4 * 4 + 8) + d_labels * 64;
         self.condition_bytes() + samples
     }
 

@@ -164,7 +164,7 @@ impl LabelFlowRegressor {
             penalties.push(Penalty::new(quantiles, self.rules_weight)?);
         }
         let likelihood_weight = self.likelihood_weight;
-        Ok(Objective { likelihood_weight, final_likelihood_weight: None, penalties })
+        Ok(Objective { likelihood_weight, final_likelihood_weight: None, penalties, n_members: 1 })
     }
 }
 
@@ -176,7 +176,8 @@ impl FlowLearner for LabelFlowRegressor {
     fn settings(&self) -> FlowSettings<'_> {
         let &Self { seed, n_steps, d_hidden, likelihood_weight, weight_decay, device, scaling, ref training, .. } =
             self;
-        FlowSettings { seed, n_steps, d_hidden, likelihood_weight, weight_decay, device, scaling, training }
+        let n_members = 1;
+        FlowSettings { seed, n_steps, d_hidden, n_members, likelihood_weight, weight_decay, device, scaling, training }
     }
 
     fn check_own(&self) -> Result<()> {
@@ -192,7 +193,7 @@ impl FlowLearner for LabelFlowRegressor {
         Self { device, ..self }
     }
 
-    fn d_labels(_: &Values) -> usize {
+    fn d_labels(&self, _: &Values) -> usize {
         1
     }
 

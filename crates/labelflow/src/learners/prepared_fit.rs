@@ -128,7 +128,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
     ) -> Result<FittedFlow<L>> {
         let settings = FlowSettings { training, ..self.learner.settings() };
         let device = settings.device.open()?.autodiff();
-        let (names, d_labels) = (self.rows.feature_names, L::d_labels(&self.labels));
+        let (names, d_labels) = (self.rows.feature_names, self.learner.d_labels(&self.labels));
         let flow = self.learner.init_flow(names.len(), d_labels, &device);
         let FitOptions { constraints, checkpoint, observer, folder } = options;
         let mut silent = ();

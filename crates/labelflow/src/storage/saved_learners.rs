@@ -39,10 +39,10 @@ impl<L: FlowLearner> SavedModel for FittedFlow<L> {
     }
 
     fn n_weights_at_least(manifest: &Manifest<L::Labels, L>) -> Option<usize> {
-        let FlowSettings { n_steps, d_hidden, .. } = manifest.config.settings();
+        let FlowSettings { n_steps, d_hidden, n_members, .. } = manifest.config.settings();
         // A merge has half of the labels.
-        let d_seen = manifest.features.len() + L::d_labels(&manifest.labels) / 2;
-        n_hidden_weights(n_steps, d_hidden, d_seen)
+        let d_seen = manifest.features.len() + manifest.config.d_labels(&manifest.labels) / n_members.max(1) / 2;
+        n_hidden_weights(n_steps.checked_mul(n_members)?, d_hidden, d_seen)
     }
 
     fn empty_network(manifest: &Manifest<L::Labels, L>) -> Result<Self::Network> {
@@ -51,7 +51,7 @@ impl<L: FlowLearner> SavedModel for FittedFlow<L> {
             return Err(Error::data(MODEL, "at least one feature", "none"));
         }
         L::check_labels(&manifest.labels)?;
-        let (d_features, d_labels) = (manifest.features.len(), L::d_labels(&manifest.labels));
+        let (d_features, d_labels) = (manifest.features.len(), manifest.config.d_labels(&manifest.labels));
         Ok(manifest.config.init_flow(d_features, d_labels, &DeviceKind::Cpu.open()?))
     }
 

@@ -49,6 +49,8 @@ impl Rows {
 pub struct Batch<'a> {
     rows: Rows,
     tracking: Option<Tracking<'a>>,
+    /// The columns that hold the labels of the flow that is looked at, of several side by side: the first and how many.
+    columns: Cell<Option<[usize; 2]>>,
 }
 
 #[derive(Debug)]
@@ -65,12 +67,17 @@ struct Tracking<'a> {
 impl Batch<'_> {
     /// All rows at once.
     pub fn full() -> Self {
-        Self { rows: Rows::ALL, tracking: None }
+        Self { rows: Rows::ALL, tracking: None, columns: Cell::new(None) }
     }
 
     /// The rows of the batch.
     pub fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// From here on, statistics are those of the flow whose labels are these columns.
+    pub(crate) fn look_at(&self, columns: [usize; 2]) {
+        self.columns.set(Some(columns));
     }
 
     /// A sum over all rows of the data, of which `labels` are those of the batch.
@@ -87,8 +94,12 @@ impl Batch<'_> {
             tracking.tracker.set(slot, fresh.clone().detach());
             return fresh;
         }
-        let stale = sums(&tracking.stale, &self.rows);
-        let total = tracking.tracker.total(slot, &sums) - stale + fresh.clone().detach();
+        let of_all = |labels: &Tensor<2>, rows: &Rows| match self.columns.get() {
+            None => sums(labels, rows),
+            Some([start, len]) => sums(&labels.clone().narrow(1, start, len), rows),
+        };
+        let stale = of_all(&tracking.stale, &self.rows);
+        let total = tracking.tracker.total(slot, &of_all) - stale + fresh.clone().detach();
         tracking.tracker.set(slot, total.clone());
         total + (fresh.clone() - fresh.detach()) * tracking.scale
     }
@@ -169,6 +180,7 @@ impl Tracker {
                 is_alone,
             }),
             rows,
+            columns: Cell::new(None),
         }
     }
 

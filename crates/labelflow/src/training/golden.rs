@@ -61,7 +61,7 @@ impl Golden {
             panic!("a weight of three dimensions");
         };
         let d_labels = self.shape("labels")[1];
-        let config = CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps: n_networks / 4 / d_labels };
+        let config = CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps: n_networks / 4 / d_labels, ..CouplingFlowConfig::default() };
         let flow = config.init(0, &self.device);
         let mut all = state(&flow);
         all.extend(weights);
@@ -82,7 +82,7 @@ impl Golden {
             .iter()
             .map(|constraint| constraint.build(&dataset, &self.device).unwrap())
             .collect();
-        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties }
+        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties, n_members: 1 }
     }
 }
 

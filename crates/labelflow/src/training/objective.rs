@@ -28,6 +28,8 @@ pub struct Objective {
     pub final_likelihood_weight: Option<f64>,
     /// The constraints.
     pub penalties: Vec<Penalty>,
+    /// Flows side by side, whose labels are blocks of columns: what is minimised is the mean over them.
+    pub n_members: usize,
 }
 
 /// The objective of one batch, term by term.
@@ -63,7 +65,7 @@ impl Objective {
     ///
     /// # Shapes
     ///
-    /// - labels: `[n_rows, d_labels]`, log_prob: `[n_rows]`
+    /// - labels: `[n_rows, n_members · d_labels]`, log_prob: `[n_rows]`, the sum over members
     pub fn evaluate(
         &self,
         labels: &Tensor<2>,
@@ -95,18 +97,34 @@ impl Objective {
         batch: &Batch<'_>,
         weigh: impl FnOnce(Tensor<1>) -> Option<Tensor<1>>,
     ) -> ObjectiveValue {
-        let d_labels = labels.dims()[1] as f64;
-        let nll = log_prob.mean().neg() / (d_labels * LN_2);
+        let nll = log_prob.mean().neg() / (labels.dims()[1] as f64 * LN_2);
         let mut terms = vec![nll.clone().detach()];
         let mut weighted = Vec::with_capacity(self.penalties.len() + 1);
         weighted.extend(weigh(nll));
-        for penalty in &self.penalties {
-            let violation = penalty.violation(labels, batch);
+        for (penalty, violation) in self.penalties.iter().zip(self.violations(labels, batch)) {
             terms.push(violation.clone().detach());
             weighted.push(violation * penalty.weight());
         }
         let loss = weighted.into_iter().reduce(|sum, term| sum + term);
         ObjectiveValue { loss: loss.unwrap_or_else(|| terms[0].zeros_like()), terms: Tensor::cat(terms, 0) }
+    }
+
+    /// What each penalty finds, the mean over members.
+    fn violations(&self, labels: &Tensor<2>, batch: &Batch<'_>) -> Vec<Tensor<1>> {
+        let of = |labels: &Tensor<2>| self.penalties.iter().map(|penalty| penalty.violation(labels, batch)).collect();
+        let n_members = self.n_members;
+        if n_members == 1 {
+            return of(labels);
+        }
+        let d_labels = labels.dims()[1] / n_members;
+        let of_members = (0..n_members).map(|member| {
+            let columns = [member * d_labels, d_labels];
+            batch.look_at(columns);
+            of(&labels.clone().narrow(1, columns[0], columns[1]))
+        });
+        let add = |sums: Vec<Tensor<1>>, more| sums.into_iter().zip::<Vec<_>>(more).map(|(sum, one)| sum + one).collect();
+        let sums = of_members.reduce(add).unwrap_or_default();
+        sums.into_iter().map(|sum| sum / n_members as f64).collect()
     }
 }
 
@@ -118,7 +136,7 @@ mod tests {
     #[test]
     fn constraints_of_the_same_name_are_told_apart() {
         let penalties = (0..3).map(|_| Penalty::new(SumToOne, 1.0).unwrap()).collect();
-        let objective = Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties };
+        let objective = Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties, n_members: 1 };
         let expected = ["likelihood", "sum-to-one", "sum-to-one-2", "sum-to-one-3"];
         assert_eq!(objective.terms(), expected);
     }
@@ -126,7 +144,7 @@ mod tests {
     #[test]
     fn the_weight_of_the_likelihood_moves_in_equal_steps() {
         let mut objective =
-            Objective { likelihood_weight: 1.0, final_likelihood_weight: Some(-0.5), penalties: Vec::new() };
+            Objective { likelihood_weight: 1.0, final_likelihood_weight: Some(-0.5), penalties: Vec::new(), n_members: 1 };
         assert_eq!([0.0, 0.5, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 0.25, -0.5]);
         objective.final_likelihood_weight = None;
         assert_eq!([0.0, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 1.0]);

@@ -236,11 +236,12 @@ mod tests {
     /// Trains with plain steps and with recorded ones.
     fn train_both_ways(batch_size: BatchSize) {
         let device = Device::flex().autodiff();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2 };
+        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
         let flow = config.init(5, &device);
         let members = (0..N_ROWS).map(|row| row % 3 == 0).collect();
         let group = Group { members, label: 1, lower: 0.8, upper: 0.9 };
         let objective = Objective {
+                n_members: 1,
             likelihood_weight: 0.1,
             final_likelihood_weight: Some(-0.3),
             penalties: vec![

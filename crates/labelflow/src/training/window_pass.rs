@@ -474,6 +474,7 @@ mod tests {
                 .enumerate()
                 .map(|(index, constraint)| constraint.build_part(index, &part, &votes, &whole, &device));
             Objective {
+                n_members: 1,
                 likelihood_weight: 1.0,
                 final_likelihood_weight: None,
                 penalties: penalties.collect::<Result<_>>().unwrap(),

@@ -51,6 +51,10 @@ enum FlowTraining {
     WithoutLikelihood,
     /// It spreads over what the constraints allow before it grows sure.
     SpreadFirst,
+    /// Small flows side by side.
+    Ensemble,
+    /// The same, with what the label model of the votes expects in the place of bounds.
+    EnsembleOfVotes,
 }
 
 /// What an end model learns of a label model's labels, as the method's own experiments do it.
@@ -66,7 +70,7 @@ enum HandedOver {
 const NAMED: &[(&str, Method)] = {
     use ExpectationForm::{Full, Half};
     use FlowCertainty::{AsTrained, Bounds, Ensemble, Isotonic, Samples, Temperature};
-    use FlowTraining::{Fast, Settings, SpreadFirst, WithoutLikelihood};
+    use FlowTraining::{Ensemble as Members, EnsembleOfVotes, Fast, Settings, SpreadFirst, WithoutLikelihood};
     use HandedOver::{Classes, ClassesWithRandomTies, Probabilities};
     use Method::{Adversarial, Average, Expectation, Flow, LabelModel};
     &[
@@ -81,6 +85,8 @@ const NAMED: &[(&str, Method)] = {
         ("llf-calibrated", Flow(SpreadFirst, Isotonic)),
         // Several flows that are trained the fast way are less work than one that is not.
         ("llf-ensemble", Flow(Fast, Ensemble)),
+        ("ensemble", Flow(Members, AsTrained)),
+        ("ensemble-auto", Flow(EnsembleOfVotes, AsTrained)),
         ("all", Adversarial),
         ("pgmv", LabelModel("performance-guaranteed-vote", None, Classes)),
         ("acml", LabelModel("adversarial-multiclass", None, Classes)),
@@ -256,6 +262,15 @@ impl FlowTraining {
             }
             Self::WithoutLikelihood => LabelFlowClassifier { likelihood_weight: 0.0, ..config },
             Self::SpreadFirst => config.spread_first(),
+            Self::Ensemble | Self::EnsembleOfVotes => {
+                let mut ensemble = LabelFlowClassifier::ensemble(n_rows);
+                ensemble.training.max_epochs = ensemble.training.max_epochs.min(config.training.max_epochs);
+                let LabelFlowClassifier { seed, device, scaling, constraints, .. } = config;
+                match self {
+                    Self::Ensemble => LabelFlowClassifier { seed, device, scaling, constraints, ..ensemble },
+                    _ => LabelFlowClassifier { seed, device, ..ensemble.of_votes() },
+                }
+            }
         }
     }
 }
