@@ -8,7 +8,7 @@
 //! | [`label_models`] | labels from votes alone: majority vote, Dawid-Skene, Snorkel's label model and others |
 //! | [`rules`] | rules about the means of real-valued labels, and their contradictions |
 //! | [`calibration`] | probabilities that hold, and prediction sets with a promised coverage |
-//! | [`linear`] | linear and logistic regression, and scalers of features |
+//! | [`linear`] | linear and logistic regression, scalers of features, and a projection of many columns to few |
 //! | [`numerics`] | solvers, sums over rows in parallel, seeded streams |
 //! | [`warnings`] | what looks wrong in data: columns that cannot help, labelers that contradict each other, bounds that say nothing |
 //! | [`settings`] | checks that many settings have in common |

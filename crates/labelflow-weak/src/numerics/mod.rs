@@ -8,6 +8,7 @@ pub(crate) mod linear_program;
 pub(crate) mod row_chunks;
 mod simplex;
 mod streams;
+mod symmetric_eigen;
 pub(crate) mod vectors;
 
 pub use assignment::best_assignment;
@@ -21,5 +22,6 @@ pub(crate) use row_chunks::fill_rows;
 pub(crate) use simplex::normalize_weights;
 pub use simplex::{normalize_logs, project_onto_simplex};
 pub use streams::{indexed_stream, scramble, stream};
+pub(crate) use symmetric_eigen::SymmetricEigen;
 pub use vectors::dot_in_lanes;
 pub(crate) use vectors::{dot, largest, largest_change};
