@@ -1,5 +1,7 @@
 //! All that training may see.
 
+use std::borrow::Cow;
+
 use crate::labelers::Bounds;
 use crate::rows::Features;
 use crate::votes::WeakSignals;
@@ -23,6 +25,16 @@ impl WeakDataset {
         bounds.check_shape(signals.n_signals(), signals.n_classes())?;
         signals.check_any_vote()?;
         Ok(Self { features, signals, bounds })
+    }
+
+    /// The rows that anybody voted on: this dataset where that is all of them.
+    pub fn covered(&self) -> Cow<'_, Self> {
+        let rows = self.signals.covered_rows();
+        if rows.len() == self.n_rows() {
+            return Cow::Borrowed(self);
+        }
+        let (features, signals) = (self.features.select_rows(&rows), self.signals.select_rows(&rows));
+        Cow::Owned(Self { features, signals, bounds: self.bounds.clone() })
     }
 
     /// The input table.

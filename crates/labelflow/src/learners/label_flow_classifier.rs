@@ -3,6 +3,8 @@
 // Deviation: the paper adds up samples; its code averages them after clipping, as here, and here the means are also scaled to add up to
 // one, which changes no largest class.
 
+use std::borrow::Cow;
+
 use burn::tensor::Device;
 use labelflow_flow::{Coupling, CouplingFlowConfig, Flow, MAX_LOG_SCALE};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
@@ -112,6 +114,7 @@ impl LabelFlowClassifier {
             n_members: 8,
             max_log_scale: 1.5,
             likelihood_weight: 2.0,
+            scaling: Scaling::Auto,
             training: TrainConfig::ensemble(n_rows),
             ..Self::default()
         }
@@ -137,7 +140,12 @@ impl LabelFlowClassifier {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a WeakDataset) -> Result<PreparedFit<'a, Self>> {
         let (signals, config) = (dataset.signals(), self.clone());
-        let rows = FitRows::in_memory(self, dataset.features(), Some(signals), move |hash| {
+        let seen = if self.needs_votes() { dataset.covered() } else { Cow::Borrowed(dataset) };
+        let features = match &seen {
+            Cow::Borrowed(dataset) => Cow::Borrowed(dataset.features()),
+            Cow::Owned(dataset) => Cow::Owned(dataset.features().clone()),
+        };
+        let rows = FitRows::in_memory(self, dataset.features(), features, Some(signals), move |hash| {
             for row in 0..signals.n_rows() {
                 for signal in 0..signals.n_signals() {
                     for class in 0..signals.n_classes() {
@@ -149,7 +157,7 @@ impl LabelFlowClassifier {
             dataset.bounds().values().iter().for_each(|bound| hash.update(bound.to_le_bytes()));
         })?;
         let objective = move |_: &Features, _: &RowSignals, device: &Device| {
-            config.objective(|_, constraint| constraint.build(dataset, device))
+            config.objective(|_, constraint| constraint.build(&seen, device))
         };
         let (labels, n_uncovered) = (Classes::new(signals.classes()), signals.n_uncovered() as u64);
         let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
@@ -210,6 +218,14 @@ impl LabelFlowClassifier {
         };
         let labels = Classes::new(source.classes());
         Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
+    }
+
+    /// Whether rows that nobody voted on are left out: what a label model expects says nothing of them, and the likelihood alone would make
+    /// them sure of anything.
+    fn needs_votes(&self) -> bool {
+        use ConstraintConfig::{ClassBalance, GroupMean, LabelModel};
+        let has_label_model = self.constraints.iter().any(|one| matches!(one, LabelModel { .. }));
+        has_label_model && !self.constraints.iter().any(|one| matches!(one, ClassBalance { .. } | GroupMean { .. }))
     }
 
     fn objective(&self, build: impl Fn(usize, &ConstraintConfig) -> Result<Penalty>) -> Result<Objective> {

@@ -12,6 +12,8 @@
 // Deviation: the paper predicts the mean of ten clipped samples. The distribution is known in closed form, so that the mean of all
 // samples, their deviation and their quantiles are too.
 
+use std::borrow::Cow;
+
 use burn::tensor::Device;
 use labelflow_flow::{Activation, AffineFlowConfig, AffineMap, Flow, Mode};
 use labelflow_weak::rows::{Features, LabelRange};
@@ -91,7 +93,7 @@ impl LabelFlowRegressor {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a RuleDataset) -> Result<PreparedFit<'a, Self>> {
         let (range, config) = (dataset.range(), self.clone());
-        let rows = FitRows::in_memory(self, dataset.features(), None, move |hash| {
+        let rows = FitRows::in_memory(self, dataset.features(), Cow::Borrowed(dataset.features()), None, move |hash| {
             hash.update(range.lower().to_le_bytes());
             hash.update(range.upper().to_le_bytes());
             for group in dataset.groups() {

@@ -18,5 +18,5 @@ pub use labelflow_weak::linear::Scaler;
 pub use prepared_fit::{FitOptions, PreparedFit, check_run};
 pub(crate) use row_samples::{rows_at_once, sample_rows, to_tensor};
 pub use scaling::Scaling;
-pub(crate) use scaling::scale;
+pub(crate) use scaling::{FeatureMap, scale};
 pub use value_distribution::ValueDistribution;

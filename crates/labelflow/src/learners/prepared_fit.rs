@@ -129,7 +129,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         let settings = FlowSettings { training, ..self.learner.settings() };
         let device = settings.device.open()?.autodiff();
         let (names, d_labels) = (self.rows.feature_names, self.learner.d_labels(&self.labels));
-        let flow = self.learner.init_flow(names.len(), d_labels, &device);
+        let init = |d_features: usize| self.learner.init_flow(d_features, d_labels, &device);
         let FitOptions { constraints, checkpoint, observer, folder } = options;
         let mut silent = ();
         let observer: &mut dyn Observer = match observer {
@@ -146,7 +146,7 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         };
         let learner = RowLearner { d_labels, settings, device: device.clone(), objective: &objective };
         let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
-        let (flow, scaler, report) = self.rows.train(flow, &learner, &folder, start)?;
+        let (flow, scaler, report) = self.rows.train(init, &learner, &folder, start)?;
         release_buffers();
         Ok(FittedFlow {
             config: self.learner.clone(),

@@ -14,13 +14,13 @@ use std::rc::Rc;
 use burn::tensor::Device;
 use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
-use labelflow_weak::linear::ColumnMoments;
+use labelflow_weak::linear::{ColumnMoments, Projection};
 use labelflow_weak::rows::{Features, is_single};
 use labelflow_weak::votes::WeakSignals;
 use labelflow_weak::warnings::{FeatureTally, FeatureWarning};
 use ndarray::{Array2, Axis};
 
-use crate::learners::{FlowLearner, FlowSettings, Scaler, scale, to_tensor};
+use crate::learners::{FeatureMap, FlowLearner, FlowSettings, Scaler, to_tensor};
 use crate::sources::{DealtRows, RowBytes, RowLayout, RowSignals, RowSource, SourceRows, WindowPlan, read_all};
 use crate::training::{Objective, Report, Start, Task, Window, Windows, bytes_per_row, stream, train};
 use crate::{Error, Result};
@@ -37,7 +37,7 @@ pub(crate) struct FitRows<'a> {
 
 /// Where rows are.
 enum Place<'a> {
-    Memory(&'a Features),
+    Memory(Cow<'a, Features>),
     Source(PartedRows<'a>),
 }
 
@@ -53,15 +53,16 @@ pub(crate) struct Demands {
 }
 
 impl<'a> FitRows<'a> {
-    /// Rows in memory; `hash_labels` adds all that a fit sees of them beside their features.
+    /// Rows in memory, of which a fit sees `seen`; `hash_labels` adds all that it sees of them beside their features.
     pub(crate) fn in_memory<L: FlowLearner + 'a>(
         learner: &L,
         features: &'a Features,
+        seen: Cow<'a, Features>,
         signals: Option<&WeakSignals>,
         hash_labels: impl FnOnce(&mut Sha256) + 'a,
     ) -> Result<Self> {
         learner.check_settings()?;
-        check_enough(features.n_rows() as u64)?;
+        check_enough(seen.n_rows() as u64)?;
         let settings = as_text(learner);
         let digest: Box<dyn FnOnce() -> String + 'a> = Box::new(move || {
             let mut hash = Sha256::default();
@@ -72,7 +73,7 @@ impl<'a> FitRows<'a> {
         });
         let mut tally = FeatureTally::new(features.names(), signals.map_or(&[], WeakSignals::labelers));
         tally.add(features.values(), signals.map(WeakSignals::view))?;
-        let (warnings, place) = (tally.warnings(), Place::Memory(features));
+        let (warnings, place) = (tally.warnings(), Place::Memory(seen));
         Ok(Self { feature_names: features.names(), digest: LazyCell::new(digest), warnings, place })
     }
 
@@ -122,16 +123,18 @@ impl<'a> FitRows<'a> {
         }
     }
 
-    /// Trains a flow on all rows, of which those that do not fit in memory are in a file in this folder meanwhile. The flow that is
-    /// returned is without gradients.
+    /// Trains a flow on all rows, of which those that do not fit in memory are in a file in this folder meanwhile; `init` makes one of so
+    /// many features. The flow that is returned is without gradients.
     pub(crate) fn train<B: Bijection>(
         &self,
-        flow: Flow<B>,
+        init: impl FnOnce(usize) -> Flow<B>,
         learner: &RowLearner<'_>,
         folder: &Path,
         start: Start<'_>,
     ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
         let RowLearner { d_labels, settings, device, .. } = learner;
+        let (map, windows) = self.windows(learner, folder)?;
+        let flow = init(map.width(self.feature_names.len()));
         let (n_rows, batch_rows) = match &self.place {
             Place::Source(parts) => (parts.source.n_rows(), parts.plan.batch_rows),
             Place::Memory(features) => {
@@ -139,36 +142,45 @@ impl<'a> FitRows<'a> {
                 (n_rows as u64, settings.training.batch_rows(n_rows, row_bytes))
             }
         };
-        let (scaler, windows) = self.windows(learner, folder)?;
         let (d_labels, settings, device) = (*d_labels, *settings, device.clone());
         let (flow, report) = train(flow, &Task { windows, n_rows, batch_rows, d_labels, settings, device }, start)?;
-        Ok((flow, scaler, report))
+        Ok(match map {
+            FeatureMap::Scaler(scaler) => (flow, scaler, report),
+            FeatureMap::Projection(projection) => (behind(flow, &projection), None, report),
+        })
     }
 
-    /// The windows of the rows, and how their features are scaled.
-    fn windows<'w>(&'w self, learner: &'w RowLearner<'w>, folder: &Path) -> Result<(Option<Scaler>, Windows<'w>)> {
+    /// The windows of the rows, and what is done to their features.
+    fn windows<'w>(&'w self, learner: &'w RowLearner<'w>, folder: &Path) -> Result<(FeatureMap, Windows<'w>)> {
         let FlowSettings { seed, scaling, .. } = learner.settings;
         let named = |features: Array2<f64>| Features::with_names(features, self.feature_names.to_vec()).map(Cow::Owned);
         let (features, signals) = match &self.place {
-            Place::Memory(features) => (Cow::Borrowed(*features), RowSignals::None),
+            Place::Memory(features) => (Cow::Borrowed(&**features), RowSignals::None),
             Place::Source(parts) if parts.plan.n_windows == 1 => {
                 let SourceRows { features, signals } = read_all(parts.source)?;
                 (named(features)?, signals)
             }
             Place::Source(PartedRows { source, form, plan, moments }) => {
-                let scaler = scaling.of(moments)?;
+                let map = FeatureMap::Scaler(scaling.of(moments)?);
                 let rng = &mut stream(seed, "blocks", 0);
                 let rows = DealtRows::deal(*source, *form, plan.n_blocks(), plan.chunk_rows, rng, folder)?;
-                let of_windows = scaler.clone();
-                let load =
-                    move |rows: SourceRows| learner.window(named(rows.features)?, rows.signals, of_windows.as_ref());
-                return Ok((scaler, Windows::Dealt { rows, plan, load: Box::new(load) }));
+                let of_windows = map.clone();
+                let load = move |rows: SourceRows| learner.window(named(rows.features)?, rows.signals, &of_windows);
+                return Ok((map, Windows::Dealt { rows, plan, load: Box::new(load) }));
             }
         };
-        let scaler = scaling.fit(&features)?;
-        let window = learner.window(features, signals, scaler.as_ref())?;
-        Ok((scaler, Windows::Kept(Rc::new(window))))
+        let map = scaling.map(&features, seed)?;
+        let window = learner.window(features, signals, &map)?;
+        Ok((map, Windows::Kept(Rc::new(window))))
     }
+}
+
+/// A flow of projected features as a flow of the features themselves.
+fn behind<B: Bijection>(flow: Flow<B>, projection: &Projection) -> Flow<B> {
+    let device = flow.bank.first.weight.device();
+    let offset = Array2::from_shape_vec((1, projection.n_components()), projection.offset().to_vec());
+    let offset = to_tensor(offset.expect("a row").view(), &device);
+    Flow { bank: flow.bank.behind(to_tensor(projection.components(), &device), offset), ..flow }
 }
 
 fn check_enough(n_rows: u64) -> Result<()> {
@@ -233,9 +245,9 @@ pub(crate) struct RowLearner<'a> {
 
 impl RowLearner<'_> {
     /// Rows as training sees them.
-    fn window(&self, features: Cow<'_, Features>, signals: RowSignals, scaler: Option<&Scaler>) -> Result<Window> {
+    fn window(&self, features: Cow<'_, Features>, signals: RowSignals, map: &FeatureMap) -> Result<Window> {
         let objective = (self.objective)(&features, &signals)?;
-        let scaled = scale(scaler, &features)?;
+        let scaled = map.apply(&features)?;
         drop((features, signals));
         Ok(Window { features: to_tensor(scaled.view(), &self.device), objective, blocks: Vec::new() })
     }
