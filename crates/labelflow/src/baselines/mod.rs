@@ -5,7 +5,9 @@ mod end_model;
 mod generalized_expectation;
 mod linear_classifier;
 mod multilayer_perceptron;
+mod network;
 mod reference_classifiers;
+mod scaled_perceptron;
 mod two_stage;
 
 pub use adversarial_labels::{
@@ -18,4 +20,5 @@ pub use generalized_expectation::{
 };
 pub use multilayer_perceptron::{FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer};
 pub use reference_classifiers::{AverageClassifier, SupervisedClassifier};
+pub use scaled_perceptron::ScaledPerceptron;
 pub use two_stage::{StageLabels, TwoStage};
