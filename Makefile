@@ -191,7 +191,7 @@ uncertainty: ## Compare ways to calibrate on the eleven sets of the first table,
 	$(RUN) runs/uncertainty/*.toml --keep target/uncertainty --models target/uncertainty-models --json target/uncertainty.json && \
 		$(REPORT) target/uncertainty.json
 
-beyond: ## Compare flows with majority vote on ten classes, and on 73 sparse rules
+beyond: ## Compare flows with majority vote on ten classes, and on texts with sparse rules
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
 label-models: ## Compare label models on rules, crowds and ten kinds of planted votes (LABELFLOW_DATA names the data; minutes)

@@ -203,6 +203,24 @@ fn sms_rules_vote_as_their_expressions_match() {
 }
 
 #[test]
+fn texts_with_rules_have_the_published_parts() {
+    let dir = data_dir();
+    for (name, n_signals, n_rows, n_uncovered) in
+        [("semeval", 164, [1749, 178, 600], 0), ("hausa", 5, [2045, 290, 582], 18), ("yoruba", 7, [1340, 189, 379], 90)]
+    {
+        let problem = load_default(name, &dir, 0);
+        let parts = [&problem.train_truth, &problem.simulation.as_ref().unwrap().truth, &problem.test.truth];
+        assert_eq!(parts.map(Truth::n_rows), n_rows, "{name}");
+        assert_eq!(problem.train.signals().n_signals(), n_signals, "{name}");
+        assert_eq!(problem.train.signals().n_uncovered(), n_uncovered, "{name}");
+    }
+    let hausa = load_default("hausa", &dir, 0);
+    assert_eq!(hausa.train.signals().classes(), ["Africa", "Health", "Nigeria", "Politics", "World"]);
+    assert_eq!(hausa.train_truth.labels()[..2], [3, 1]);
+    assert_eq!(hausa.train.signals().vote(0, 3), Some(3));
+}
+
+#[test]
 fn sst2_is_the_published_problem() {
     let dir = data_dir();
     let problem = load_default("sst-2", &dir, 0);

@@ -14,7 +14,7 @@
 //! | [`training`] | settings, objective, optimiser, epochs, observers |
 //! | [`sources`] | rows from memory or from files |
 //! | [`storage`] | models and checkpoints on disk |
-//! | [`baselines`] | other classifiers: adversarial labels, generalized expectation, two stages, supervised |
+//! | [`baselines`] | other classifiers: one stage, two stages, adversarial labels, generalized expectation, supervised |
 //! | [`evaluation`] | how good predictions are |
 //! | [`votes`], [`labelers`], [`rows`], [`label_models`], [`rules`], [`calibration`], [`linear`] | weak supervision without neural networks, from [`labelflow_weak`] |
 //! | [`flow`] | conditional normalizing flows, from [`labelflow_flow`] |

@@ -5,7 +5,10 @@ mod end_model;
 mod generalized_expectation;
 mod linear_classifier;
 mod multilayer_perceptron;
+mod network;
+mod one_stage;
 mod reference_classifiers;
+mod scaled_perceptron;
 mod two_stage;
 
 pub use adversarial_labels::{
@@ -17,5 +20,7 @@ pub use generalized_expectation::{
     ExpectationForm, FittedGeneralizedExpectation, GeneralizedExpectation, ReferenceProportions,
 };
 pub use multilayer_perceptron::{FittedMultilayerPerceptron, HiddenLayer, MultilayerPerceptron, Optimizer};
+pub use one_stage::{Denoise, FittedWeanf, LossesOverLabels, SelfTraining, Weanf, Weasel};
 pub use reference_classifiers::{AverageClassifier, SupervisedClassifier};
+pub use scaled_perceptron::ScaledPerceptron;
 pub use two_stage::{StageLabels, TwoStage};

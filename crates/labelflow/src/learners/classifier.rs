@@ -72,8 +72,9 @@ mod tests {
 
     use super::*;
     use crate::baselines::{
-        AdversarialForm, AdversarialLabels, AverageClassifier, EndModel, GeneralizedExpectation, HiddenLayer,
-        LinearAdversary, MultilayerPerceptron, NetworkAdversary, ReferenceProportions, SupervisedClassifier, TwoStage,
+        AdversarialForm, AdversarialLabels, AverageClassifier, Denoise, EndModel, GeneralizedExpectation, HiddenLayer,
+        LinearAdversary, LossesOverLabels, MultilayerPerceptron, NetworkAdversary, ReferenceProportions, SelfTraining,
+        SupervisedClassifier, TwoStage, Weanf, Weasel,
     };
     use crate::learners::{LabelFlowClassifier, Scaling};
     use crate::training::TrainConfig;
@@ -124,6 +125,12 @@ mod tests {
         let expectation = GeneralizedExpectation::default().fit(features, signals, &reference).unwrap();
         let regression = LogisticRegression::default().fit_features(features, truth.labels(), 2).unwrap();
         let stages = TwoStage { end_model: EndModel::MultilayerPerceptron(perceptron.clone()), ..TwoStage::default() };
+        let one_stage = || perceptron.clone();
+        let weasel = Weasel { perceptron: one_stage(), ..Weasel::default() };
+        let losses = LossesOverLabels { perceptron: one_stage(), ..LossesOverLabels::default() };
+        let denoise = Denoise { perceptron: one_stage(), ..Denoise::default() };
+        let self_training = SelfTraining { perceptron: one_stage(), ..SelfTraining::default() };
+        let weanf = Weanf { n_axes: 2, n_epochs: 2, ..Weanf::default() };
         let (linear, network) = (AdversarialForm::Linear, AdversarialForm::Network);
         vec![
             ("flow", Box::new(flow.fit(dataset).unwrap()), None),
@@ -133,6 +140,11 @@ mod tests {
             saved("generalized expectation", expectation),
             saved("perceptron", perceptron.fit(features, &labels).unwrap()),
             saved("logistic regression", regression),
+            saved("weasel", weasel.fit(features, signals).unwrap()),
+            saved("losses over labels", losses.fit(features, signals).unwrap()),
+            saved("denoise", denoise.fit(features, signals).unwrap()),
+            saved("self-training", self_training.fit(features, signals).unwrap()),
+            ("weanf", Box::new(weanf.fit(features, signals).unwrap()), None),
             saved("two stages", stages.fit(features, &labels).unwrap()),
             ("average", Box::new(AverageClassifier::fit(dataset).unwrap()), None),
             ("supervised", Box::new(SupervisedClassifier::fit(features, truth).unwrap()), None),

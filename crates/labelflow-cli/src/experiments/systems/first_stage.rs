@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use labelflow::baselines::{
-    AdversarialLabels, AverageClassifier, ExpectationForm, GeneralizedExpectation, ReferenceProportions, StageLabels,
-    SupervisedClassifier,
+    AdversarialLabels, AverageClassifier, Denoise, ExpectationForm, GeneralizedExpectation, LossesOverLabels,
+    MultilayerPerceptron, ReferenceProportions, SelfTraining, StageLabels, SupervisedClassifier, Weanf, Weasel,
 };
 use labelflow::calibration::{ConformalSets, SetMetrics};
 use labelflow::label_models::{AnyFittedLabelModel, AnyLabelModel, FittedLabelModel, KnownOfLabelers, Needs};
@@ -32,12 +32,24 @@ enum Method {
     /// Generalized expectation with the whole divergence, whose reference is measured on the simulation rows; or as its
     /// source published it: half of the divergence, and a reference measured on the *true labels of the training rows*.
     Expectation(ExpectationForm),
+    /// A classifier that learns from features and votes together.
+    OneStage(OneStage),
     /// Logistic regression on averaged signals.
     Average,
     /// A label model of the registry, with another setting than its defaults if there is one.
     LabelModel(&'static str, Option<[&'static str; 2]>, HandedOver),
     /// Logistic regression on true labels.
     Supervised,
+}
+
+/// The classifiers that learn from features and votes together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum OneStage {
+    Weasel,
+    LossesOverLabels,
+    Weanf,
+    Denoise,
+    SelfTraining,
 }
 
 /// How a label learning flow is trained.
@@ -72,7 +84,7 @@ const NAMED: &[(&str, Method)] = {
     use FlowCertainty::{AsTrained, Bounds, Ensemble, Isotonic, Samples, Temperature};
     use FlowTraining::{Ensemble as Members, EnsembleOfVotes, Fast, Settings, SpreadFirst, WithoutLikelihood};
     use HandedOver::{Classes, ClassesWithRandomTies, Probabilities};
-    use Method::{Adversarial, Average, Expectation, Flow, LabelModel};
+    use Method::{Adversarial, Average, Expectation, Flow, LabelModel, OneStage};
     &[
         ("llf", Flow(Settings, AsTrained)),
         ("llf-fast", Flow(Fast, AsTrained)),
@@ -92,6 +104,11 @@ const NAMED: &[(&str, Method)] = {
         ("acml", LabelModel("adversarial-multiclass", None, Classes)),
         ("ge", Expectation(Full)),
         ("ge-half", Expectation(Half)),
+        ("weasel", OneStage(self::OneStage::Weasel)),
+        ("lol", OneStage(self::OneStage::LossesOverLabels)),
+        ("weanf", OneStage(self::OneStage::Weanf)),
+        ("denoise", OneStage(self::OneStage::Denoise)),
+        ("self-training", OneStage(self::OneStage::SelfTraining)),
         ("avg", Average),
         ("avg-direct", LabelModel("average", None, Classes)),
         ("cll", LabelModel("constrained-labels", None, Probabilities)),
@@ -204,6 +221,9 @@ impl FirstStage {
                 let model = GeneralizedExpectation { seed, form, scaling: SCALING, ..Default::default() };
                 FittedFirstStage::Features(Box::new(model.fit(train.features(), train.signals(), &reference)?))
             }
+            Method::OneStage(method) => {
+                FittedFirstStage::Features(method.fit(train.features(), train.signals(), seed)?)
+            }
             Method::Average => FittedFirstStage::Features(Box::new(AverageClassifier::fit(train)?)),
             Method::LabelModel(name, setting, _) => {
                 let model = label_model(name, setting, seed, Some("uniform"))?;
@@ -246,6 +266,27 @@ fn label_model(
         settings[key] = value.into();
     }
     Ok(serde_json::from_value(settings)?)
+}
+
+impl OneStage {
+    /// The classifier with its defaults.
+    fn fit(self, features: &Features, signals: &WeakSignals, seed: u64) -> labelflow::Result<Box<dyn Classifier>> {
+        let scaling = SCALING;
+        let perceptron = MultilayerPerceptron { seed, ..MultilayerPerceptron::default() };
+        Ok(match self {
+            Self::Weasel => Box::new(Weasel { scaling, perceptron, ..Weasel::default() }.fit(features, signals)?),
+            Self::LossesOverLabels => {
+                let losses = LossesOverLabels { scaling, perceptron, ..LossesOverLabels::default() };
+                Box::new(losses.fit(features, signals)?)
+            }
+            Self::Weanf => Box::new(Weanf { scaling, seed, ..Weanf::default() }.fit(features, signals)?),
+            Self::Denoise => Box::new(Denoise { scaling, perceptron, ..Denoise::default() }.fit(features, signals)?),
+            Self::SelfTraining => {
+                let training = SelfTraining { scaling, perceptron, ..SelfTraining::default() };
+                Box::new(training.fit(features, signals)?)
+            }
+        })
+    }
 }
 
 impl FlowTraining {

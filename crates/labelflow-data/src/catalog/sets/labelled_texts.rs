@@ -100,6 +100,22 @@ pub(crate) fn text_problem(
     })
 }
 
+/// Bounds of rules that vote on few of the labelled rows, so that their measured error rates are uncertain:
+///
+/// ```text
+/// bound[j] = (errors of rule j + 1) / (votes of rule j + 2)
+/// ```
+pub(crate) fn smoothed_bounds(EvaluatedRows { signals, truth, .. }: &EvaluatedRows) -> Result<Bounds> {
+    let bounds = (0..signals.n_signals()).map(|signal| {
+        let votes = (0..signals.n_rows()).filter_map(|row| Some((signals.vote(row, signal)?, truth.labels()[row])));
+        let (n_votes, n_errors) = votes.fold((0.0, 0.0), |(n_votes, n_errors), (vote, label)| {
+            (n_votes + 1.0, n_errors + f64::from(u8::from(vote != label)))
+        });
+        (n_errors + 1.0) / (n_votes + 2.0)
+    });
+    Ok(Bounds::per_signal(&bounds.collect::<Vec<_>>(), signals.n_classes())?)
+}
+
 /// The rows of the texts that are not empty and have not come before.
 pub(crate) fn first_of_each(texts: &[String]) -> Vec<usize> {
     let mut known = HashSet::new();

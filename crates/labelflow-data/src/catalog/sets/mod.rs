@@ -25,6 +25,7 @@ pub(crate) mod number_table;
 mod texts {
     pub(crate) mod reviews;
     pub(crate) mod sms_rules;
+    pub(crate) mod wrench_texts;
 }
 mod votes;
 mod values {
@@ -33,7 +34,7 @@ mod values {
 
 use classes::{breast_cancer, cardiotocography, number_lines, obs_network, phishing_websites, wine_quality};
 use images::{digits_planted, fashion_mnist};
-use texts::{reviews, sms_rules};
+use texts::{reviews, sms_rules, wrench_texts};
 use values::uci_tables;
 
 /// How a dataset is made from its files.
@@ -73,6 +74,7 @@ pub(crate) fn loader(name: &str) -> Loader {
         "imdb" => Classes(reviews::load_imdb),
         "yelp" => Classes(reviews::load_yelp),
         "sms-rules" => Classes(sms_rules::load),
+        "semeval" | "hausa" | "yoruba" => Classes(wrench_texts::load),
         "wrench-imdb" | "wrench-sms" | "wrench-cdr" | "wrench-yelp" | "wrench-tennis" => Votes(votes::load_arrays),
         "crowd-dog" | "crowd-bluebird-duck" => Votes(votes::load_answers),
         "air-quality" => ValueTable(uci_tables::read_air, &uci_tables::AIR_RULES),

@@ -21,8 +21,8 @@ pub use linear::{LinearAdversary, PenaltyGradient};
 pub use network::{AdversaryLoss, NetworkAdversary};
 
 use super::linear_classifier::LinearClassifier;
-use crate::baselines::FittedMultilayerPerceptron;
-use crate::learners::{Classifier, Scaler, Scaling, impl_classifier, scale};
+use crate::baselines::ScaledPerceptron;
+use crate::learners::{Classifier, Scaling, impl_classifier, scale};
 use crate::{Error, Result};
 
 /// Settings of adversarial label learning.
@@ -116,7 +116,7 @@ impl AdversarialLabels {
         let scaler = self.scaling.fit(dataset.features())?;
         let scaled = dataset.features().with_values(scale(scaler.as_ref(), dataset.features())?)?;
         let perceptron = self.network.fit(&scaled, dataset, precisions)?;
-        Ok(FittedAdversarialLabels(Form::Network { scaler, perceptron }))
+        Ok(FittedAdversarialLabels(Form::Network(ScaledPerceptron { scaler, perceptron })))
     }
 }
 
@@ -139,7 +139,7 @@ pub struct FittedAdversarialLabels(Form);
 #[serde(rename_all = "kebab-case")]
 enum Form {
     Linear { classifier: LinearClassifier, stop: StopReason },
-    Network { scaler: Option<Scaler>, perceptron: FittedMultilayerPerceptron },
+    Network(ScaledPerceptron),
 }
 
 impl FittedAdversarialLabels {
@@ -147,11 +147,7 @@ impl FittedAdversarialLabels {
     pub fn predict_proba(&self, features: &Features) -> Result<SoftLabels> {
         match &self.0 {
             Form::Linear { classifier, .. } => classifier.predict_proba(features),
-            Form::Network { scaler: None, perceptron } => perceptron.predict_proba(features),
-            Form::Network { scaler: Some(scaler), perceptron } => {
-                let features = perceptron.arranged(features)?;
-                perceptron.predict_proba(&features.with_values(scale(Some(scaler), &features)?)?)
-            }
+            Form::Network(network) => network.predict_proba(features),
         }
     }
 
@@ -170,7 +166,7 @@ impl FittedAdversarialLabels {
     fn classifier(&self) -> &dyn Classifier {
         match &self.0 {
             Form::Linear { classifier, .. } => classifier,
-            Form::Network { perceptron, .. } => perceptron,
+            Form::Network(network) => network,
         }
     }
 }

@@ -1,22 +1,17 @@
 //! SMS spam with 73 rules: regular expressions that vote ham or spam where they match.
 //!
 //! The three files are the three parts: rules vote on all of them, and the labelled validation messages are the
-//! simulation rows. A rule that speaks on few of them has an uncertain error rate, so bounds are smoothed:
-//!
-//! ```text
-//! bound[j] = (errors of rule j + 1) / (votes of rule j + 2)
-//! ```
+//! simulation rows. A rule that speaks on few of them has an uncertain error rate, so bounds are smoothed.
 
 use std::path::Path;
 
-use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::Truth;
 use labelflow_weak::votes::ABSTAIN;
 use ndarray::Array2;
 use regex::Regex;
 
 use crate::catalog::catalog_entry::Source;
-use crate::catalog::sets::labelled_texts::LabelledTexts;
+use crate::catalog::sets::labelled_texts::{LabelledTexts, smoothed_bounds};
 use crate::catalog::{EvaluatedRows, WeakProblem};
 use crate::inputs::vote_cells::named_votes;
 use crate::tables::csv_file::shown;
@@ -76,15 +71,4 @@ fn read_part(path: &Path, rules: &[Rule]) -> Result<EvaluatedRows> {
     let signals = named_votes(votes, &CLASSES.map(str::to_owned), Some(&labelers)).map_err(Error::in_file(path))?;
     let features = HashedWords { d_features: D_FEATURES }.transform(&texts)?;
     Ok(EvaluatedRows { features, signals, truth })
-}
-
-fn smoothed_bounds(EvaluatedRows { signals, truth, .. }: &EvaluatedRows) -> Result<Bounds> {
-    let bounds = (0..signals.n_signals()).map(|signal| {
-        let votes = (0..signals.n_rows()).filter_map(|row| Some((signals.vote(row, signal)?, truth.labels()[row])));
-        let (n_votes, n_errors) = votes.fold((0.0, 0.0), |(n_votes, n_errors), (vote, label)| {
-            (n_votes + 1.0, n_errors + f64::from(u8::from(vote != label)))
-        });
-        (n_errors + 1.0) / (n_votes + 2.0)
-    });
-    Ok(Bounds::per_signal(&bounds.collect::<Vec<_>>(), 2)?)
 }
