@@ -13,7 +13,7 @@
 //! Q ← an orthonormal basis of G Q, a few times; then V = Q W with the leading eigenvectors W of QᵀG Q. Zeros cost nothing: z is
 //! never made, and what is subtracted from each of its columns is subtracted from the products.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 use rayon::prelude::*;
 
 use super::panels::{Panels, add, zeros};
@@ -251,7 +251,7 @@ impl Projection {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{array, concatenate};
+    use ndarray::{Axis, array, concatenate};
     use rand::RngExt;
 
     use super::*;
