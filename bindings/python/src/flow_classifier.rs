@@ -32,7 +32,19 @@ pub(crate) fn built_devices() -> Vec<&'static str> {
 #[pyfunction]
 pub(crate) fn preset_training(preset: &str, n_rows: usize) -> PyResult<String> {
     let preset: Preset = named("preset", preset)?;
+    if preset == Preset::Ensemble {
+        return Err(ConfigError::new_err("preset: expected 'paper' or 'fast', found 'ensemble', which is for classification"));
+    }
     Ok(serde_json::to_string(&preset.training(n_rows)).expect("numbers and names"))
+}
+
+/// All settings of a classifier by a preset, for a dataset of so many rows and classes, as JSON; without bounds, those for votes alone.
+#[pyfunction]
+pub(crate) fn classifier_preset(preset: &str, n_rows: usize, n_classes: usize, has_bounds: bool) -> PyResult<String> {
+    let preset: Preset = named("preset", preset)?;
+    let config = LabelFlowClassifier::default().with_preset(preset, n_rows, n_classes);
+    let config = if preset == Preset::Ensemble && !has_bounds { config.of_votes() } else { config };
+    Ok(serde_json::to_string(&config).expect("numbers and names"))
 }
 
 /// Trains a flow; `observer` is called with a dict after every epoch.

@@ -42,7 +42,7 @@ mod _labelflow {
         feature_classifier::{
             FeatureClassifier, end_model_preset, fit_adversarial_labels, fit_end_model, fit_generalized_expectation,
         },
-        flow_classifier::{FlowClassifier, built_devices, fit_label_flow, preset_training},
+        flow_classifier::{FlowClassifier, built_devices, classifier_preset, fit_label_flow, preset_training},
         flow_regressor::{FlowRegressor, fit_label_flow_regressor},
         label_model::{LabelModel, fit_label_model, label_models},
         rules::RawRules,

@@ -122,13 +122,6 @@ impl ConstraintConfig {
         vec![Self::Range { weight }, Self::SumToOne { weight }, Self::ErrorBound { weight }]
     }
 
-    /// What an ensemble asks of votes with bounds that nobody knows: range and sum to one with weight 10, and what the label model expects
-    /// with weight 100.
-    pub fn of_label_model() -> Vec<Self> {
-        let weight = 10.0;
-        vec![Self::Range { weight }, Self::SumToOne { weight }, Self::LabelModel { weight: 100.0 }]
-    }
-
     /// The constraint for this dataset, on this device.
     pub fn build(&self, dataset: &WeakDataset, device: &Device) -> Result<Penalty> {
         let n_classes = dataset.n_classes();

@@ -19,7 +19,7 @@ use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
 use crate::learners::{FitOptions, FittedFlow, FlowLearner, FlowSettings, PreparedFit, Scaling, impl_classifier};
 use crate::sources::{Demands, FitRows, RowLayout, RowSignals, RowSource, SignalForm};
 use crate::storage::ModelTask;
-use crate::training::{DeviceKind, Objective, TrainConfig};
+use crate::training::{DeviceKind, Objective, Preset, TrainConfig};
 use crate::{Error, Result};
 
 /// The most samples that a prediction averages: all of those of a row are held at once, and a file may claim any number.
@@ -84,6 +84,9 @@ impl Default for LabelFlowClassifier {
     }
 }
 
+/// The weight of what a label model expects. Its violations are smaller than those of bounds: each row is in one group alone.
+const LABEL_MODEL_WEIGHT: f64 = 100.0;
+
 /// The weight of the likelihood at the start of [`LabelFlowClassifier::spread_first`].
 const SPREAD: f64 = -0.1;
 /// Samples that differ want more of them.
@@ -101,30 +104,44 @@ impl LabelFlowClassifier {
         Self { likelihood_weight: SPREAD, final_likelihood_weight, n_samples: SPREAD_SAMPLES, ..self }
     }
 
-    /// Eight small flows side by side, trained for a short time and averaged in prediction, for a dataset of this many rows: as good as the
-    /// paper's flow or better, in a tenth of the time.
-    ///
-    /// One flow ends at one of many labelings that the constraints allow, and another start at another; their mean is better than any. A
-    /// shallow flow needs couplings that may shrink labels more, and a larger weight of the likelihood makes it sure within fewer passes.
+    /// The same settings, trained in a named way on a dataset of this many rows and classes.
     #[must_use]
-    pub fn ensemble(n_rows: usize) -> Self {
-        Self {
-            n_steps: 4,
-            d_hidden: 32,
-            n_members: 8,
-            max_log_scale: 1.5,
-            likelihood_weight: 2.0,
-            scaling: Scaling::Auto,
-            training: TrainConfig::ensemble(n_rows),
-            ..Self::default()
+    pub fn with_preset(self, preset: Preset, n_rows: usize, n_classes: usize) -> Self {
+        let training = preset.training(n_rows);
+        if preset != Preset::Ensemble {
+            return Self { training, ..self };
         }
+        let [n_members, n_steps] = match n_classes {
+            0..=2 => [8, 4],
+            3..=10 => [8, 2],
+            _ => [4, 1],
+        };
+        let scaling = if self.scaling == Scaling::Standardize { Scaling::Auto } else { self.scaling };
+        // As much as the paper's flow may shrink a label, and half more.
+        let max_log_scale = (6.0 / n_steps as f64).min(4.0);
+        Self { n_members, n_steps, d_hidden: 32, max_log_scale, likelihood_weight: 2.0, scaling, training, ..self }
     }
 
-    /// The same settings for votes of labelers whose error bounds nobody knows: what the label model of the votes expects stands in the place of
-    /// bounds.
+    /// Small flows side by side, trained for a short time and averaged in prediction, for a dataset of this many rows and classes.
+    ///
+    /// One flow ends at one of many labelings that the constraints allow, and another start at another; their mean is better than most of
+    /// them. A shallow flow needs couplings that may shrink labels more, and a larger weight of the likelihood makes it sure within
+    /// fewer passes. Its time grows with the classes, so that many classes have fewer and shallower flows.
     #[must_use]
-    pub fn of_votes(self) -> Self {
-        Self { constraints: ConstraintConfig::of_label_model(), ..self }
+    pub fn ensemble(n_rows: usize, n_classes: usize) -> Self {
+        Self::default().with_preset(Preset::Ensemble, n_rows, n_classes)
+    }
+
+    /// The same settings for votes of labelers whose error bounds nobody knows: what the label model of the votes expects stands in the
+    /// place of bounds.
+    #[must_use]
+    pub fn of_votes(mut self) -> Self {
+        for constraint in &mut self.constraints {
+            if matches!(constraint, ConstraintConfig::ErrorBound { .. }) {
+                *constraint = ConstraintConfig::LabelModel { weight: LABEL_MODEL_WEIGHT };
+            }
+        }
+        self
     }
 
     /// Trains on a dataset.

@@ -155,11 +155,11 @@ class LabelFlow(Flow):
             "likelihood_weight": like("likelihood_weight", self.likelihood_weight, 1.0),
             "scaling": self.scaling,
             "device": self.device,
-            "training": self._training(n_rows),
+            "training": self._training(json.loads(_labelflow.preset_training(self.preset, n_rows))),
         }
 
-    def _training(self, n_rows: int) -> dict[str, Any]:
-        training = json.loads(_labelflow.preset_training(self.preset, n_rows))
+    def _training(self, training: dict[str, Any]) -> dict[str, Any]:
+        """How training proceeds: as the preset says, but for what is set."""
         for name in _PARAMETERS:
             value = getattr(self, name)
             if value is not None:

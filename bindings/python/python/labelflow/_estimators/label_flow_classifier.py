@@ -16,12 +16,17 @@ from .._inputs.bounds import read_bounds
 from .._inputs.class_values import class_values
 from .._inputs.features import check_rows
 from .._inputs.frames import check_same_order
-from .._inputs.settings import like, plain, threads_of
+from .._inputs.settings import like, plain, seed_of, threads_of
 from .._inputs.signals import Signals
 from .._labelflow import FlowClassifier
 from .._messages.warnings import warn
 from .feature_classifier import FeatureClassifier
 from .flow import LabelFlow
+
+#: Parameters whose value None means the preset's value, with values of their types.
+_OF_PRESET = {
+    "n_steps": 8, "d_hidden": 64, "n_members": 1, "max_log_scale": 0.5, "likelihood_weight": 1.0, "scaling": "auto",
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,9 +41,12 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
     constraints : sequence of dict, default=None
         Constraints on the labels, each with a kind and a weight: ``{"kind": "range", "weight": 10.0}``,
         ``"sum-to-one"``, ``"error-bound"``, ``"class-balance"`` with ``shares``, ``"group-mean"`` with ``feature``,
-        ``threshold``, ``class``, ``above`` and ``below``. None: the first three with weight 10, as in the paper.
-    preset : {"paper", "fast"}, default="paper"
-        How to train. "fast" does an eleventh of the work.
+        ``threshold``, ``class``, ``above`` and ``below``, and ``"label-model"``: what the label model of the votes
+        expects. None: the first three with weight 10, as in the paper; of ``preset="ensemble"`` with
+        ``bounds="auto"``, "label-model" in the place of "error-bound".
+    preset : {"paper", "fast", "ensemble"}, default="paper"
+        How to train. "fast" does an eleventh of the work; "ensemble" trains several small flows side by side, for half
+        as many epochs, and averages them.
     max_epochs, min_epochs : int, default=None
         The epoch limit, and the epochs before the stopping rule applies. None here and below: the value of the preset.
     learning_rate, learning_rate_decay, learning_rate_floor, max_gradient_norm, tolerance : float, default=None
@@ -48,18 +56,21 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
         Adam's decay rates of the two moments.
     batch_size : int, "auto" or "full", default=None
         The rows of one step.
-    n_steps : int, default=8
-        Steps of the flow.
-    d_hidden : int, default=64
-        Width of all hidden layers.
+    n_steps, d_hidden : int, default=None
+        Steps of the flow, and the width of all hidden layers; as in the paper 8 and 64.
+    n_members : int, default=None
+        Flows side by side; as in the paper 1.
+    max_log_scale : float, default=None
+        How far a coupling may shrink or stretch a label: the largest logarithm of the factor. As in the paper 0.5.
     n_samples : int, default=10
-        Samples that a prediction averages.
-    likelihood_weight : float, default=1.0
-        The weight of the likelihood term; below 0, samples spread over all that the constraints allow.
+        Samples of each flow that a prediction averages.
+    likelihood_weight : float, default=None
+        The weight of the likelihood term, as in the paper 1; below 0, samples spread over all that the constraints allow.
     final_likelihood_weight : float, default=None
         The weight that it has moved to by the last epoch. None keeps it.
-    scaling : {"standardize", "none"}, default="standardize"
-        How features are scaled.
+    scaling : {"auto", "standardize", "range", "none"}, default=None
+        How features are scaled. None: as the preset does, the paper's by standardising. "auto" projects columns that
+        are mostly zeros, as counts of words are, and standardises others.
     device : {"cpu", "cuda", "wgpu"}, default="cpu"
         The device. The last two need a package that was built with them.
     random_state : int, generator of numpy or None, default=0
@@ -113,6 +124,12 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
 
     bounds: Any = "auto"
     constraints: Sequence[Mapping[str, Any]] | None = None
+    n_steps: int | None = None
+    d_hidden: int | None = None
+    n_members: int | None = None
+    max_log_scale: float | None = None
+    likelihood_weight: float | None = None
+    scaling: str | None = None
     n_samples: int = 10
     final_likelihood_weight: float | None = None
 
@@ -179,9 +196,17 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
         super()._set_names(model)
         self.classes_ = class_values(model.classes)
 
-    def _config(self, n_rows: int) -> dict[str, Any]:
+    def _config(self, n_rows: int, n_classes: int) -> dict[str, Any]:
         """The settings as the Rust type of the same name reads them."""
-        config = {**super()._config(n_rows), "n_samples": like("n_samples", self.n_samples, 10)}
+        has_bounds = not isinstance(self.bounds, str) or self.bounds != "auto"
+        config = json.loads(_labelflow.classifier_preset(self.preset, n_rows, n_classes, has_bounds))
+        for name, example in _OF_PRESET.items():
+            value = getattr(self, name)
+            if value is not None:
+                config[name] = like(name, value, example)
+        config["seed"], config["device"] = seed_of(self.random_state), self.device
+        config["training"] = self._training(config["training"])
+        config["n_samples"] = like("n_samples", self.n_samples, 10)
         if self.final_likelihood_weight is not None:
             config["final_likelihood_weight"] = like("final_likelihood_weight", self.final_likelihood_weight, 1.0)
         if self.constraints is not None:
@@ -191,7 +216,7 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
     def _train(
         self, features: np.ndarray, names: list[str] | None, signals: Signals, n_jobs: int | None
     ) -> FlowClassifier:
-        config = json.dumps(self._config(len(features)))
+        config = json.dumps(self._config(len(features), len(signals.classes_)))
         bounds = read_bounds(self.bounds, signals, n_jobs)
         raw = signals._raw.named(None, [str(value) for value in signals.classes_.tolist()])
         model = self._watched(

@@ -4,6 +4,7 @@ use anyhow::Context;
 use labelflow::evaluation::classification_metrics;
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::sources::RowSource;
+use labelflow::training::Preset;
 use labelflow::{LabelFlowClassifier, WeakDataset};
 use labelflow_data::inputs::{SignalsOptions, convention_doubt, read_features, read_labels, read_signals};
 
@@ -17,7 +18,14 @@ use crate::terminal::output;
 pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let settings = &plan.settings;
     let mut config: LabelFlowClassifier = plan.config()?;
-    let mut configured = |n_rows: u64| {
+    let mut configured = |n_rows: u64, n_classes: usize| {
+        if plan.args.model.preset.map(Preset::from) == Some(Preset::Ensemble) {
+            let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
+            config = config.clone().with_preset(Preset::Ensemble, n_rows, n_classes);
+            if settings.bounds().is_auto() && !settings.is_in_parts() {
+                config = config.clone().of_votes();
+            }
+        }
         let LabelFlowClassifier { seed, training, likelihood_weight, device, .. } = &mut config;
         plan.override_shared(n_rows, (seed, training, likelihood_weight, device));
         let config = if plan.args.model.spread_first { config.clone().spread_first() } else { config.clone() };
@@ -35,7 +43,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         let (opened, bounds, memory) = PartsSource::open(plan, &options)?;
         source = opened;
         let n_rows = source.n_rows();
-        (n_rows, configured(n_rows).prepare_source(&source, bounds, memory)?, None)
+        (n_rows, configured(n_rows, source.classes().len()).prepare_source(&source, bounds, memory)?, None)
     } else {
         let signals_path = required(&settings.signals, "signals")?;
         let features = read_features(path, &options.key)?;
@@ -47,7 +55,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         let classes = dataset.signals().classes();
         let truth = plan.truth(&features.keys, |path, key| read_labels(path, classes, key))?;
         let n_rows = dataset.n_rows() as u64;
-        (n_rows, configured(n_rows).prepare(&dataset)?, truth.map(|truth| (dataset.features(), truth)))
+        (n_rows, configured(n_rows, dataset.n_classes()).prepare(&dataset)?, truth.map(|truth| (dataset.features(), truth)))
     };
     let metrics = judged.as_ref().map(|(features, truth)| {
         |model: &FittedLabelFlowClassifier| {

@@ -66,7 +66,7 @@ fn settings(plan: &FitPlan<'_>) -> anyhow::Result<AnyCompletionLearner> {
     let mut config = match (flags.preset, config) {
         (Some(PresetName::Paper), AnyCompletionLearner::Flow(_)) => PointCloudCompleter::paper().into(),
         (Some(PresetName::Paper), _) => default,
-        (Some(PresetName::Fast), config) => config.small(),
+        (Some(PresetName::Fast | PresetName::Ensemble), config) => config.small(),
         (None, config) => config,
     };
     if let Some(weight) = flags.likelihood_weight {

@@ -12,7 +12,7 @@ use labelflow_data::parts::TableParts;
 use labelflow_data::tables::read_text;
 use serde::de::DeserializeOwned;
 
-use super::args::{FitArgs, FitSettings};
+use super::args::{FitArgs, FitSettings, PresetName};
 use super::origin::Repetition;
 use crate::inputs::bounds_setting::BoundsSetting;
 use crate::inputs::config_table::read_config;
@@ -188,6 +188,9 @@ impl<'a> FitPlan<'a> {
         if let Some((place, _, tasks)) = given.iter().find(|(_, _, tasks)| !tasks.contains(&kind)) {
             let tasks = tasks.iter().map(ModelTask::to_string).collect::<Vec<_>>().join(" and ");
             bail!("{place} is for {tasks}; this fit is for {kind}: leave it out");
+        }
+        if let (Some(PresetName::Ensemble), true) = (args.model.preset, kind != ModelTask::Classification) {
+            bail!("--preset ensemble is for classification; this fit is for {kind}: expected paper or fast");
         }
         // Beside the model that is repeated, which stays: it may turn out to be another one.
         let again = args.from.as_ref().map(|model| {

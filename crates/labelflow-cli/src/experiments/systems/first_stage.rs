@@ -201,7 +201,7 @@ impl FirstStage {
         let (train, seed) = (&problem.train, config.seed);
         Ok(match self.method() {
             Method::Flow(training, certainty) => {
-                let config = training.config(config, train.n_rows());
+                let config = training.config(config, [train.n_rows(), train.n_classes()]);
                 FittedFirstStage::Flow(certainty.fit(problem, &config, models, observer)?)
             }
             Method::Adversarial => {
@@ -290,8 +290,8 @@ impl OneStage {
 }
 
 impl FlowTraining {
-    /// The settings of a flow that is trained so on so many rows.
-    fn config(self, config: &LabelFlowClassifier, n_rows: usize) -> LabelFlowClassifier {
+    /// The settings of a flow that is trained so on so many rows and classes.
+    fn config(self, config: &LabelFlowClassifier, [n_rows, n_classes]: [usize; 2]) -> LabelFlowClassifier {
         let config = config.clone();
         match self {
             Self::Settings => config,
@@ -304,12 +304,12 @@ impl FlowTraining {
             Self::WithoutLikelihood => LabelFlowClassifier { likelihood_weight: 0.0, ..config },
             Self::SpreadFirst => config.spread_first(),
             Self::Ensemble | Self::EnsembleOfVotes => {
-                let mut ensemble = LabelFlowClassifier::ensemble(n_rows);
-                ensemble.training.max_epochs = ensemble.training.max_epochs.min(config.training.max_epochs);
-                let LabelFlowClassifier { seed, device, scaling, constraints, .. } = config;
+                let max_epochs = config.training.max_epochs;
+                let mut ensemble = config.with_preset(Preset::Ensemble, n_rows, n_classes);
+                ensemble.training.max_epochs = ensemble.training.max_epochs.min(max_epochs);
                 match self {
-                    Self::Ensemble => LabelFlowClassifier { seed, device, scaling, constraints, ..ensemble },
-                    _ => LabelFlowClassifier { seed, device, ..ensemble.of_votes() },
+                    Self::Ensemble => ensemble,
+                    _ => LabelFlowClassifier { scaling: Scaling::Auto, ..ensemble.of_votes() },
                 }
             }
         }
