@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a_i = softmax over the labelers that vote on row i of attention(x_i, votes)          s_ic = Σ_j a_ij q_ijc
-//! reliability r_j = mean of a_ij over the rows on which j votes                        y_ic ∝ Σ_j r_j q_ijc
+//! reliability r_j = mean of a_ij n_i over the rows on which j votes, n_i voters         y_ic ∝ Σ_j r_j q_ijc
 //!
 //! covered rows      c₁ CE(s_i, argmax y_i) + c₂ CE(p_i, y_i)                           p the classifier
 //! other rows        (1 − c₁ − c₂) CE(p_i, z_i)                                         z_i ∝ α Z_i + (1 − α) p_i, epoch after epoch
