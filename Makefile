@@ -194,6 +194,9 @@ uncertainty: ## Compare ways to calibrate on the eleven sets of the first table,
 beyond: ## Compare flows with majority vote on ten classes, and on texts with sparse rules
 	cargo run --release --quiet --bin labelflow -- run runs/beyond/*.toml --keep target/beyond --json target/beyond.json
 
+rules: ## Compare the ensemble with two-stage and one-stage systems on six sets of texts with rules (LABELFLOW_DATA names the data; an hour)
+	$(RUN) runs/rules/*.toml --keep target/rules --json target/rules.json && $(REPORT) target/rules.json
+
 label-models: ## Compare label models on rules, crowds and ten kinds of planted votes (LABELFLOW_DATA names the data; minutes)
 	$(RUN) runs/label-models/*.toml --keep target/label-models --json target/label-models.json; status=$$?; \
 		test $$status -le 1 && $(PYTHON) tools/label_model_table.py target/label-models.json && exit $$status

@@ -11,7 +11,7 @@ use ndarray::Array2;
 use pyo3::prelude::*;
 
 use crate::arrays::{Cube, Matrix, Numbers, Numpy, on_rows, table};
-use crate::error::{exception, named, settings};
+use crate::error::{ConfigError, exception, named, settings};
 use crate::observer::run_watched;
 use crate::signals::{RawSignals, read_bounds};
 use crate::trained_model::trained_model;
@@ -33,7 +33,9 @@ pub(crate) fn built_devices() -> Vec<&'static str> {
 pub(crate) fn preset_training(preset: &str, n_rows: usize) -> PyResult<String> {
     let preset: Preset = named("preset", preset)?;
     if preset == Preset::Ensemble {
-        return Err(ConfigError::new_err("preset: expected 'paper' or 'fast', found 'ensemble', which is for classification"));
+        return Err(ConfigError::new_err(
+            "preset: expected 'paper' or 'fast', found 'ensemble', which is for classification",
+        ));
     }
     Ok(serde_json::to_string(&preset.training(n_rows)).expect("numbers and names"))
 }

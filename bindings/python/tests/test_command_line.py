@@ -37,7 +37,7 @@ def problem(request, tmp_path_factory):
     return folder, planted
 
 
-@pytest.mark.parametrize("preset", ["paper", "fast"])
+@pytest.mark.parametrize("preset", ["paper", "fast", "ensemble"])
 def test_fit_and_predict(problem, preset):
     folder, planted = problem
     features, signals, model = (folder / name for name in ("features.npy", "signals.npy", f"model-{preset}"))

@@ -22,7 +22,8 @@ mod recording;
 mod state;
 
 pub use bijections::{
-    AffineMap, Bijection, Chain, Composed, Coupling, MAX_LOG_SCALE, Mapped, Mode, N_AXES, PointCoupling, bounded_scale, fold_inverse,
+    AffineMap, Bijection, Chain, Composed, Coupling, MAX_LOG_SCALE, Mapped, Mode, N_AXES, PointCoupling, bounded_scale,
+    fold_inverse,
 };
 pub use flow::{AffineFlowConfig, CouplingFlowConfig, Flow, PointFlowConfig, standard_normal_log_prob};
 pub use fused::release_buffers;

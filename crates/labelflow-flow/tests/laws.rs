@@ -5,8 +5,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use labelflow_flow::{
-    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MOMENTUM, Mode, N_AXES, PointFlowConfig, State,
-    StatisticsRecorder, absorb, load_state, n_parameters, standard_normal_log_prob, state,
+    Activation, AffineFlowConfig, Bijection, CouplingFlowConfig, Flow, MAX_LOG_SCALE, MOMENTUM, Mode, N_AXES,
+    PointFlowConfig, State, StatisticsRecorder, absorb, load_state, n_parameters, standard_normal_log_prob, state,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -19,10 +19,18 @@ const D_HIDDEN: usize = 6;
 macro_rules! for_every_flow {
     ($law:ident) => {{
         let device = f64_device();
-        for d_labels in [2, 3, 10] {
-            let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_steps: 2, ..CouplingFlowConfig::default() };
+        for (d_labels, n_members) in [(2, 1), (3, 1), (10, 1), (2, 3)] {
+            let config = CouplingFlowConfig {
+                d_features: D_FEATURES,
+                d_labels,
+                d_hidden: D_HIDDEN,
+                n_steps: 2,
+                n_members,
+                // Several flows side by side are not of the paper, and may shrink labels more.
+                max_log_scale: if n_members > 1 { 1.5 } else { MAX_LOG_SCALE },
+            };
             let flow = shaken(config.init(1, &device));
-            $law(&format!("coupling flow, k = {d_labels}"), flow, d_labels);
+            $law(&format!("coupling flow, k = {d_labels}, {n_members} of them"), flow, n_members * d_labels);
         }
         for activation in [Activation::NormalizedSilu, Activation::Tanh, Activation::Relu] {
             for d_labels in [1, 3] {
@@ -317,7 +325,8 @@ fn a_loaded_state_is_the_saved_one_and_foreign_states_are_refused() {
 #[test]
 fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
     let device = f64_device();
-    let config = CouplingFlowConfig { d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
+    let config =
+        CouplingFlowConfig { d_features: 30, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
     assert_eq!(state(&config.init(7, &device)), state(&config.init(7, &device)));
     assert_ne!(state(&config.init(7, &device)), state(&config.init(8, &device)));
     let recorder = StatisticsRecorder::default();
@@ -330,7 +339,8 @@ fn the_same_seed_gives_the_same_weights_and_nearly_the_identity() {
 
 #[test]
 fn parameters_are_as_many_as_the_paper_has() {
-    let config = CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
+    let config =
+        CouplingFlowConfig { d_features: 784, d_labels: 2, d_hidden: 64, n_steps: 8, ..CouplingFlowConfig::default() };
     let flow = config.init(0, &Device::flex());
     assert_eq!(n_parameters(&flow), 3_627_040);
     assert_eq!(n_parameters(&flow) / 16, 226_690);
@@ -364,4 +374,39 @@ fn an_affine_flow_is_a_gaussian() {
         let samples = flow.samples(noise.unsqueeze_dim::<3>(0), features);
         assert_close("samples", &to_vec(samples), &to_vec(one_by_one), 1e-12);
     }
+}
+
+/// Flows side by side share features and nothing else.
+#[test]
+fn a_member_knows_nothing_of_the_others() {
+    let device = f64_device();
+    let (n_rows, d_labels, n_members) = (4, 2, 3);
+    let config =
+        CouplingFlowConfig { d_features: D_FEATURES, d_labels, d_hidden: D_HIDDEN, n_members, ..Default::default() };
+    let flow = shaken(config.init(1, &device));
+    let features = matrix(&normal(2, n_rows * D_FEATURES), D_FEATURES);
+    let noise = normal(3, n_rows * d_labels * n_members);
+    // That of the second member in the first row.
+    let mut changed = noise.clone();
+    changed[d_labels] += 1.0;
+    let labels =
+        |noise: &[f64]| to_vec(flow.sample(matrix(noise, d_labels * n_members), features.clone(), Mode::Predict));
+    let (before, after) = (labels(&noise), labels(&changed));
+    for (index, (before, after)) in before.iter().zip(&after).enumerate() {
+        assert_eq!(before != after, (d_labels..2 * d_labels).contains(&index), "label {index}");
+    }
+}
+
+/// The first layer takes in a projection before it.
+#[test]
+fn a_bank_behind_a_projection_is_one_of_the_features_themselves() {
+    let device = f64_device();
+    let config = CouplingFlowConfig { d_features: 3, d_hidden: D_HIDDEN, n_steps: 1, ..Default::default() };
+    let flow = shaken(config.init(1, &device));
+    let features = matrix(&normal(2, 7 * D_FEATURES), D_FEATURES);
+    let (components, offset) = (matrix(&normal(3, D_FEATURES * 3), 3), matrix(&normal(4, 3), 3));
+    let projected = features.clone().matmul(components.clone()) - offset.clone();
+    let expected = to_vec(flow.bank.forward(projected, Mode::Predict));
+    let found = to_vec(flow.bank.behind(components, offset).forward(features, Mode::Predict));
+    assert!(expected.iter().zip(&found).all(|(one, other)| (one - other).abs() < 1e-9), "{expected:?}, {found:?}");
 }

@@ -9,13 +9,14 @@ use labelflow::SavedModel;
 use labelflow::constraints::{Constraint, ConstraintConfig, Penalty, Relation, Residual};
 use labelflow::flow::state;
 use labelflow::label_models::{FittedLabelModel, LabelModel, MajorityVote};
-use labelflow::learners::{FitOptions, FittedLabelFlowClassifier};
+use labelflow::learners::{FitOptions, FittedLabelFlowClassifier, Scaling};
 use labelflow::linear::Scaler;
-use labelflow::rows::Truth;
+use labelflow::rows::{SoftLabels, Truth};
 use labelflow::storage::Checkpoint;
 use labelflow::training::{Batch, BatchSize, EpochEvent, Observer, Preset, StopReason};
 use labelflow::{Bounds, Features, LabelFlowClassifier, TrainConfig, Votes, WeakDataset, WeakSignals};
 use labelflow_data::synthetic::{PlantedGaussian, PlantedGaussianProblem};
+use ndarray::{Array2, Axis, s};
 
 fn problem(n_rows: usize, n_classes: usize) -> PlantedGaussianProblem {
     PlantedGaussian { n_rows, n_classes, n_signals: 5, seed: 3, ..PlantedGaussian::default() }.generate().unwrap()
@@ -82,6 +83,90 @@ fn the_fast_preset_learns_too() {
     assert!(ours > votes + 0.05, "{ours}, majority vote {votes}");
 }
 
+/// Fewer and smaller flows for an easy problem.
+fn ensemble(n_rows: usize) -> LabelFlowClassifier {
+    LabelFlowClassifier { n_members: 2, d_hidden: 8, ..LabelFlowClassifier::ensemble(n_rows, 2) }
+}
+
+#[test]
+fn an_ensemble_learns_from_bounds_and_from_what_a_label_model_expects() {
+    let problem = problem(300, 2);
+    let votes = majority(&problem.signals, &problem.truth);
+    for config in [ensemble(300), in_batches(ensemble(300), 100), ensemble(300).of_votes()] {
+        let model = config.fit(&dataset(&problem)).unwrap();
+        let ours = accuracy(&model, &problem.features, &problem.truth);
+        assert!(ours > votes + 0.05, "{ours}, majority vote {votes}, {:?}", config.constraints);
+        // Ten samples of each member, of which a prediction is the mean.
+        let samples = model.sample(&problem.features, config.n_samples).unwrap();
+        assert_eq!(samples.dim(), (20, 300, 2));
+        let mean = samples.mapv(|label| f64::from(label.clamp(0.0, 1.0))).mean_axis(Axis(0)).unwrap();
+        let mean = SoftLabels::normalized(mean);
+        let found = model.predict_proba(&problem.features).unwrap();
+        assert!(found.values().iter().zip(mean.values()).all(|(one, other)| (one - other).abs() < 1e-9));
+        let again = FittedLabelFlowClassifier::from_bytes(&model.to_bytes()).unwrap();
+        assert_eq!(again.predict_proba(&problem.features).unwrap(), found);
+        assert_eq!(again.config(), &config);
+    }
+}
+
+/// Counts of words: the first of 300 says the class, the others are rare.
+#[test]
+fn columns_that_are_mostly_zeros_are_projected_and_the_model_is_of_the_columns_themselves() {
+    let problem = problem(400, 2);
+    let counts = Array2::from_shape_fn((400, 300), |(row, column)| match column {
+        0 | 1 => f64::from(u8::from(problem.truth.labels()[row] == column)),
+        _ => f64::from(u8::from((row * row + 31 * row * column + 17 * column) % 61 == 0)),
+    });
+    let features = Features::new(counts).unwrap();
+    let bounds = Bounds::constant(0.2, &problem.signals).unwrap();
+    let dataset = WeakDataset::new(features.clone(), problem.signals.clone(), bounds).unwrap();
+    let model = ensemble(400).of_votes().fit(&dataset).unwrap();
+    assert_eq!(model.flow().bank.first.weight.dims()[1], 300);
+    let (ours, votes) = (accuracy(&model, &features, &problem.truth), majority(&problem.signals, &problem.truth));
+    assert!(ours > votes + 0.05, "{ours}, majority vote {votes}");
+    let standardised = LabelFlowClassifier { scaling: Scaling::Standardize, ..ensemble(400).of_votes() };
+    let other = standardised.fit(&dataset).unwrap();
+    assert_ne!(other.predict_proba(&features).unwrap(), model.predict_proba(&features).unwrap());
+    let again = FittedLabelFlowClassifier::from_bytes(&model.to_bytes()).unwrap();
+    assert_eq!(again.predict_proba(&features).unwrap(), model.predict_proba(&features).unwrap());
+}
+
+/// What a label model expects says nothing of rows that nobody voted on.
+#[test]
+fn rows_without_votes_do_not_change_what_is_learned_of_a_label_model() {
+    let problem = problem(200, 2);
+    let votes = |n_voted: usize| {
+        let vote = |(row, labeler): (usize, usize)| match row < n_voted {
+            true => problem.signals.vote(row, labeler).map_or(-1, |class| class as i64),
+            false => -1,
+        };
+        Array2::from_shape_fn((200, problem.signals.n_signals()), vote)
+    };
+    let fit = |n_rows: usize, n_voted: usize| {
+        let votes = Votes::from_indices(votes(n_voted).slice(s![..n_rows, ..]), Some(2)).unwrap();
+        let signals = WeakSignals::from_votes(votes).unwrap();
+        let bounds = Bounds::constant(0.3, &signals).unwrap();
+        let features = problem.features.select_rows(&(0..n_rows).collect::<Vec<_>>());
+        let mut config = ensemble(150).of_votes();
+        config.training.max_epochs = 3;
+        state(config.fit(&WeakDataset::new(features, signals, bounds).unwrap()).unwrap().flow())
+    };
+    assert_eq!(fit(200, 150), fit(150, 150));
+    assert_ne!(fit(200, 150), fit(200, 200));
+}
+
+#[test]
+fn settings_of_an_ensemble_that_mean_nothing_are_refused() {
+    let dataset = dataset(&problem(20, 2));
+    let refused = |config: LabelFlowClassifier| config.fit(&dataset).unwrap_err().to_string();
+    let config = ensemble(20);
+    assert!(refused(LabelFlowClassifier { n_members: 0, ..config.clone() }).contains("n_members"));
+    assert!(refused(LabelFlowClassifier { n_members: 257, ..config.clone() }).contains("at most 256"));
+    for max_log_scale in [0.0, f64::NAN, 11.0] {
+        assert!(refused(LabelFlowClassifier { max_log_scale, ..config.clone() }).contains("max_log_scale"));
+    }
+}
+
 /// Predictions use the statistics of all rows under the final weights, not those of the last batches.
 #[test]
 fn mini_batches_leave_the_statistics_of_all_rows() {
@@ -119,7 +204,9 @@ fn a_resumed_run_ends_with_the_same_weights() {
     let dataset = dataset(&problem);
     let mut forgetful = small(25);
     forgetful.training.betas = [0.5, 0.9];
-    for config in [small(25), in_batches(small(25), 25), forgetful] {
+    let mut members = LabelFlowClassifier { n_members: 2, ..in_batches(small(25), 25) };
+    members = members.of_votes();
+    for config in [small(25), in_batches(small(25), 25), forgetful, members] {
         let mut keep = Keep { epoch: 11, kept: None };
         let whole =
             config.fit_with(&dataset, FitOptions { observer: Some(&mut keep), ..FitOptions::default() }).unwrap();

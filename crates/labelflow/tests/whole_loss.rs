@@ -81,7 +81,13 @@ fn gradients(flow: &Flow<Coupling>, loss: &Tensor<1>) -> BTreeMap<String, Vec<f6
 
 fn check(n_classes: usize) {
     let device = f64_device();
-    let config = CouplingFlowConfig { d_features: D_FEATURES, d_labels: n_classes, d_hidden: 5, n_steps: 1, ..CouplingFlowConfig::default() };
+    let config = CouplingFlowConfig {
+        d_features: D_FEATURES,
+        d_labels: n_classes,
+        d_hidden: 5,
+        n_steps: 1,
+        ..CouplingFlowConfig::default()
+    };
     let flow = config.init(1, &device);
     // Away from the start, where the last layers are nearly zero.
     let mut weights = state(&flow);
@@ -137,7 +143,8 @@ fn ten_classes() {
 #[test]
 fn the_likelihood_term_has_a_floor() {
     let device = f64_device();
-    let config = CouplingFlowConfig { d_features: 2, d_labels: 2, d_hidden: 4, n_steps: 8, ..CouplingFlowConfig::default() };
+    let config =
+        CouplingFlowConfig { d_features: 2, d_labels: 2, d_hidden: 4, n_steps: 8, ..CouplingFlowConfig::default() };
     let flow = config.init(0, &device);
     let mut weights = state(&flow);
     for (name, data) in &mut weights {
@@ -150,7 +157,8 @@ fn the_likelihood_term_has_a_floor() {
     let features = Tensor::<2>::from_data([[0.1, 0.2], [0.3, -0.5], [1.0, 0.0]], &device);
     let recorder = StatisticsRecorder::default();
     let (labels, log_prob) = flow.sample_with_log_prob(noise, features, Mode::Train(&recorder));
-    let objective = Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties: Vec::new(), n_members: 1 };
+    let objective =
+        Objective { likelihood_weight: 1.0, final_likelihood_weight: None, penalties: Vec::new(), n_members: 1 };
     let nll = objective.evaluate(&labels, log_prob, &Batch::full(), 0.0).loss;
     let nll = nll.into_data().try_to_vec::<f64>().unwrap()[0];
     assert!((nll - -3.7237).abs() < 1e-4, "{nll}");

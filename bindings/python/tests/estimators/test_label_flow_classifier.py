@@ -116,6 +116,18 @@ def test_presets_and_settings(planted, tmp_path):
     fast.save(tmp_path / "fast")
     again = LabelFlowClassifier.load(tmp_path / "fast").fit(planted.X, planted.votes)
     np.testing.assert_array_equal(again.predict_proba(planted.X), fast.predict_proba(planted.X))
+    ensemble = LabelFlowClassifier(preset="ensemble", max_epochs=4, n_members=2).fit(planted.X, planted.votes)
+    assert ensemble.sample(planted.X, 3).shape == (6, len(planted.X), 2)
+    ensemble.save(tmp_path / "ensemble")
+    loaded = LabelFlowClassifier.load(tmp_path / "ensemble")
+    assert (loaded.n_members, loaded.n_steps, loaded.scaling) == (2, 4, "auto")
+    again = loaded.fit(planted.X, planted.votes)
+    np.testing.assert_array_equal(again.predict_proba(planted.X), ensemble.predict_proba(planted.X))
+    # With bounds of one's own there is nothing for a label model to say.
+    bounded = LabelFlowClassifier(preset="ensemble", max_epochs=4, bounds=0.3).fit(planted.X, planted.votes)
+    assert "error-bound" in bounded.history_[0]["terms"] and "label-model" in ensemble.history_[0]["terms"]
+    with pytest.raises(ConfigError, match="n_members: expected a whole number"):
+        LabelFlowClassifier(preset="ensemble", n_members=1.5).fit(planted.X, planted.votes)
     with pytest.raises(ConfigError, match="preset: unknown variant"):
         LabelFlowClassifier(preset="slow").fit(planted.X, planted.votes)
     # A name is printed so that a terminal does not obey it.

@@ -20,7 +20,8 @@ use burn::tensor::activation::relu;
 use crate::bijections::{N_HEADS, gain_and_offset};
 use crate::layers::per_point;
 use crate::{
-    Bijection, Initializer, Linear, MAX_LOG_SCALE, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm, bounded_scale, fold_inverse,
+    Bijection, Initializer, Linear, MAX_LOG_SCALE, Mapped, Mode, PointLayer, PointLayerConfig, PointNorm,
+    bounded_scale, fold_inverse,
 };
 
 /// The axes of a point.

@@ -61,7 +61,8 @@ impl ConditionerBank {
         }
     }
 
-    /// The same networks of other features x, where these are x · components − offset: both are linear before the first normalisation.
+    /// The same networks of other features x, where these are x · components − offset: both are linear before the first normalisation. It is
+    /// not trained any further.
     ///
     /// # Shapes
     ///
@@ -78,8 +79,8 @@ impl ConditionerBank {
         let mean = norm.running_mean.val() + offset.unsqueeze_dim::<3>(0).matmul(weight.clone());
         let weight = components.unsqueeze_dim::<3>(0).matmul(weight);
         Self {
-            first: Linear { weight: Param::from_tensor(weight), ..self.first },
-            norm: Some(Normalization { running_mean: Param::from_tensor(mean), ..norm }),
+            first: Linear { weight: Param::from_tensor(weight.detach()), ..self.first },
+            norm: Some(Normalization { running_mean: Param::from_tensor(mean.detach()), ..norm }),
             ..self
         }
     }

@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn weights_and_statistics_come_back_as_they_went() {
         let device = Device::flex().autodiff();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
         let (one, other) = (config.init(0, &device), config.init(1, &device));
         let weights = flat_weights(&one);
         assert_eq!(weights.dims(), [n_parameters(&one)]);
@@ -111,7 +112,8 @@ mod tests {
     #[test]
     fn statistics_of_a_batch_are_absorbed_alike() {
         let device = Device::flex().autodiff();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
         let flow = config.init(0, &device);
         let pass = || {
             let recorder = StatisticsRecorder::default();

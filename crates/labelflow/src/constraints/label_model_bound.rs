@@ -151,7 +151,9 @@ mod tests {
         ];
         let bound = LabelModelBound::new(&groups, 5, 2, &device);
         let labels = Tensor::<2>::from_floats([[0.5, 0.5], [1.0, 0.0], [0.9, 0.1], [0.8, 0.2], [0.0, 9.0]], &device);
-        let Residual::Overall(residual) = bound.residual(&labels, &Batch::full()) else { panic!("it is over all rows") };
+        let Residual::Overall(residual) = bound.residual(&labels, &Batch::full()) else {
+            panic!("it is over all rows")
+        };
         let residual: Vec<f64> = residual.into_data().iter::<f64>().collect();
         let root = 0.5f64.sqrt();
         assert!((residual[0] - root * (0.7 - 0.25)).abs() < 1e-6, "{residual:?}");

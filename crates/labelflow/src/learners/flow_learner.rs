@@ -52,7 +52,11 @@ pub trait FlowLearner: Clone + Debug + Serialize + DeserializeOwned {
         let settings = self.settings();
         check_at_least_one(&[("n_steps", settings.n_steps), ("d_hidden", settings.d_hidden)])?;
         check_cells("d_hidden", settings.d_hidden, settings.d_hidden)?;
-        check_cells("n_steps", settings.n_steps, settings.n_members.saturating_mul(settings.d_hidden * settings.d_hidden))?;
+        check_cells(
+            "n_steps",
+            settings.n_steps,
+            settings.n_members.saturating_mul(settings.d_hidden * settings.d_hidden),
+        )?;
         if !settings.likelihood_weight.is_finite() {
             let weight = settings.likelihood_weight;
             return Err(Error::config("likelihood_weight", "a finite number", weight));

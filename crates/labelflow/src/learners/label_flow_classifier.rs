@@ -10,8 +10,8 @@ use labelflow_flow::{Coupling, CouplingFlowConfig, Flow, MAX_LOG_SCALE};
 use labelflow_weak::calibration::{Calibration, CalibrationMethod, ConformalSets};
 use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
-use labelflow_weak::warnings::{DataWarning, LabelerTally};
 use labelflow_weak::settings::check_at_least_one;
+use labelflow_weak::warnings::{DataWarning, LabelerTally};
 use ndarray::{Array2, Array3, ArrayView3, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +157,7 @@ impl LabelFlowClassifier {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a WeakDataset) -> Result<PreparedFit<'a, Self>> {
         let (signals, config) = (dataset.signals(), self.clone());
-        let seen = if self.needs_votes() { dataset.covered() } else { Cow::Borrowed(dataset) };
+        let seen = if self.leaves_out_unvoted() { dataset.covered() } else { Cow::Borrowed(dataset) };
         let features = match &seen {
             Cow::Borrowed(dataset) => Cow::Borrowed(dataset.features()),
             Cow::Owned(dataset) => Cow::Owned(dataset.features().clone()),
@@ -237,9 +237,9 @@ impl LabelFlowClassifier {
         Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
     }
 
-    /// Whether rows that nobody voted on are left out: what a label model expects says nothing of them, and the likelihood alone would make
+    /// Whether rows that nobody voted on are left out of training on rows in memory: what a label model expects says nothing of them, and the likelihood alone would make
     /// them sure of anything.
-    fn needs_votes(&self) -> bool {
+    pub fn leaves_out_unvoted(&self) -> bool {
         use ConstraintConfig::{ClassBalance, GroupMean, LabelModel};
         let has_label_model = self.constraints.iter().any(|one| matches!(one, LabelModel { .. }));
         has_label_model && !self.constraints.iter().any(|one| matches!(one, ClassBalance { .. } | GroupMean { .. }))
@@ -263,7 +263,17 @@ impl FlowLearner for LabelFlowClassifier {
 
     fn settings(&self) -> FlowSettings<'_> {
         let &Self { seed, n_steps, d_hidden, n_members, likelihood_weight, device, scaling, ref training, .. } = self;
-        FlowSettings { seed, n_steps, d_hidden, n_members, likelihood_weight, weight_decay: 0.0, device, scaling, training }
+        FlowSettings {
+            seed,
+            n_steps,
+            d_hidden,
+            n_members,
+            likelihood_weight,
+            weight_decay: 0.0,
+            device,
+            scaling,
+            training,
+        }
     }
 
     fn check_own(&self) -> Result<()> {

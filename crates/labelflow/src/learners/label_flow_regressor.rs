@@ -93,14 +93,15 @@ impl LabelFlowRegressor {
     /// A fit to a dataset that has not begun.
     pub fn prepare<'a>(&self, dataset: &'a RuleDataset) -> Result<PreparedFit<'a, Self>> {
         let (range, config) = (dataset.range(), self.clone());
-        let rows = FitRows::in_memory(self, dataset.features(), Cow::Borrowed(dataset.features()), None, move |hash| {
-            hash.update(range.lower().to_le_bytes());
-            hash.update(range.upper().to_le_bytes());
-            for group in dataset.groups() {
-                hash.update(format!("{:?}", group.rule.claim));
-                group.members.iter().for_each(|&member| hash.update([u8::from(member)]));
-            }
-        })?;
+        let rows =
+            FitRows::in_memory(self, dataset.features(), Cow::Borrowed(dataset.features()), None, move |hash| {
+                hash.update(range.lower().to_le_bytes());
+                hash.update(range.upper().to_le_bytes());
+                for group in dataset.groups() {
+                    hash.update(format!("{:?}", group.rule.claim));
+                    group.members.iter().for_each(|&member| hash.update([u8::from(member)]));
+                }
+            })?;
         let objective = move |_: &Features, _: &RowSignals, device: &Device| {
             config.objective(&RulePart::of_dataset(dataset), range, device)
         };

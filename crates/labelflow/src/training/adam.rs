@@ -383,7 +383,8 @@ mod tests {
     #[test]
     fn in_place_and_composed_steps_are_the_same() {
         let device = Device::flex();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
         let start = config.init(0, &device.clone().autodiff());
         let n_weights = n_parameters(&start);
         let (mut in_place, mut composed) = (start.clone(), start);
@@ -406,7 +407,8 @@ mod tests {
     #[test]
     fn steps_on_vectors_are_those_on_modules() {
         let device = Device::flex();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
         let mut module = config.init(0, &device.clone().autodiff());
         let n_weights = n_parameters(&module);
         let mut adam = Adam::new(n_weights, &device);
@@ -447,7 +449,8 @@ mod tests {
     #[test]
     fn the_first_beta_is_what_is_remembered() {
         let device = Device::flex();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 1, ..CouplingFlowConfig::default() };
         let start = config.init(0, &device.clone().autodiff());
         let n_weights = n_parameters(&start);
         let ones = || Tensor::<1>::ones([n_weights], &device);

@@ -61,7 +61,13 @@ impl Golden {
             panic!("a weight of three dimensions");
         };
         let d_labels = self.shape("labels")[1];
-        let config = CouplingFlowConfig { d_features, d_labels, d_hidden, n_steps: n_networks / 4 / d_labels, ..CouplingFlowConfig::default() };
+        let config = CouplingFlowConfig {
+            d_features,
+            d_labels,
+            d_hidden,
+            n_steps: n_networks / 4 / d_labels,
+            ..CouplingFlowConfig::default()
+        };
         let flow = config.init(0, &self.device);
         let mut all = state(&flow);
         all.extend(weights);

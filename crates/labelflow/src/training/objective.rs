@@ -122,7 +122,8 @@ impl Objective {
             batch.look_at(columns);
             of(&labels.clone().narrow(1, columns[0], columns[1]))
         });
-        let add = |sums: Vec<Tensor<1>>, more| sums.into_iter().zip::<Vec<_>>(more).map(|(sum, one)| sum + one).collect();
+        let add =
+            |sums: Vec<Tensor<1>>, more| sums.into_iter().zip::<Vec<_>>(more).map(|(sum, one)| sum + one).collect();
         let sums = of_members.reduce(add).unwrap_or_default();
         sums.into_iter().map(|sum| sum / n_members as f64).collect()
     }
@@ -143,8 +144,12 @@ mod tests {
 
     #[test]
     fn the_weight_of_the_likelihood_moves_in_equal_steps() {
-        let mut objective =
-            Objective { likelihood_weight: 1.0, final_likelihood_weight: Some(-0.5), penalties: Vec::new(), n_members: 1 };
+        let mut objective = Objective {
+            likelihood_weight: 1.0,
+            final_likelihood_weight: Some(-0.5),
+            penalties: Vec::new(),
+            n_members: 1,
+        };
         assert_eq!([0.0, 0.5, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 0.25, -0.5]);
         objective.final_likelihood_weight = None;
         assert_eq!([0.0, 1.0].map(|t| objective.likelihood_weight_at(t)), [1.0, 1.0]);

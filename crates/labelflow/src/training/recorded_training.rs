@@ -233,15 +233,15 @@ mod tests {
 
     const N_ROWS: usize = 20;
 
-    /// Trains with plain steps and with recorded ones.
-    fn train_both_ways(batch_size: BatchSize) {
+    /// Trains so many flows side by side with plain steps and with recorded ones.
+    fn train_both_ways(batch_size: BatchSize, n_members: usize) {
         let device = Device::flex().autodiff();
-        let config = CouplingFlowConfig { d_features: 3, d_labels: 2, d_hidden: 4, n_steps: 2, ..CouplingFlowConfig::default() };
+        let config = CouplingFlowConfig { d_features: 3, d_hidden: 4, n_steps: 2, n_members, ..Default::default() };
         let flow = config.init(5, &device);
         let members = (0..N_ROWS).map(|row| row % 3 == 0).collect();
         let group = Group { members, label: 1, lower: 0.8, upper: 0.9 };
         let objective = Objective {
-                n_members: 1,
+            n_members,
             likelihood_weight: 0.1,
             final_likelihood_weight: Some(-0.3),
             penalties: vec![
@@ -257,7 +257,7 @@ mod tests {
         let batch_rows = settings.training.batch_rows(N_ROWS, 1);
         let window = Rc::new(Window { features, objective, blocks: Vec::new() });
         let windows = Windows::Kept(Rc::clone(&window));
-        let task = Task { windows, n_rows: N_ROWS as u64, batch_rows, d_labels: 2, settings, device };
+        let task = Task { windows, n_rows: N_ROWS as u64, batch_rows, d_labels: 2 * n_members, settings, device };
         let start = Start { run: &String::new, checkpoint: None, observer: &mut () };
         let (_, plain) = train(flow.clone(), &task, start).unwrap();
 
@@ -274,12 +274,12 @@ mod tests {
 
     #[test]
     fn recorded_steps_are_those_of_plain_training() {
-        train_both_ways(BatchSize::Full);
+        [1, 3].into_iter().for_each(|n_members| train_both_ways(BatchSize::Full, n_members));
     }
 
     #[test]
     fn recorded_batches_are_those_of_plain_training() {
         // Of 6, 7 and 7 rows.
-        train_both_ways(BatchSize::Rows(7));
+        [1, 3].into_iter().for_each(|n_members| train_both_ways(BatchSize::Rows(7), n_members));
     }
 }

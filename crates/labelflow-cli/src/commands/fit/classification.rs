@@ -1,11 +1,12 @@
 //! A classifier from features and weak signals, in memory or in parts.
 
 use anyhow::Context;
+use labelflow::constraints::sure_groups;
 use labelflow::evaluation::classification_metrics;
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::sources::RowSource;
 use labelflow::training::Preset;
-use labelflow::{LabelFlowClassifier, WeakDataset};
+use labelflow::{LabelFlowClassifier, WeakDataset, WeakSignals};
 use labelflow_data::inputs::{SignalsOptions, convention_doubt, read_features, read_labels, read_signals};
 
 use super::parts::PartsSource;
@@ -39,6 +40,7 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         ..Default::default()
     };
     let (source, dataset);
+    let mut uncovered = "have no vote: only their features are used";
     let (n_rows, fit, judged) = if settings.is_in_parts() {
         let (opened, bounds, memory) = PartsSource::open(plan, &options)?;
         source = opened;
@@ -55,7 +57,12 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         let classes = dataset.signals().classes();
         let truth = plan.truth(&features.keys, |path, key| read_labels(path, classes, key))?;
         let n_rows = dataset.n_rows() as u64;
-        (n_rows, configured(n_rows, dataset.n_classes()).prepare(&dataset)?, truth.map(|truth| (dataset.features(), truth)))
+        let config = configured(n_rows, dataset.n_classes());
+        if config.leaves_out_unvoted() {
+            uncovered = "have no vote: they are left out";
+            output::note(&expected_errors(dataset.signals())?);
+        }
+        (n_rows, config.prepare(&dataset)?, truth.map(|truth| (dataset.features(), truth)))
     };
     let metrics = judged.as_ref().map(|(features, truth)| {
         |model: &FittedLabelFlowClassifier| {
@@ -63,5 +70,19 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
             Ok(ClassMetrics::new(metrics, model.classes()))
         }
     });
-    train_flow(plan, &fit, n_rows, "have no vote", metrics)
+    train_flow(plan, &fit, n_rows, uncovered, metrics)
+}
+
+/// What the label model of the votes expects, which stands in the place of bounds.
+fn expected_errors(signals: &WeakSignals) -> anyhow::Result<String> {
+    let groups = sure_groups(signals)?;
+    let of_class = |(class, name): (usize, &String)| {
+        let groups = groups.iter().filter(|group| group.class == class);
+        let (n_rows, errors) = groups.fold((0, 0.0), |(n_rows, errors), group| {
+            (n_rows + group.rows.len(), errors + group.bound * group.rows.len() as f64)
+        });
+        [name.clone(), n_rows.to_string(), output::percent(errors / n_rows.max(1) as f64)]
+    };
+    let header = ["the label model says", "rows", "with another class, at most %"];
+    Ok(output::table(header, signals.classes().iter().enumerate().map(of_class)))
 }

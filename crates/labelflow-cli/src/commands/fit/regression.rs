@@ -45,5 +45,5 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let metrics = judged.as_ref().map(|(features, truth)| {
         |model: &FittedLabelFlowRegressor| Ok(regression_metrics(&model.predict_distribution(features)?, truth)?)
     });
-    train_flow(plan, &fit, n_rows, "are in no rule", metrics)
+    train_flow(plan, &fit, n_rows, "are in no rule: only their features are used", metrics)
 }

@@ -22,19 +22,20 @@ use crate::terminal::{output, time_limit};
 
 /// Trains a flow on the rows of a table, in memory or in parts.
 ///
-/// `metrics` tell how good a model is, where there are true labels; `speaks` is what nobody does of rows that no labeler or rule is about.
+/// `metrics` tell how good a model is, where there are true labels; `uncovered` is what becomes of
+/// rows that no labeler or rule is about.
 pub(super) fn train_flow<L: FlowLearner, M: Metrics>(
     plan: &FitPlan<'_>,
     fit: &PreparedFit<'_, L>,
     n_rows: u64,
-    speaks: &str,
+    uncovered: &str,
     metrics: Option<impl Fn(&FittedFlow<L>) -> labelflow::Result<M>>,
 ) -> anyhow::Result<Outcome> {
     for warning in fit.warnings() {
         plan.warn(warning);
     }
     if fit.n_uncovered() > 0 {
-        output::note(&format!("{} of {n_rows} rows {speaks}: only their features are used", fit.n_uncovered()));
+        output::note(&format!("{} of {n_rows} rows {uncovered}", fit.n_uncovered()));
     }
     if let Some(batch_rows) = fit.batch_rows() {
         output::note(&match fit.n_windows() {

@@ -132,7 +132,8 @@ impl Weanf {
     /// The flow of votes, which are rows and voters.
     fn train(&self, z: ArrayView2<'_, f32>, votes: &[(usize, usize)], n_voters: usize) -> Result<Flow<Coupling>> {
         let (d_labels, d_hidden, n_steps) = (z.ncols(), self.d_hidden, self.n_steps);
-        let config = CouplingFlowConfig { d_features: n_voters, d_labels, d_hidden, n_steps, ..CouplingFlowConfig::default() };
+        let config =
+            CouplingFlowConfig { d_features: n_voters, d_labels, d_hidden, n_steps, ..CouplingFlowConfig::default() };
         let [training, held_back] = self.split(votes);
         let device = Device::flex().autodiff();
         let mut flow = config.init(self.seed, &device);
