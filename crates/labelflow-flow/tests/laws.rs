@@ -396,17 +396,3 @@ fn a_member_knows_nothing_of_the_others() {
         assert_eq!(before != after, (d_labels..2 * d_labels).contains(&index), "label {index}");
     }
 }
-
-/// The first layer takes in a projection before it.
-#[test]
-fn a_bank_behind_a_projection_is_one_of_the_features_themselves() {
-    let device = f64_device();
-    let config = CouplingFlowConfig { d_features: 3, d_hidden: D_HIDDEN, n_steps: 1, ..Default::default() };
-    let flow = shaken(config.init(1, &device));
-    let features = matrix(&normal(2, 7 * D_FEATURES), D_FEATURES);
-    let (components, offset) = (matrix(&normal(3, D_FEATURES * 3), 3), matrix(&normal(4, 3), 3));
-    let projected = features.clone().matmul(components.clone()) - offset.clone();
-    let expected = to_vec(flow.bank.forward(projected, Mode::Predict));
-    let found = to_vec(flow.bank.behind(components, offset).forward(features, Mode::Predict));
-    assert!(expected.iter().zip(&found).all(|(one, other)| (one - other).abs() < 1e-9), "{expected:?}, {found:?}");
-}

@@ -8,7 +8,7 @@
 //!
 //! A flow of 16 couplings has 64 such networks. One by one they are 128 small matrix products; as a bank they are two large ones.
 
-use burn::module::{Module, Param};
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::{Activation, Initializer, Linear, Mode, Normalization, fused};
@@ -58,30 +58,6 @@ impl ConditionerBank {
                 SecondLayerInit::FanIn => Linear::with_bias(second_shape, init),
             },
             activation,
-        }
-    }
-
-    /// The same networks of other features x, where these are x · components − offset: both are linear before the first normalisation. It is
-    /// not trained any further.
-    ///
-    /// # Shapes
-    ///
-    /// - components: `[d_other, d_features]`, offset: `[1, d_features]`
-    ///
-    /// # Panics
-    ///
-    /// If the first layer has a bias, or no normalisation after it.
-    #[must_use]
-    pub fn behind(self, components: Tensor<2>, offset: Tensor<2>) -> Self {
-        assert!(self.first.bias.is_none(), "a bias would take the offset");
-        let norm = self.norm.expect("the offset goes into a mean");
-        let weight = self.first.weight.val();
-        let mean = norm.running_mean.val() + offset.unsqueeze_dim::<3>(0).matmul(weight.clone());
-        let weight = components.unsqueeze_dim::<3>(0).matmul(weight);
-        Self {
-            first: Linear { weight: Param::from_tensor(weight.detach()), ..self.first },
-            norm: Some(Normalization { running_mean: Param::from_tensor(mean.detach()), ..norm }),
-            ..self
         }
     }
 

@@ -12,7 +12,7 @@ use ndarray::{Array2, Array3};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::learners::{Scaler, Scaling, rows_at_once, sample_rows, scale};
+use crate::learners::{FeatureMap, Scaling, rows_at_once, sample_rows};
 use crate::storage::ModelTask;
 use crate::training::{DeviceKind, Report, TrainConfig};
 use crate::{Error, Result};
@@ -94,7 +94,7 @@ pub struct FlowSettings<'a> {
 pub struct FittedFlow<L: FlowLearner> {
     pub(crate) config: L,
     pub(crate) flow: Flow<L::Bijection>,
-    pub(crate) scaler: Option<Scaler>,
+    pub(crate) feature_map: FeatureMap,
     pub(crate) feature_names: Vec<String>,
     pub(crate) labels: L::Labels,
     pub(crate) report: Report,
@@ -140,7 +140,7 @@ impl<L: FlowLearner> FittedFlow<L> {
 
     /// Features as the flow sees them.
     pub(crate) fn scaled(&self, features: &Features) -> Result<Array2<f32>> {
-        scale(self.scaler.as_ref(), &*self.arranged(features)?)
+        self.feature_map.apply(&*self.arranged(features)?)
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, d_labels]`, as the flow gives them.

@@ -237,6 +237,11 @@ impl LabelFlowClassifier {
         Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
     }
 
+    /// Whether any constraint reads error bounds.
+    pub fn needs_bounds(&self) -> bool {
+        self.constraints.iter().any(|one| matches!(one, ConstraintConfig::ErrorBound { .. }))
+    }
+
     /// Whether rows that nobody voted on are left out of training on rows in memory: what a label model expects says nothing of them, and the likelihood alone would make
     /// them sure of anything.
     pub fn leaves_out_unvoted(&self) -> bool {

@@ -146,12 +146,12 @@ impl<'a, L: FlowLearner> PreparedFit<'a, L> {
         };
         let learner = RowLearner { d_labels, settings, device: device.clone(), objective: &objective };
         let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
-        let (flow, scaler, report) = self.rows.train(init, &learner, &folder, start)?;
+        let (flow, feature_map, report) = self.rows.train(init, &learner, &folder, start)?;
         release_buffers();
         Ok(FittedFlow {
             config: self.learner.clone(),
             flow,
-            scaler,
+            feature_map,
             feature_names: names.to_vec(),
             labels: self.labels.clone(),
             report,

@@ -32,7 +32,7 @@ const N_DIRECTIONS: usize = 256;
 #[derive(Debug, Clone)]
 pub(crate) enum FeatureMap {
     Scaler(Option<Scaler>),
-    /// While training only: what is trained on projected rows becomes a flow of the rows as they are.
+    /// A few directions instead of the columns.
     Projection(Projection),
 }
 
@@ -76,6 +76,21 @@ impl FeatureMap {
         match self {
             Self::Projection(projection) => Ok(projection.transform(features.rounded().view())?),
             Self::Scaler(scaler) => scale(scaler.as_ref(), features),
+        }
+    }
+
+    /// How columns are scaled.
+    pub(crate) fn scaler(&self) -> Option<&Scaler> {
+        match self {
+            Self::Scaler(scaler) => scaler.as_ref(),
+            Self::Projection(_) => None,
+        }
+    }
+
+    pub(crate) fn projection(&self) -> Option<&Projection> {
+        match self {
+            Self::Scaler(_) => None,
+            Self::Projection(projection) => Some(projection),
         }
     }
 

@@ -14,13 +14,13 @@ use std::rc::Rc;
 use burn::tensor::Device;
 use labelflow_files::Sha256;
 use labelflow_flow::{Bijection, Flow};
-use labelflow_weak::linear::{ColumnMoments, Projection};
+use labelflow_weak::linear::ColumnMoments;
 use labelflow_weak::rows::{Features, is_single};
 use labelflow_weak::votes::WeakSignals;
 use labelflow_weak::warnings::{FeatureTally, FeatureWarning};
 use ndarray::{Array2, Axis};
 
-use crate::learners::{FeatureMap, FlowLearner, FlowSettings, Scaler, to_tensor};
+use crate::learners::{FeatureMap, FlowLearner, FlowSettings, to_tensor};
 use crate::sources::{DealtRows, RowBytes, RowLayout, RowSignals, RowSource, SourceRows, WindowPlan, read_all};
 use crate::training::{Objective, Report, Start, Task, Window, Windows, bytes_per_row, stream, train};
 use crate::{Error, Result};
@@ -131,7 +131,7 @@ impl<'a> FitRows<'a> {
         learner: &RowLearner<'_>,
         folder: &Path,
         start: Start<'_>,
-    ) -> Result<(Flow<B>, Option<Scaler>, Report)> {
+    ) -> Result<(Flow<B>, FeatureMap, Report)> {
         let RowLearner { d_labels, settings, device, .. } = learner;
         let (map, windows) = self.windows(learner, folder)?;
         let flow = init(map.width(self.feature_names.len()));
@@ -144,10 +144,7 @@ impl<'a> FitRows<'a> {
         };
         let (d_labels, settings, device) = (*d_labels, *settings, device.clone());
         let (flow, report) = train(flow, &Task { windows, n_rows, batch_rows, d_labels, settings, device }, start)?;
-        Ok(match map {
-            FeatureMap::Scaler(scaler) => (flow, scaler, report),
-            FeatureMap::Projection(projection) => (behind(flow, &projection), None, report),
-        })
+        Ok((flow, map, report))
     }
 
     /// The windows of the rows, and what is done to their features.
@@ -173,14 +170,6 @@ impl<'a> FitRows<'a> {
         let window = learner.window(features, signals, &map)?;
         Ok((map, Windows::Kept(Rc::new(window))))
     }
-}
-
-/// A flow of projected features as a flow of the features themselves.
-fn behind<B: Bijection>(flow: Flow<B>, projection: &Projection) -> Flow<B> {
-    let device = flow.bank.first.weight.device();
-    let offset = Array2::from_shape_vec((1, projection.n_components()), projection.offset().to_vec());
-    let offset = to_tensor(offset.expect("a row").view(), &device);
-    Flow { bank: flow.bank.behind(to_tensor(projection.components(), &device), offset), ..flow }
 }
 
 fn check_enough(n_rows: u64) -> Result<()> {

@@ -1,8 +1,9 @@
 //! How the learners are saved.
 
 use labelflow_flow::Flow;
+use labelflow_weak::linear::Projection;
 
-use crate::learners::{FittedFlow, FlowLearner, FlowSettings, Scaler};
+use crate::learners::{FeatureMap, FittedFlow, FlowLearner, FlowSettings, Scaler};
 use crate::storage::model_files::MODEL;
 use crate::storage::{Manifest, ModelTask, SavedModel, n_hidden_weights};
 use crate::training::{DeviceKind, Report};
@@ -35,13 +36,17 @@ impl<L: FlowLearner> SavedModel for FittedFlow<L> {
     }
 
     fn scaler(&self) -> Option<Scaler> {
-        self.scaler.clone()
+        self.feature_map.scaler().cloned()
+    }
+
+    fn projection(&self) -> Option<&Projection> {
+        self.feature_map.projection()
     }
 
     fn n_weights_at_least(manifest: &Manifest<L::Labels, L>) -> Option<usize> {
         let FlowSettings { n_steps, d_hidden, n_members, .. } = manifest.config.settings();
         // A merge has half of the labels.
-        let d_seen = manifest.features.len() + manifest.config.d_labels(&manifest.labels) / n_members.max(1) / 2;
+        let d_seen = manifest.d_seen() + manifest.config.d_labels(&manifest.labels) / n_members.max(1) / 2;
         n_hidden_weights(n_steps.checked_mul(n_members)?, d_hidden, d_seen)
     }
 
@@ -51,15 +56,24 @@ impl<L: FlowLearner> SavedModel for FittedFlow<L> {
             return Err(Error::data(MODEL, "at least one feature", "none"));
         }
         L::check_labels(&manifest.labels)?;
-        let (d_features, d_labels) = (manifest.features.len(), manifest.config.d_labels(&manifest.labels));
-        Ok(manifest.config.init_flow(d_features, d_labels, &DeviceKind::Cpu.open()?))
+        if let Some(projection) = &manifest.projection
+            && projection.d_features() != manifest.features.len()
+        {
+            let expected = format!("a projection of {} columns", manifest.features.len());
+            return Err(Error::data(MODEL, expected, format!("one of {}", projection.d_features())));
+        }
+        let d_labels = manifest.config.d_labels(&manifest.labels);
+        Ok(manifest.config.init_flow(manifest.d_seen(), d_labels, &DeviceKind::Cpu.open()?))
     }
 
     fn assemble(manifest: Manifest<L::Labels, L>, flow: Self::Network, report: Report) -> Self {
         Self {
             config: manifest.config.with_device(DeviceKind::Cpu),
             flow,
-            scaler: manifest.scaler,
+            feature_map: match manifest.projection {
+                Some(projection) => FeatureMap::Projection(projection),
+                None => FeatureMap::Scaler(manifest.scaler),
+            },
             feature_names: manifest.features,
             labels: manifest.labels,
             report,

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use burn::module::Module;
+use burn::tensor::TensorData;
 use labelflow_files::sha256_hex;
 use labelflow_flow::{State, load_state, state};
+use labelflow_weak::linear::Projection;
+use ndarray::Array2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -78,9 +81,22 @@ pub struct Manifest<D, C> {
     origin: Option<toml::Table>,
     /// How features are scaled.
     pub scaler: Option<Scaler>,
+    /// What makes a few columns of many; it is stored with the weights.
+    #[serde(skip)]
+    pub projection: Option<Projection>,
     /// The settings.
     pub config: C,
 }
+
+impl<D, C> Manifest<D, C> {
+    /// How many columns the network sees.
+    pub fn d_seen(&self) -> usize {
+        self.projection.as_ref().map_or(self.features.len(), Projection::n_components)
+    }
+}
+
+/// Where a projection is among the weights.
+const PROJECTION: [&str; 2] = ["projection.components", "projection.offset"];
 
 /// What a model in memory holds beside its weights.
 #[derive(Serialize)]
@@ -115,6 +131,10 @@ pub trait SavedModel: Sized {
     fn scaler(&self) -> Option<Scaler> {
         None
     }
+    /// What makes a few columns of many.
+    fn projection(&self) -> Option<&Projection> {
+        None
+    }
     /// How many numbers a network of the shape that the manifest describes has at the least; none if there is no such number.
     fn n_weights_at_least(manifest: &Manifest<Self::Labels, Self::Config>) -> Option<usize>;
     /// A network of the shape that the manifest describes, on the cpu.
@@ -141,7 +161,7 @@ pub trait SavedModel: Sized {
 
     /// The model as one file in memory: its weights as safetensors, with what else a model folder holds as metadata.
     fn to_bytes(&self) -> Vec<u8> {
-        let weights = state(self.network());
+        let weights = weights_of(self);
         let sha256 = sha256_hex(to_safetensors(&weights, None));
         let mut packed =
             Packed { history: self.report().history.clone(), manifest: manifest_of_model(self, sha256, None, None) };
@@ -156,7 +176,7 @@ pub trait SavedModel: Sized {
 }
 
 fn save<M: SavedModel>(model: &M, folder: &Path, origin: Option<toml::Table>) -> Result<()> {
-    let weights = to_safetensors(&state(model.network()), None);
+    let weights = to_safetensors(&weights_of(model), None);
     let Report { history, n_epochs, .. } = model.report();
     let line = |record| serde_json::to_string(record).expect("numbers and names") + "\n";
     // What was lost of a model that was loaded is not overwritten with nothing.
@@ -164,6 +184,30 @@ fn save<M: SavedModel>(model: &M, folder: &Path, origin: Option<toml::Table>) ->
     let mut manifest = manifest_of_model(model, sha256_hex(&weights), metrics.as_ref().map(sha256_hex), origin);
     manifest.sha256 = hash_of(&manifest);
     write_model_files(folder, &weights, &to_toml(&manifest), metrics.as_deref())
+}
+
+/// The numbers of the network, and of the projection before it.
+fn weights_of<M: SavedModel>(model: &M) -> State {
+    let mut weights = state(model.network());
+    if let Some(projection) = model.projection() {
+        let (components, offset) = (projection.components(), projection.offset());
+        let shape = [components.nrows(), components.ncols()];
+        let components = TensorData::new(components.iter().copied().collect::<Vec<f32>>(), shape);
+        let offset = TensorData::new(offset.to_vec(), [shape[1]]);
+        weights.extend(PROJECTION.map(str::to_owned).into_iter().zip([components, offset]));
+    }
+    weights
+}
+
+/// Takes the projection out of the weights, if there is one.
+fn take_projection(weights: &mut State) -> Result<Option<Projection>> {
+    let [components, offset] = PROJECTION.map(|name| weights.remove(name));
+    let Some((components, offset)) = components.zip(offset) else { return Ok(None) };
+    let unusable = || Error::data("projection", "a table of numbers, and a number for each of its columns", "others");
+    let &[d_features, d_projected] = components.shape().as_slice() else { return Err(unusable()) };
+    let numbers = |data: TensorData| data.convert::<f32>().try_into_vec::<f32>().map_err(|_| unusable());
+    let components = Array2::from_shape_vec((d_features, d_projected), numbers(components)?).map_err(|_| unusable())?;
+    Ok(Some(Projection::from_parts(components, numbers(offset)?.into())?))
 }
 
 fn manifest_of_model<M: SavedModel>(
@@ -185,6 +229,7 @@ fn manifest_of_model<M: SavedModel>(
         labels: model.labels(),
         origin,
         scaler: model.scaler(),
+        projection: None,
         config: model.config().clone(),
     }
 }
@@ -200,12 +245,14 @@ fn to_toml(manifest: &impl Serialize) -> String {
 
 /// A model from what is stored of it; errors name the places that its manifest and its weights came from.
 pub(super) fn put_together<M: SavedModel>(
-    manifest: Manifest<M::Labels, M::Config>,
-    weights: State,
+    mut manifest: Manifest<M::Labels, M::Config>,
+    mut weights: State,
     history: Vec<EpochRecord>,
     [manifest_place, weights_place]: [&Path; 2],
 ) -> Result<M> {
     let described = || format!("the weights that {MODEL} describes");
+    manifest.projection =
+        take_projection(&mut weights).map_err(|error| Error::format(weights_place, described(), error))?;
     // Before a network is made: what a setting claims must not decide how much memory it takes.
     let n_weights: usize = weights.values().map(|data| data.num_elements()).sum();
     if M::n_weights_at_least(&manifest).is_none_or(|least| least > n_weights) {

@@ -99,7 +99,7 @@ impl Batch<'_> {
             Some([start, len]) => sums(&labels.clone().narrow(1, start, len), rows),
         };
         let stale = of_all(&tracking.stale, &self.rows);
-        let total = tracking.tracker.total(slot, &of_all) - stale + fresh.clone().detach();
+        let total = tracking.tracker.total(slot, of_all) - stale + fresh.clone().detach();
         tracking.tracker.set(slot, total.clone());
         total + (fresh.clone() - fresh.detach()) * tracking.scale
     }

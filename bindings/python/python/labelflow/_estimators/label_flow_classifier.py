@@ -93,8 +93,8 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
         The classes.
     labelers_ : list of str
         The labelers.
-    bounds_ : array (n_labelers, n_classes)
-        The bounds that were used.
+    bounds_ : array (n_labelers, n_classes) or None
+        The bounds that were used; None where no constraint reads any.
     history_ : list of dict
         The numbers of every epoch.
     n_iter_ : int
@@ -216,13 +216,15 @@ class LabelFlowClassifier(LabelFlow, FeatureClassifier):
     def _train(
         self, features: np.ndarray, names: list[str] | None, signals: Signals, n_jobs: int | None
     ) -> FlowClassifier:
-        config = json.dumps(self._config(len(features), len(signals.classes_)))
-        bounds = read_bounds(self.bounds, signals, n_jobs)
+        settings = self._config(len(features), len(signals.classes_))
+        config = json.dumps(settings)
+        needs_bounds = any(constraint.get("kind") == "error-bound" for constraint in settings["constraints"])
+        bounds = read_bounds(self.bounds if needs_bounds else 0.5, signals, n_jobs)
         raw = signals._raw.named(None, [str(value) for value in signals.classes_.tolist()])
         model = self._watched(
             lambda observer: _labelflow.fit_label_flow(config, features, names, raw, bounds, observer, n_jobs)
         )
-        self.bounds_ = bounds
+        self.bounds_ = bounds if needs_bounds else None
         return model
 
     def _at_samples(self) -> FlowClassifier:

@@ -6,7 +6,7 @@ use labelflow::evaluation::classification_metrics;
 use labelflow::learners::FittedLabelFlowClassifier;
 use labelflow::sources::RowSource;
 use labelflow::training::Preset;
-use labelflow::{LabelFlowClassifier, WeakDataset, WeakSignals};
+use labelflow::{Bounds, LabelFlowClassifier, WeakDataset, WeakSignals};
 use labelflow_data::inputs::{SignalsOptions, convention_doubt, read_features, read_labels, read_signals};
 
 use super::parts::PartsSource;
@@ -51,13 +51,16 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
         let features = read_features(path, &options.key)?;
         let signals = read_signals(signals_path, &options)?.in_order_of(&features.keys)?;
         output::warn_if_any(signals_path, "abstain-convention", convention_doubt(&signals, &options));
-        let bounds = settings.bounds().resolve(&signals)?;
+        let config = configured(features.value.n_rows() as u64, signals.n_classes());
+        let bounds = match config.needs_bounds() {
+            true => settings.bounds().resolve(&signals)?,
+            false => Bounds::constant(0.5, &signals)?,
+        };
         dataset = WeakDataset::new(features.value, signals, bounds)
             .with_context(|| format!("{}, {}", path.display(), signals_path.display()))?;
         let classes = dataset.signals().classes();
         let truth = plan.truth(&features.keys, |path, key| read_labels(path, classes, key))?;
         let n_rows = dataset.n_rows() as u64;
-        let config = configured(n_rows, dataset.n_classes());
         if config.leaves_out_unvoted() {
             uncovered = "have no vote: they are left out";
             output::note(&expected_errors(dataset.signals())?);
