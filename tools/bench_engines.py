@@ -91,7 +91,7 @@ def flow(steps, width):
     features = rng.normal(size=(4000, N_FEATURES)).astype(np.float32)
     truth = (features[:, :4].sum(axis=1) > 0).astype(int)
     votes = np.where(rng.random((4000, 6)) < 0.2, 1 - truth[:, None], truth[:, None])
-    return labelflow.LabelFlowClassifier(max_epochs=5, n_steps=steps, d_hidden=width).fit(features, votes)
+    return labelflow.LabelFlowClassifier(preset="paper", max_epochs=5, n_steps=steps, d_hidden=width).fit(features, votes)
 
 
 def spark_session():

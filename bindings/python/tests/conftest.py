@@ -85,7 +85,7 @@ def quick(**parameters):
     from labelflow import LabelFlowClassifier
 
     return LabelFlowClassifier(
-        **{"max_epochs": 60, "learning_rate": 5e-3, "n_steps": 2, "d_hidden": 16, **parameters}
+        **{"preset": "paper", "max_epochs": 60, "learning_rate": 5e-3, "n_steps": 2, "d_hidden": 16, **parameters}
     )
 
 

@@ -67,7 +67,7 @@ fn flags_alone_make_a_model() {
     assert_eq!(sandbox.read("models/first/metrics.jsonl").lines().count(), 3);
     let model = sandbox.read("models/first/model.toml");
     assert!(model.contains("seed = 7") && model.contains("n_samples = 4"), "{model}");
-    assert!(model.contains("n_steps = 8"), "the default: {model}");
+    assert!(model.contains("n_steps = 4") && model.contains("n_members = 8"), "the default: {model}");
 }
 
 #[test]

@@ -97,8 +97,10 @@ fn an_ensemble_learns_from_bounds_and_from_what_a_label_model_expects() {
         let ours = accuracy(&model, &problem.features, &problem.truth);
         assert!(ours > votes + 0.05, "{ours}, majority vote {votes}, {:?}", config.constraints);
         // Ten samples of each member, of which a prediction is the mean.
-        let samples = model.sample(&problem.features, config.n_samples).unwrap();
+        let samples = model.sample(&problem.features, 2 * config.n_samples).unwrap();
         assert_eq!(samples.dim(), (20, 300, 2));
+        // Members in turn: any first part of the samples is of all of them.
+        assert_eq!(model.sample(&problem.features, 3).unwrap(), samples.slice(s![..3, .., ..]));
         let mean = samples.mapv(|label| f64::from(label.clamp(0.0, 1.0))).mean_axis(Axis(0)).unwrap();
         let mean = SoftLabels::normalized(mean);
         let found = model.predict_proba(&problem.features).unwrap();

@@ -117,7 +117,7 @@ def test_presets_and_settings(planted, tmp_path):
     again = LabelFlowClassifier.load(tmp_path / "fast").fit(planted.X, planted.votes)
     np.testing.assert_array_equal(again.predict_proba(planted.X), fast.predict_proba(planted.X))
     ensemble = LabelFlowClassifier(preset="ensemble", max_epochs=4, n_members=2).fit(planted.X, planted.votes)
-    assert ensemble.sample(planted.X, 3).shape == (6, len(planted.X), 2)
+    assert ensemble.sample(planted.X, 3).shape == (3, len(planted.X), 2)
     ensemble.save(tmp_path / "ensemble")
     loaded = LabelFlowClassifier.load(tmp_path / "ensemble")
     assert (loaded.n_members, loaded.n_steps, loaded.scaling) == (2, 4, "auto")

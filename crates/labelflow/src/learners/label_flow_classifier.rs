@@ -12,7 +12,7 @@ use labelflow_weak::labelers::Bounds;
 use labelflow_weak::rows::{Features, SoftLabels, Truth, WeakDataset};
 use labelflow_weak::settings::check_at_least_one;
 use labelflow_weak::warnings::{DataWarning, LabelerTally};
-use ndarray::{Array2, Array3, ArrayView3, Axis, concatenate, s};
+use ndarray::{Array2, Array3, ArrayView2, Axis, s, stack};
 use serde::{Deserialize, Serialize};
 
 use crate::constraints::{ConstraintConfig, Penalty, SignalTotals, Whole};
@@ -412,7 +412,7 @@ impl FittedLabelFlowClassifier {
     ///
     /// Unlike probabilities, scores of different rows are all different.
     pub fn scores(&self, features: &Features) -> Result<Array2<f64>> {
-        Ok(Self::mean_scores(&self.sample(features, self.config.n_samples)?))
+        Ok(Self::mean_scores(&self.averaged_samples(features)?))
     }
 
     /// The mean of samples as the flow gives them. On rows on which it overflows nothing speaks against any class.
@@ -458,16 +458,29 @@ impl FittedLabelFlowClassifier {
     }
 
     /// Labels drawn from p(y|x), `[n_samples, n_rows, n_classes]`, as the flow gives them: not clipped, and adding up to one only as far
-    /// as the constraint was learned. Of several flows as many each, `[n_members · n_samples, n_rows, n_classes]`.
+    /// as the constraint was learned. Of several flows each gives a sample in turn.
     pub fn sample(&self, features: &Features, n_samples: usize) -> Result<Array3<f32>> {
         let (n_members, n_classes) = (self.config.n_members, self.labels.classes.len());
-        let samples = self.draw(features, [n_samples, n_members * n_classes])?;
+        let n_rounds = n_samples.div_ceil(n_members);
+        let samples = self.draw(features, [n_rounds, n_members * n_classes])?;
         if n_members == 1 {
             return Ok(samples);
         }
-        let of_member = |member: usize| samples.slice(s![.., .., member * n_classes..(member + 1) * n_classes]);
-        let of_members: Vec<ArrayView3<'_, f32>> = (0..n_members).map(of_member).collect();
-        Ok(concatenate(Axis(0), &of_members).expect("members have the same shape"))
+        let of_round = |round: usize| (0..n_members).map(move |member| (round, member));
+        let of_member = |(round, member): (usize, usize)| {
+            samples.slice(s![round, .., member * n_classes..(member + 1) * n_classes])
+        };
+        let in_turn: Vec<ArrayView2<'_, f32>> =
+            (0..n_rounds).flat_map(of_round).take(n_samples).map(of_member).collect();
+        match in_turn.is_empty() {
+            true => Ok(Array3::zeros((0, samples.dim().1, n_classes))),
+            false => Ok(stack(Axis(0), &in_turn).expect("samples have the same shape")),
+        }
+    }
+
+    /// The samples that a prediction averages.
+    fn averaged_samples(&self, features: &Features) -> Result<Array3<f32>> {
+        self.sample(features, self.config.n_members * self.config.n_samples)
     }
 
     /// Names of the classes.
@@ -484,7 +497,7 @@ impl FittedLabelFlowClassifier {
 
     /// Probabilities and, if sets were learned, [`predict_sets`](Self::predict_sets), from the same samples. Here all rows may be lost.
     pub fn predict_part(&self, features: &Features) -> Result<PartPrediction> {
-        let samples = self.sample(features, self.config.n_samples)?;
+        let samples = self.averaged_samples(features)?;
         let sets = self.labels.certainty.sets.as_ref().map(|sets| {
             let scores = Self::mean_scores(&samples);
             scores.axis_iter(Axis(0)).map(|scores| sets.set(scores)).collect()

@@ -161,14 +161,14 @@ pub(crate) struct ModelArgs {
     /// The seed of all random numbers [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// How to train: as in the paper, or faster, or (for classification) several small flows side by side; replaces the training settings
-    /// of RUN.toml [default: paper]
+    /// How to train; replaces the training settings of RUN.toml [default: ensemble for classification, else paper; with `[config]` in RUN.toml, what
+    /// that says]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetName>,
-    /// The most epochs [default: 2000, or what the preset says]
+    /// The most epochs [default: what the preset says]
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
-    /// The weight of the likelihood in the loss; 0 leaves it out [default: 1]
+    /// The weight of the likelihood in the loss; 0 leaves it out [default: 1; of an ensemble 2]
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) likelihood_weight: Option<f64>,
     /// For classification: start from a negative likelihood weight, so that labels first spread over all that the constraints allow,
@@ -178,7 +178,7 @@ pub(crate) struct ModelArgs {
     /// Rows per training step [default: all rows that fit in memory]
     #[arg(long, value_name = "ROWS")]
     pub(crate) batch_size: Option<usize>,
-    /// For classification: samples per prediction [default: 10]
+    /// For classification: samples of each flow per prediction [default: 10]
     #[arg(long)]
     pub(crate) samples: Option<usize>,
     /// The device to compute on [default: cpu]

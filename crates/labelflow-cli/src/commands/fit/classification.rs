@@ -1,5 +1,7 @@
 //! A classifier from features and weak signals, in memory or in parts.
 
+use std::ops::Not;
+
 use anyhow::Context;
 use labelflow::constraints::sure_groups;
 use labelflow::evaluation::classification_metrics;
@@ -20,7 +22,8 @@ pub(super) fn run(plan: &FitPlan<'_>) -> anyhow::Result<Outcome> {
     let settings = &plan.settings;
     let mut config: LabelFlowClassifier = plan.config()?;
     let mut configured = |n_rows: u64, n_classes: usize| {
-        if plan.args.model.preset.map(Preset::from) == Some(Preset::Ensemble) {
+        let default = plan.has_own_config().not().then_some(Preset::Ensemble);
+        if plan.args.model.preset.map(Preset::from).or(default) == Some(Preset::Ensemble) {
             let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
             config = config.clone().with_preset(Preset::Ensemble, n_rows, n_classes);
             if settings.bounds().is_auto() && !settings.is_in_parts() {

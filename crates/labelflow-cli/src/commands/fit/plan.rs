@@ -218,6 +218,11 @@ impl<'a> FitPlan<'a> {
         }
     }
 
+    /// Whether the settings of the learner come from a file, or from the model that is repeated.
+    pub(super) fn has_own_config(&self) -> bool {
+        self.repeated.is_some() || !self.settings.config.is_empty()
+    }
+
     /// The true labels to evaluate by, if any are named: those of the rows.
     pub(super) fn truth<T: Rows>(
         &self,
