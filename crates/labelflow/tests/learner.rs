@@ -159,6 +159,15 @@ fn rows_without_votes_do_not_change_what_is_learned_of_a_label_model() {
 }
 
 #[test]
+fn bounds_that_nobody_reads_are_not_warned_of() {
+    let problem = problem(40, 2);
+    let bounds = Bounds::constant(0.5, &problem.signals).unwrap();
+    let dataset = WeakDataset::new(problem.features, problem.signals, bounds).unwrap();
+    assert_eq!(ensemble(40).prepare(&dataset).unwrap().warnings().len(), 1);
+    assert_eq!(ensemble(40).of_votes().prepare(&dataset).unwrap().warnings(), []);
+}
+
+#[test]
 fn settings_of_an_ensemble_that_mean_nothing_are_refused() {
     let dataset = dataset(&problem(20, 2));
     let refused = |config: LabelFlowClassifier| config.fit(&dataset).unwrap_err().to_string();

@@ -179,7 +179,8 @@ impl LabelFlowClassifier {
         let (labels, n_uncovered) = (Classes::new(signals.classes()), signals.n_uncovered() as u64);
         let mut tally = LabelerTally::new(signals.labelers(), signals.classes());
         tally.add(signals.view());
-        let warnings = tally.warnings(Some(dataset.bounds())).into_iter().map(DataWarning::Labelers);
+        let bounds = self.needs_bounds().then_some(dataset.bounds());
+        let warnings = tally.warnings(bounds).into_iter().map(DataWarning::Labelers);
         Ok(PreparedFit::new(self, rows, labels, n_uncovered, warnings, objective))
     }
 
